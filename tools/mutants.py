@@ -39,6 +39,7 @@ TESTS += tuple(path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("t
 # What runs in processes that a test starts: mutmut does not see that it is reached, and changes it there all the same.
 ELSEWHERE = {"course_lib.training.processes": "tests/training/test_processes.py"}
 SAMPLE = 1500
+FEW = 200  # mutants that one call of mutmut is told by name: with more it takes an hour to find them
 SKIPPED = 34  # mutmut's own mark of a mutant that is not to be run: here of one outside the sample
 KILLED = {"killed", "timeout", "segfault"}  # a program that hangs or crashes is noticed too
 STATUS = {0: "survived", 5: "no tests", 33: "no tests", 36: "timeout", -24: "timeout", 24: "timeout", 152: "timeout"}
@@ -135,6 +136,7 @@ class _WithoutTexts(ast.NodeTransformer):
         return ast.Raise(exc=ast.Constant(""), cause=None) if node.exc is not None else node
 
 
+@lru_cache(maxsize=2)  # the original is asked for again with each of its mutants
 def _meaning(function: ast.FunctionDef) -> str:
     return ast.dump(_WithoutTexts().visit(ast.parse(_unnamed(function))))
 
@@ -193,8 +195,8 @@ def drawn(found: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
 def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER, *, again: bool = False) -> list[Mutant]:
     """Run what of the sample was not run yet, at most so many minutes; returns the sample with its statuses.
 
-    One call of mutmut for all, which runs every test once unchanged: named one by one, 1,500 mutants would take it an
-    hour to find. `again`: run the survivors again, after tests were added.
+    One call of mutmut, which first runs every test once unchanged. `again`: run the survivors instead, after tests
+    were added; mutmut is told their names and first runs their tests alone.
     """
     end = time.monotonic() + 60 * minutes if minutes else None
     prepare(folder)
@@ -202,11 +204,14 @@ def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER, *, a
     mutmut(folder, ["no.such.mutant"])
     reach_elsewhere(folder)
     names = drawn_names(size, seed, folder)
-    todo = mark(names, folder, again=again)
-    left = None if end is None else max(end - time.monotonic(), 0)
-    if todo and mutmut(folder, [], left) not in (0, 124) and mark(names, folder) == todo:
-        log = (folder / "mutmut.log").read_text(encoding="utf-8", errors="replace")
-        raise SystemExit(f"mutmut has run none of {todo} mutants; expected some. The end of mutmut.log:\n{log[-1500:]}")
+    survivors = [one.name for one in of(names, folder) if one.status not in {None, *KILLED}]
+    calls = [survivors[at : at + FEW] for at in range(0, len(survivors), FEW)] if again else [[]]
+    todo = mark(names, folder)
+    for call in calls if again or todo else []:
+        left = None if end is None else max(end - time.monotonic(), 0)
+        if mutmut(folder, call, left) not in (0, 124) and not again and mark(names, folder) == todo:
+            log = (folder / "mutmut.log").read_text(encoding="utf-8", errors="replace")
+            raise SystemExit(f"mutmut has run none of {todo} mutants; expected some. Its log ends:\n{log[-1500:]}")
     return of(names, folder)
 
 
@@ -227,19 +232,16 @@ def drawn_names(size: int, seed: int, folder: Path = FOLDER) -> list[str]:
     return [one.name for one in drawn(that_count(mutants(folder), folder), size, seed)]
 
 
-def mark(sample: Sequence[str], folder: Path, *, again: bool = False) -> int:
+def mark(sample: Sequence[str], folder: Path) -> int:
     """Mark all that is outside the sample as not to be run; returns how many of the sample are to be run."""
     todo, chosen = 0, set(sample)
     for path in sorted((folder / "mutants").rglob("*.meta")):
         kept = json.loads(path.read_text(encoding="utf-8"))
         codes = kept["exit_code_by_key"]
         for name, code in codes.items():
-            once_more = code in (2, SKIPPED) or (again and STATUS.get(code) not in KILLED)
-            if name not in chosen:
-                codes[name] = SKIPPED if code is None else code
-            elif code is None or once_more:
-                codes[name] = None
-                todo += 1
+            if code in (None, 2, SKIPPED):
+                codes[name] = None if name in chosen else SKIPPED
+                todo += name in chosen
         path.write_text(json.dumps(kept, indent=4), encoding="utf-8")
     return todo
 

@@ -75,6 +75,8 @@ def test_counts_and_matrix_agree_with_the_dense_labels(labels: np.ndarray, rando
     assert all(np.array_equal(data.items_of(user), np.flatnonzero(labels[user])) for user in some(range(len(labels))))
     users, items = np.indices(labels.shape)
     assert np.array_equal(data.contains(users, items), labels)
+    nothing = Interactions([], [], n_users=2, n_items=2).contains([[0], [1]], [0, 1])
+    assert nothing.shape == (2, 2) and nothing.dtype == bool and not nothing.any()
     assert data == from_labels(labels)
 
 

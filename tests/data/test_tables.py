@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from course_lib.data.interactions import Interactions
-from course_lib.data.tables import read_pairs
+from course_lib.data.tables import _without_nulls, read_pairs
 
 WORDS = np.array(["zoë", "ann", "émile", "b", "日本", "", "ann2"])  # an empty string is an id too
 
@@ -75,6 +75,12 @@ def test_an_error_names_file_row_group_and_column(tmp_path: Path) -> None:
     columns["stars"][299] = np.nan
     with pytest.raises(ValueError, match=r"nan\.parquet, row group 5, column 'stars': it holds nan; expected finite"):
         read_pairs(write(tmp_path / "nan.parquet", **columns), user="who", item="what", rating="stars", keep="first")
+
+
+def test_a_dictionary_that_holds_a_null_is_refused() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), pa.array(["a", None]))
+    with pytest.raises(ValueError, match=r"x\.parquet, row group 3, column 'who': 1 values are missing"):
+        _without_nulls(values, Path("x.parquet"), 3, "who")
 
 
 def test_a_broken_page_is_found(tmp_path: Path) -> None:

@@ -301,6 +301,14 @@ def test_estimator_errors_say_what_was_expected(
         call()
 
 
+def test_the_loss_of_several_batches_is_that_of_each() -> None:
+    rng = np.random.default_rng(0)
+    left, right = some(rng, 4, 5, 3), some(rng, 4, 5, 3)
+    both = gramians.gramian(left), gramians.gramian(right)
+    each = [gramians.gravity_loss(*(table[at] for table in (left, right, *both))) for at in range(4)]
+    assert gramians.gravity_loss(left, right, *both) == pytest.approx(each, rel=1e-12)
+
+
 # ---- rates
 
 

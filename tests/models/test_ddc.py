@@ -360,7 +360,14 @@ def test_newton_computes_in_float64_whatever_it_is_given() -> None:
 
 @pytest.mark.parametrize(
     ("degrees", "bounded"),
-    [((0, 120, 240), True), ((0, 90, 179), False), ((-179, 179, 0), True), ((10, 100, 189, 190.5), True), ((), False)],
+    [
+        ((0, 120, 240), True),
+        ((0, 90, 179), False),
+        ((-179, 179, 0), True),
+        ((120, 240), False),
+        ((10, 100, 189, 190.5), True),
+        ((), False),
+    ],
 )
 def test_directions_bound_a_plane_when_no_gap_between_them_is_a_half_turn(degrees: tuple, bounded: bool) -> None:
     """A vector of length 0 has no direction: it closes no gap."""

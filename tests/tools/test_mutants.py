@@ -120,9 +120,22 @@ def test_a_stopped_run_goes_on_with_what_has_no_status(folder: Path) -> None:
     assert mutants.mark(NAMES, folder) == 1  # ... until it is asked for
 
 
-def test_survivors_are_run_again_when_tests_were_added(folder: Path) -> None:
-    assert mutants.mark(NAMES, folder, again=True) == 2
-    assert [one.status for one in mutants.of(NAMES, folder)] == ["killed", None, None, "killed"]
+@pytest.mark.parametrize(("again", "called"), [(False, [[]]), (True, [[NAMES[2]]])])
+def test_survivors_are_run_again_by_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, again: bool, called: list[list[str]]
+) -> None:
+    calls: list[list[str]] = []
+
+    def call(folder: Path, names: list[str], limit: float | None = None) -> int:
+        calls.append(names)
+        return 0
+
+    monkeypatch.setattr(mutants, "mutmut", call)
+    for name in ("prepare", "reach_elsewhere"):
+        monkeypatch.setattr(mutants, name, lambda folder: None)
+    monkeypatch.setattr(mutants, "drawn_names", lambda *_: NAMES)
+    sample = mutants.run(4, 0, None, folder, again=again)
+    assert calls == [["no.such.mutant"], *called] and [one.name for one in sample] == NAMES
 
 
 def test_what_runs_in_processes_of_its_own_is_reached_by_their_tests(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import itertools
 import signal
-from collections.abc import Callable, Iterable
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,7 @@ from course_lib import gramians, losses
 from course_lib.checking import some
 from course_lib.maths import processes as sharing
 from course_lib.models.backbones import make
+from course_lib.training import FabricProcesses, alike, processes
 from course_lib.training.recommenders import _triples
 
 WORLD, SEED = 2, 3
@@ -327,3 +332,151 @@ def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: s
         assert words in other.stderr.read()
     finally:
         stop(started)
+
+
+# ---- what each process does, with this one as the only process of its group
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[FabricProcesses]:
+    """This process as one that takes itself for a part of two: sums are its own numbers, and others' rows are none."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # torch puts its own there, and leaves it
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    yield FabricProcesses(SimpleNamespace(world_size=2))
+    torch.distributed.destroy_process_group()
+
+
+def test_what_is_shared_is_a_copy_without_gradients_unless_it_is_gathered(alone: FabricProcesses) -> None:
+    rows = torch.arange(6.0).reshape(2, 3).T.requires_grad_()  # not contiguous
+    for shared in some([alone.total(rows), alone.concatenated(rows)]):
+        assert torch.equal(shared, rows) and not shared.requires_grad and shared.is_contiguous()
+        assert shared.data_ptr() != rows.data_ptr()
+    gathered = alone.gathered(rows)
+    assert torch.equal(gathered, rows)
+    (gathered * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    assert torch.equal(rows.grad, torch.arange(6.0).reshape(3, 2))
+
+
+def test_gradients_add_up_by_their_kind(alone: FabricProcesses) -> None:
+    dense, idle, sparse, empty = (nn.Parameter(torch.ones(4, 3)) for _ in range(4))
+    dense.grad = torch.full((3, 4), 2.0).T
+    place = torch.tensor([[1, 1, 3]])  # one place twice
+    sparse.grad = torch.sparse_coo_tensor(place, torch.ones(3, 3), (4, 3), check_invariants=True)
+    parameters = [dense, idle, sparse, empty]
+    assert processes.gradient_kinds(parameters) == [1, 0, 0, 0, 0, 1, 0, 0]
+    waited: list[Any] = []
+    team = SimpleNamespace(size=2, wait=lambda work: waited.append(work.wait()))
+    processes.Team.add_gradients(team, parameters, [2, 0, 0, 0, 0, 1, 0, 1])  # another process has one for the last
+    assert torch.equal(dense.grad, torch.full((4, 3), 2.0)) and dense.grad.is_contiguous() and len(waited) == 1
+    assert idle.grad is None
+    assert sparse.grad.to_dense().tolist() == [[0] * 3, [2] * 3, [0] * 3, [1] * 3] and sparse.grad.is_coalesced()
+    assert empty.grad.shape == (4, 3) and not empty.grad.to_dense().any()
+    processes.Team.add_gradients(team, [idle], [1, 0])
+    assert torch.equal(idle.grad, torch.zeros(4, 3))
+    with pytest.raises(ValueError, match=r"shape \(4, 3\) has sparse and dense gradients"):
+        processes.Team.add_gradients(team, [dense], [1, 1])
+
+
+def test_rows_are_asked_for_only_where_every_process_has_a_batch(
+    alone: FabricProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for present in (1, 2):
+        monkeypatch.setattr(processes.Team, "current", SimpleNamespace(present=present, size=2, wait=lambda work: None))
+        if present == 2:
+            assert alone.total(torch.ones(1)) == 1
+            continue
+        for ask in some([alone.total, alone.concatenated, alone.gathered]):
+            with pytest.raises(ValueError, match=r'1 of 2 processes .* expected Plan\(remainder="drop"\)'):
+                ask(torch.ones(2, 1))
+
+
+def test_which_errors_are_those_of_a_broken_connection() -> None:
+    broken = [torch.distributed.DistNetworkError("x"), RuntimeError("[gloo/pair.cc] closed by peer")]
+    other = [RuntimeError("out of memory"), ValueError("gloo")]
+    assert [processes._broken(error) for error in (*broken, *other)] == [True, True, False, False]
+
+
+def test_a_watch_hears_why_another_process_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two watches on one store, as of two processes. The one that reports waits until the other has read it."""
+    monkeypatch.setattr(processes, "BEAT", 0.02)
+    store = torch.distributed.HashStore()
+    first, second = (processes._Watch(store, rank, 2) for rank in range(2))
+    begun = time.monotonic()
+    second.report("ValueError: no")
+    assert store.add("read/1", 0) == 1 and time.monotonic() - begun < processes.CLOSED / 2
+    first.hurry()
+    assert first.lost == {1: "failed: ValueError: no"} and first.words() == "process 1 of 2 failed: ValueError: no"
+    for watch in (first, second):
+        watch.stop()
+        assert not watch._thread.is_alive()
+
+
+def test_a_process_without_a_sign_of_life_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = torch.distributed.HashStore()
+    watch = processes._Watch(store, 0, 2)
+    watch.stop()
+    heard = {1: (-1, 0.0)}
+    store.add("alive/1", 1)
+    watch._look_at(1, heard, 100.0)
+    assert heard == {1: (1, 100.0)} and not watch.lost  # it was heard of just now
+    watch._look_at(1, heard, 100.0 + processes.SILENCE)
+    assert not watch.lost
+    watch._look_at(1, heard, 101.0 + processes.SILENCE)
+    assert watch.lost == {1: f"died: no sign of life for {1 + processes.SILENCE:.0f} seconds"}
+    watch._look_at(1, {}, 0.0)  # who is lost is not looked at again
+
+
+def test_what_processes_were_given_is_told_apart_by_names_order_and_numbers() -> None:
+    same = [{"a": np.ones(2), "b": [1, "x"]}, {"a": np.ones(2), "b": [1, "x"]}]
+    assert (
+        alike._bytes(same[0])
+        == alike._bytes(same[1])
+        == alike._bytes({"a": np.ones(2)}) + alike._bytes({"b": [1, "x"]})
+    )
+    others = [{"a": np.ones(3)}, {"a": np.ones(2, np.float32)}, {"b": np.ones(2)}, {"a": torch.zeros(2).double()}]
+    assert len({alike._bytes(one) for one in (*others, {"a": torch.ones(2).double()}, {"a": np.ones(2)})}) == 5
+
+
+def test_a_wait_looks_up_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short pauses that double, up to two thousandths of a second; a process that is lost meanwhile ends it."""
+    pauses: list[float] = []
+    monkeypatch.setattr(processes, "time", SimpleNamespace(sleep=pauses.append))
+    answers = iter([*[False] * 10, True])
+    work = SimpleNamespace(is_completed=lambda: next(answers), wait=lambda: pauses.append(0))
+    watch = SimpleNamespace(lost={}, words=lambda: "process 1 of 2 died")
+    team = SimpleNamespace(_watch=watch, _pending=None)
+    processes.Team.wait(team, work)
+    assert pauses == [*(pytest.approx(2e-5 * 2**turn) for turn in range(7)), 2e-3, 2e-3, 2e-3, 0]
+    watch.lost, work.is_completed = {1: "died"}, lambda: False
+    with pytest.raises(processes.ProcessLost, match="process 1 of 2 died"):
+        processes.Team.wait(team, work)
+    assert team._pending is work
+
+
+def test_process_0_keeps_the_table_that_all_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    told: list[Any] = []
+    kept = processes._store(SimpleNamespace(global_rank=0, broadcast=told.append))
+    found = processes._store(SimpleNamespace(global_rank=1, broadcast=lambda _: told[0]))
+    kept.set("x", "1")
+    assert found.get("x") == b"1"
+
+
+def test_a_process_that_cannot_leave_is_ended_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+
+    def end(status: int) -> None:
+        watch._stop.set()
+        ended.set()
+
+    monkeypatch.setattr(processes, "BEAT", 0.01)
+    monkeypatch.setattr(processes, "GRACE", 0.1)
+    monkeypatch.setattr(processes, "os", SimpleNamespace(_exit=end))
+    begun = time.monotonic()
+    watch = processes._Watch(torch.distributed.HashStore(), 0, 2)
+    watch.lost[1] = "died"
+    assert ended.wait(5) and time.monotonic() - begun > 0.1
+    watch.stop()
+    assert capsys.readouterr().err == "process 0 of 2 ends: process 1 of 2 died\n"
