@@ -55,7 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )
         if file.rpartition("/")[0] in PIPELINES and item.get_closest_marker("slow"):
             item.add_marker("pipeline")
-    items.sort(key=_position)
+    files = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(key=lambda item: (*_position(item), files[item.path]))  # mutmut names tests of all files mixed up
 
 
 def _position(item: pytest.Item) -> tuple[bool, int]:
