@@ -20,6 +20,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from tools import line_ends
+
 MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
@@ -170,6 +172,9 @@ def _article(path: Path) -> Tag:
         node.decompose()
     for comment in article.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
+    for together in article.select(f".{line_ends.KEPT}"):  # a formula and the end of its sentence
+        together.unwrap()
+    article.smooth()
     return article
 
 
