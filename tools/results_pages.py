@@ -25,6 +25,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
+from course_lib.experiments.core.display import text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.lessons.shared.plots import paper_against_ours
@@ -150,7 +151,7 @@ def verdicts() -> str:
         f'<th scope="col">{name}</th>' for name in ("table or figure", "our data", "the paper's data?", *names)
     )
     rows = "".join(
-        f'<tr><th scope="row">{spoken(experiment)}</th><td>{data}</td><td>{"yes" if same else "no"}</td>'
+        f'<tr><th scope="row">{spoken(experiment)}</th><td>{text_of(data)}</td><td>{"yes" if same else "no"}</td>'
         + "".join(f'<td class="number">{counts[name] or "–"}</td>' for name in names)
         + "</tr>"
         for (experiment, data, same), counts in by_experiment.items()

@@ -66,7 +66,7 @@ class Naming:
             wrong = str(ids[bad[0]]) or "'' (empty)"
             raise ValueError(
                 f"{name}: pair {start + bad[0]} has the {self.side} {wrong}, which is none of the table's "
-                f"({len(bad)} such pairs here); expected {known}"
+                f"(pairs like it here: {len(bad)}); expected {known}"
             )
         return found
 

@@ -64,6 +64,10 @@ class Mark:
     half: float = 0.0
     runs: int = 1
 
+    def __post_init__(self) -> None:
+        if self.half < 0:
+            raise ValueError(f"half must be half the width of an interval, at least 0; got {self.half}")
+
     @classmethod
     def of(cls, series: Series, values: Sequence[float]) -> Mark:
         """The mean of the runs with its interval."""

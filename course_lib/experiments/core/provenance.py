@@ -77,6 +77,14 @@ def write_json(path: Path, value: Any) -> None:
     os.replace(beside, path)
 
 
+def read_json(path: Path) -> Any:
+    """What `write_json` wrote; ValueError names a file that is torn or is no JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one, too
+        raise ValueError(f"{path} is torn or is no JSON ({error}); delete it, or take it back from git") from None
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)

@@ -24,7 +24,14 @@ from typing import Any, Generic, TypeVar
 from tqdm.auto import tqdm
 
 from course_lib.experiments.core import code
-from course_lib.experiments.core.provenance import cells_folder, digest, provenance, results_folder, write_json
+from course_lib.experiments.core.provenance import (
+    cells_folder,
+    digest,
+    provenance,
+    read_json,
+    results_folder,
+    write_json,
+)
 from course_lib.experiments.core.results import Layout, Result
 from course_lib.experiments.core.summary import Row
 
@@ -156,7 +163,7 @@ def run(
 def stored_provenance(name: str, scale: str) -> dict[str, Any] | None:
     """The provenance of the stored result of an experiment, None where there is none."""
     path = results_folder() / f"{name}-{scale}.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["provenance"] if path.is_file() else {}
+    found: dict[str, Any] = read_json(path)["provenance"] if path.is_file() else {}
     return found or None
 
 
@@ -164,7 +171,7 @@ def _finished(path: Path, codes: Collection[code.Code | None]) -> dict[str, Any]
     """The record of a finished cell, None where there is none that one of these codes made."""
     if not path.is_file():
         return None
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    record: dict[str, Any] = read_json(path)
     return record if record.get("code") in codes else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from course_lib.experiments.core import display, printed
 from course_lib.experiments.core.code import state
-from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
+from course_lib.experiments.core.provenance import ROOT, read_json, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
 
 NOT_PLACES = ("value", "paper", "seed", "stopped", "seconds")  # of a row: not where its number belongs
@@ -207,7 +206,7 @@ class Result:
         if not self.rows:
             raise ValueError(f"{path.name} is not written: no cell of {self.id} has finished")
         if path.is_file() and not replace:
-            lost = _places(json.loads(path.read_text(encoding="utf-8"))["rows"]) - _places(self.rows)
+            lost = _places(read_json(path)["rows"]) - _places(self.rows)
             if lost:
                 raise ValueError(
                     f"{path.name} is not written: the stored file holds {len(lost):,} numbers that this run lacks, "
@@ -225,7 +224,7 @@ def load_result(name: str, scale: str, folder: Path | None = None) -> Result:
         command = f"python -m course_lib experiments run {name} --scale {scale}"
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path  # the same text on every machine
         raise FileNotFoundError(f"no stored result {shown}: it was not run yet; make it with `{command}`")
-    return Result(**json.loads(path.read_text(encoding="utf-8")))
+    return Result(**read_json(path))
 
 
 def _agrees(value: Any, wanted: Any) -> bool:
