@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 from course_lib import __version__
-from tools import pdf
+from tools import browsing, pdf
 
 TOC = """
 root: book/index
@@ -119,7 +118,7 @@ def test_the_first_page_offers_it_once(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.skipif(not (shutil.which("chromium") or shutil.which("google-chrome")), reason="needs Chromium")
+@pytest.mark.skipif(browsing.find() is None, reason="needs Chromium")
 def test_two_pages_become_one_pdf(site: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as own_thread:  # other tests of this process keep a browser open in theirs
         own_thread.submit(pdf.print_to, tmp_path / "two.pdf", ["book/a", "book/part/b"], site).result()
