@@ -3,7 +3,8 @@
 Every page is opened twice, wide and light, narrow and dark, and each test looks at both. Axe looks at all wide pages,
 and at colours only on one page of each kind, there also narrow and dark: colours take twice as long as all else, and
 interactives and quizzes have such tests of their own. With the pipelines axe looks at all pages in both widths and
-themes; only then the pages of the library and of the claims, each kind from one template, are opened narrow.
+themes. Of the pages of the library and of the claims, each kind from one template, one is opened, and the others among
+the pipelines.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ IN_THEME = """(theme) => {  // and no colour is half-way any more
   document.getAnimations().filter((one) => one instanceof CSSTransition).forEach((one) => one.finish());
 }"""
 AXE = {"preload": False, "resultTypes": ["violations"]}  # the rest would be gathered only to be dropped
-COLOURS = {**AXE, "runOnly": ["color-contrast"]}  # takes longer than the other rules together
-WITHOUT_COLOURS = {**AXE, "rules": {"color-contrast": {"enabled": False}}}
+OF_COLOURS = ("color-contrast", "link-in-text-block")  # take longer than the other rules together
+COLOURS = {**AXE, "runOnly": list(OF_COLOURS)}
+WITHOUT_COLOURS = {**AXE, "rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
 WEIGHT_GOAL = 300_000  # bytes, gzipped, beyond the theme and MathJax
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -79,7 +81,7 @@ class Opened:
         pytest.param(
             (name, view),
             id=f"{name}-{view}",
-            marks=[pytest.mark.pipeline] * (name.startswith(TEMPLATED) and view == "360-dark"),
+            marks=[pytest.mark.pipeline] * (name.startswith(TEMPLATED) and name not in OF_EACH_KIND),
         )
         for name in PAGES
         for view in VIEWS
