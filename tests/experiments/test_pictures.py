@@ -118,6 +118,8 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         pictures.rows({"MRR": {"MF": []}}, "")
     with pytest.raises(ValueError, match=r"value is 0\.0; expected"):
         pictures.rows({"loss": {"MF": [Mark(OURS, 0.0)]}}, "", logarithmic=True)
+    with pytest.raises(ValueError, match="half must be half the width of an interval, at least 0; got -1"):
+        Mark(OURS, 1.0, -1.0)
     with pytest.raises(ValueError, match="keys: got 6, expected at most 5"):
         pictures.named("abcdef")
 

@@ -114,7 +114,7 @@ def test_a_number_that_moves_is_named_and_nothing_is_recorded(toy, monkeypatch, 
     monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), run_cell=other))
     assert experiments.cli(["verify", "TOY"]) == 1
     shown = capsys.readouterr().out
-    assert "NOT VOUCHED FOR: 2 of 4 cells" in shown and "[0.3333333333333333] stored, for" in shown
+    assert "NOT VOUCHED FOR: 2 of 4 cells" in shown and "0.3333333333333333 stored, for" in shown
     result = experiments.load_result("TOY", "smoke")
     assert "vouched" not in result.provenance
     with pytest.raises(ValueError, match="TOY is not vouched for"):
@@ -136,6 +136,38 @@ def test_a_row_that_was_not_stored_is_a_problem() -> None:
     verify.compare([{"metric": "a", "value": None}], [{"metric": "a", "value": 1.0}], verdict)
     verify.compare([{"metric": "a", "value": 0.0}], [{"metric": "a", "value": -0.0}], verdict)
     assert len(verdict.problems) == 2 and "no stored number for" in verdict.problems[0] and not verdict
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_what_is_no_number_agrees_with_no_number(value: float | None) -> None:
+    verdict = verify.Verdict(1, 1)
+    verify.compare([{"metric": "a", "value": 1.0}], [{"metric": "a", "value": value}], verdict)
+    assert not verdict and len(verdict.problems) == 1
+
+
+def test_a_stored_number_answers_for_one_new_number() -> None:
+    stored, verdict = [{"metric": "a", "value": 1.0}, {"metric": "a", "value": 2.0}], verify.Verdict(1, 1)
+    verify.compare(stored, [{"metric": "a", "value": 2.0}, {"metric": "a", "value": 1.0}], verdict)
+    assert verdict
+    verify.compare(stored, [{"metric": "a", "value": 2.0}] * 2, verdict)
+    assert verdict.problems == ['2.0 now, 1.0 stored, for {"metric": "a"}']
+
+
+def test_a_stored_number_that_is_not_made_again_is_a_problem(toy, monkeypatch) -> None:
+    result, whole = run_toy(), registry.get("TOY")
+
+    def halves(rows: list[dict]) -> list[dict]:
+        return [row | {"metric": "half " + row["metric"], "value": row["value"] / 2} for row in rows]
+
+    both = replace(result, rows=[*result.rows, *halves(result.rows)])
+    for made, agrees in (
+        (lambda cell: [*(rows := whole.run_cell(cell)), *halves(rows)], True),
+        (whole.run_cell, False),
+    ):
+        monkeypatch.setitem(registry.REGISTRY, "TOY", replace(whole, run_cell=made))
+        verdict = checked(both)
+        assert bool(verdict) == agrees
+        assert all(problem.startswith("not made again") for problem in verdict.problems)
 
 
 def test_a_result_without_a_hash_is_not_known_to_hold() -> None:

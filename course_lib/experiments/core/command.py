@@ -22,7 +22,7 @@ def cli(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.action(arguments))
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # OSError: a download that failed, a folder that may not be written
         print(f"error: {error}")
         return 2
     except KeyboardInterrupt:
@@ -76,6 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
     options |= {"devices": arguments.devices} if arguments.devices is not None else {}
+    registry.check_options(arguments.id, options)
     writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
     left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
     if writes and left_out and not arguments.replace:

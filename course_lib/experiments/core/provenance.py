@@ -46,6 +46,8 @@ def provenance(device: str = "cpu") -> dict[str, Any]:
 
 def hardware(device: str = "cpu") -> dict[str, Any]:
     """Processor, cores, threads used by torch, and the GPU when the device is one."""
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device: got {device!r}, and torch finds no GPU here; expected cpu")
     found = {"device": device, "processor": _processor(), "cores": os.cpu_count(), "threads": torch.get_num_threads()}
     if device.startswith("cuda"):
         found["gpu"] = torch.cuda.get_device_name(device)

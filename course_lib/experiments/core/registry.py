@@ -11,6 +11,7 @@ An experiment of paper P3 is registered when `course_lib.experiments.p3` is impo
 
 from __future__ import annotations
 
+import inspect
 import json
 import pkgutil
 import re
@@ -23,10 +24,12 @@ from typing import Any, Generic, TypeVar
 
 from tqdm.auto import tqdm
 
+from course_lib import checking
 from course_lib.experiments.core import code
 from course_lib.experiments.core.provenance import (
     cells_folder,
     digest,
+    hardware,
     provenance,
     read_json,
     results_folder,
@@ -112,13 +115,27 @@ def cells_of(
     """The cells of a run; `only` keeps those that agree with its keys (a list of values allows several)."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; expected one of {SCALES}")
-    if len(set(seeds := tuple(seeds))) < len(seeds) or min(seeds, default=-1) < 0:
+    seeds = tuple(checking.whole(seed, "seeds", 0) for seed in seeds)
+    if not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds: got {seeds}; expected one or more whole numbers from 0 on, each once")
+    check_options(name, options)
     cells = get(name).plan(scale, seeds, **options)
-    for key in only or {}:
+    for key, value in (only or {}).items():
         if not any(key in cell for cell in cells):
             raise ValueError(f"only: no cell of {name} has {key!r}; expected one of {sorted(cells[0])}")
+        if not any(_wanted(cell.get(key), value) for cell in cells):
+            there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
+            raise ValueError(f"only: no cell of {name} at {scale} scale has {key} {value!r}; expected one of {there}")
     return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """ValueError for an option that the plan of an experiment does not know."""
+    known = [key for key in inspect.signature(get(name).plan).parameters if key not in {"scale", "seeds"}]
+    for option in options:
+        if option not in known:
+            there = f"expected {' or '.join(known)}" if known else f"{name} has no options"
+            raise ValueError(f"option {option!r} is none of {name}: {there}")
 
 
 def run(
@@ -130,7 +147,7 @@ def run(
     only: Cell | None = None,
     among: Collection[Cell] | None = None,
     collect: bool = False,
-    store: Path | None = None,
+    store: str | Path | None = None,
     progress: bool = True,
     **options: Any,
 ) -> Result:
@@ -142,7 +159,7 @@ def run(
     or the stored result of this experiment is vouched for.
     """
     chosen, seeds = get(name), tuple(seeds) if seeds is not None else (seed,)
-    planned, folder = cells_of(name, scale, seeds, None, **options), store or cells_folder()
+    planned, folder = cells_of(name, scale, seeds, None, **options), Path(store or cells_folder())
     wanted = planned if only is None else cells_of(name, scale, seeds, only, **options)
     wanted = wanted if among is None else [cell for cell in wanted if cell in among]
     plan, unavailable = _with_data(chosen, planned, folder)
@@ -209,11 +226,13 @@ def _announce(
 
 def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
     """Runs one cell and stores its rows with where they come from."""
+    device = cell.get("device", "cpu")
+    hardware(device)  # before the work: a device that is not there is refused
     start = time.perf_counter()
     rows = chosen.run_cell(cell)
     record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": time.perf_counter() - start}
     made_by = {"code": code.code_of(chosen.module)}
-    write_json(path, record | made_by | provenance(cell.get("device", "cpu")))
+    write_json(path, record | made_by | provenance(device))
 
 
 def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:

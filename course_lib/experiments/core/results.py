@@ -197,12 +197,12 @@ class Result:
         title = title[:1].upper() + title[1:] + ("" if title.endswith("?") else ".")
         return f"{title} {'; '.join(part for part in parts if part)}."
 
-    def save(self, folder: Path | None = None, *, replace: bool = False) -> Path:
+    def save(self, folder: str | Path | None = None, *, replace: bool = False) -> Path:
         """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path.
 
         ValueError where this result is empty, or lacks numbers that the file holds and `replace` does not say to drop.
         """
-        path = (folder or results_folder()) / f"{self.id}-{self.scale}.json"
+        path = Path(folder or results_folder()) / f"{self.id}-{self.scale}.json"
         if not self.rows:
             raise ValueError(f"{path.name} is not written: no cell of {self.id} has finished")
         if path.is_file() and not replace:

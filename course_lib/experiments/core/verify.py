@@ -8,10 +8,12 @@ all of them is vouched for: the result keeps the hash of today's code, and how m
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,19 +64,26 @@ def stored_cells(result: Result) -> list[registry.Cell]:
     several do, to those that say least beyond the row.
     """
     cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
+    found = set().union(*_cells_of_rows(result.rows, cells))
+    return [cell for at, cell in enumerate(cells) if at in found]
+
+
+def _cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]:
+    """For each row the places of the cells that it may belong to, as `stored_cells` says."""
     written = [{key: json.dumps(value, sort_keys=True) for key, value in cell.items()} for cell in cells]
     telling = {key for one in written for key in one if any(other.get(key) != one[key] for other in written)}
-    said = {json.dumps({key: row[key] for key in sorted(telling & row.keys())}) for row in result.rows}
-    found: set[int] = set()
-    for text in said:
+
+    @cache
+    def places(text: str) -> set[int]:
         row = {key: json.dumps(value, sort_keys=True) for key, value in json.loads(text).items()}
         beyond = {
             at: len(telling & one.keys() - row.keys())
             for at, one in enumerate(written)
             if all(one.get(key, "null") == row[key] for key in row)
         }
-        found |= {at for at, more in beyond.items() if more == min(beyond.values())}
-    return [cell for at, cell in enumerate(cells) if at in found]
+        return {at for at, more in beyond.items() if more == min(beyond.values())}
+
+    return [places(json.dumps({key: row[key] for key in sorted(telling & row.keys())})) for row in rows]
 
 
 def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator) -> Verdict:
@@ -85,36 +94,46 @@ def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.rando
     checking.whole(cells, "cells")
     checking.generator(rng)
     experiment, all_cells = registry.get(result.id), stored_cells(result)
-    short = [cell for cell in all_cells if experiment.estimate(cell) <= seconds]
-    groups: dict[Any, list[registry.Cell]] = {}
-    for cell in short:
-        groups.setdefault(cell.get("data"), []).append(cell)
-    drawn = [group[at] for group in groups.values() for at in rng.permutation(len(group))[:cells]]
+    groups: dict[Any, list[int]] = {}
+    for at, cell in enumerate(all_cells):
+        if experiment.estimate(cell) <= seconds:
+            groups.setdefault(cell.get("data"), []).append(at)
+    drawn = [group[one] for group in groups.values() for one in rng.permutation(len(group))[:cells]]
     verdict = Verdict(len(drawn), len(all_cells))
     if not drawn:
         verdict.problems.append(f"no cell of at most {seconds:g} s")
-    for cell in drawn:
-        compare(result.rows, json.loads(json.dumps(experiment.run_cell(cell))), verdict)
+    owners = _cells_of_rows(result.rows, all_cells)
+    for at in drawn:
+        wanted = [row for row, owner in zip(result.rows, owners, strict=True) if owner == {at}]
+        compare(result.rows, json.loads(json.dumps(experiment.run_cell(all_cells[at]))), verdict, wanted=wanted)
     return verdict
 
 
-def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict) -> None:
-    """Notes in the verdict how rows that were made again differ from stored ones with the same names."""
-    known: dict[str, list[float]] = {}
+def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict, *, wanted: Iterable[Row] = ()) -> None:
+    """Notes in the verdict how rows that were made again differ from stored ones with the same names.
+
+    A stored number answers for one new number. wanted: the stored rows that must all be made again.
+    """
+    known: dict[str, list[float | None]] = {}
     for row in before:
         known.setdefault(_name(row), []).append(row["value"])
+    made: set[str] = set()
     for row in now:
+        made.add(_name(row))
         if MEASURED.search(row["metric"]):
             continue
-        values = known.get(_name(row))
-        if values is None:
+        if not (values := known.get(_name(row))):
             verdict.problems.append(f"no stored number for {_name(row)}")
             continue
-        difference = min(_difference(row["value"], value) for value in values)
+        differences = [_difference(row["value"], value) for value in values]
+        nearest = min(differences)
+        stored_value = values.pop(differences.index(nearest))
         verdict.numbers += 1
-        verdict.worst = max(verdict.worst, difference)
-        if difference > 10.0**-DIGITS:
-            verdict.problems.append(f"{row['value']} now, {values} stored, for {_name(row)}")
+        verdict.worst = max(verdict.worst, nearest)
+        if nearest > 10.0**-DIGITS:
+            verdict.problems.append(f"{row['value']} now, {stored_value} stored, for {_name(row)}")
+    lacking = [name for row in wanted if (name := _name(row)) not in made]
+    verdict.problems.extend(f"not made again: {name}" for name in dict.fromkeys(lacking))
 
 
 def _name(row: Row) -> str:
@@ -124,9 +143,11 @@ def _name(row: Row) -> str:
 
 
 def _difference(one: float | None, other: float | None) -> float:
-    """|a - b| / max(|a|, |b|, FLOOR); 0 for two that are missing."""
+    """|a - b| / max(|a|, |b|, FLOOR); 0 for two that are missing, infinity for one that is missing or no number."""
     if one is None or other is None:
-        return 0.0 if one is other else float("inf")
+        return 0.0 if one is other else math.inf
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return math.inf
     return abs(one - other) / max(abs(one), abs(other), FLOOR)
 
 

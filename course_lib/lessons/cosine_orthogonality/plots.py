@@ -144,7 +144,7 @@ def gradient_fields(k: Any, *, radii: Sequence[float] = (0.5, 1.0, 1.5), arrows:
 def norm_paths(runs: Mapping[str, Any], items: Sequence[int]) -> tuple[Figure, np.ndarray]:
     """How long each of some vectors is, against the step, one panel for each run; the headings count all moves.
 
-    runs: title -> `experiments.free_vectors.Moves` (or anything with `path`, `longer`, `shorter`). The median vector of
+    runs: title -> `training.free_vectors.Moves` (or anything with `path`, `longer`, `shorter`). The median vector of
     `items` is drawn thick. Returns the figure and its axes, which share the vertical scale.
     """
     fig, axes = plt.subplots(1, len(runs), figsize=(4.4 * len(runs), 4.0), sharey=True, squeeze=False, dpi=88)

@@ -242,5 +242,9 @@ def shown(value: np.ndarray) -> list[Any]:
 
 
 def short(value: Any) -> str:
-    text = str(value)
+    """A value as text of at most 60 characters."""
+    try:
+        text = str(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) < 60 else text[:57] + "..."

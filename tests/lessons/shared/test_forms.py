@@ -73,3 +73,8 @@ def test_a_message_speaks_of_the_slip_that_was_made() -> None:
         forms.compare_list(None, [half, half], "x", [])
     with pytest.raises(forms.NotYet, match=printed):
         forms.compare_arrays(None, [0.5], "x", {})
+
+
+def test_an_answer_of_thousands_of_digits_is_not_right_and_no_error() -> None:
+    with pytest.raises(forms.NotYet, match="a Fraction of thousands of digits is not right"):
+        forms.compare(Fraction(1, 10**5000), Fraction(1, 2), "p", {}, exact=True)
