@@ -74,7 +74,8 @@ def choice(value: Choice, name: str, choices: Collection[Choice]) -> Choice:
     """`value`, which is one of `choices`. True is not 1 here: a bool is one of bools only."""
     kinds = bool, np.bool_
     same = (one for one in choices if isinstance(one, kinds) == isinstance(value, kinds))
-    if not isinstance(value, Hashable) or value not in tuple(same):  # an array has no hash, and no one truth
+    array = not isinstance(value, Hashable) or hasattr(value, "detach")  # no hash (a tensor has one), no one truth
+    if array or value not in tuple(same):
         raise refuse(value, name, f"one of {', '.join(map(str, choices))}")
     return value
 
@@ -117,16 +118,6 @@ def table(values: Any, name: str, *, rows: int | None = None, width: int | None 
     if len(bad):
         raise ValueError(
             f"{name} holds NaN or infinity in {len(bad)} rows, the first is row {bad[0]}; expected finite numbers"
-        )
-    return array
-
-
-def nonzero_rows(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """`array` (n, d), in which no row is zero: a zero row has no direction and no cosine."""
-    zero = np.flatnonzero(~array.any(axis=1))
-    if len(zero):
-        raise ValueError(
-            f"{name} has {len(zero)} zero rows, the first is row {zero[0]}; a zero row has no cosine: leave it out"
         )
     return array
 

@@ -50,6 +50,7 @@ def test_good_arguments_become_plain_values() -> None:
         (lambda: checking.choice("c", "law", ("a", "b")), "law is 'c'; expected one of a, b$"),
         (lambda: checking.choice(["a"], "law", {"a": 1}), r"law is \['a'\]; expected one of a$"),  # a list has no hash
         (lambda: checking.choice(TABLE[0], "law", ("a", "b")), "law is array.* expected one of a, b$"),
+        (lambda: checking.choice(torch.ones(2), "k", (1, 2)), "k is tensor.* expected one of 1, 2$"),
         (lambda: checking.choice(True, "seed", (0, 1)), "seed is True; expected one of 0, 1$"),
         (lambda: checking.choice(1, "logq", (True, False)), "logq is 1; expected one of True, False$"),
         (lambda: checking.generator(0), "rng is 0; expected a numpy.random.Generator such as"),
@@ -62,7 +63,6 @@ def test_good_arguments_become_plain_values() -> None:
         (lambda: checking.table([1.0], "items"), r"items has shape \(1,\)"),
         (lambda: checking.table([["a"]], "items"), "dtype <U1"),
         (lambda: checking.table([[1.0], [np.inf]], "items"), "items holds NaN or infinity in 1 rows, .* row 1"),
-        (lambda: checking.nonzero_rows(np.eye(3, 2), "items"), "items has 1 zero rows, the first is row 2"),
         (lambda: checking.vector([], "a"), r"a has shape \(0,\)"),
         (lambda: checking.vector([1.0, 2.0], "a", 3), r"a has shape \(2,\); expected \(3,\)"),
         (lambda: checking.vector([1.0, np.nan], "a"), r"a\[1\] is nan; expected finite"),

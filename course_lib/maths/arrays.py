@@ -107,7 +107,9 @@ def like(values: Any, reference: Array, name: str) -> Array:
         values = values if is_torch(values) else np.require(values, np.float64, "W")  # torch warns of read-only memory
         return torch.as_tensor(values, dtype=reference.dtype, device=reference.device)
     if is_torch(values):
-        raise ValueError(f"{name} is a torch tensor but the losses are a NumPy array; pass both as the same kind")
+        raise ValueError(
+            f"{name} is a torch tensor but what it belongs to is a NumPy array; pass both as the same kind"
+        )
     if is_exact(reference):
         return _exact_array(np.asarray(values), name)
     return np.asarray(values).astype(reference.dtype)
@@ -116,7 +118,9 @@ def like(values: Any, reference: Array, name: str) -> Array:
 def as_index(values: Any, reference: Array, name: str) -> Array:
     """Positions (integers) as an index into `reference`: int64, on its device. ValueError for anything but integers."""
     if is_torch(values):
-        whole = not (values.dtype.is_floating_point or values.dtype.is_complex)
+        import torch
+
+        whole = not (values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool)
     else:
         values = np.asarray(values)
         whole = values.dtype.kind in "iu"
@@ -138,7 +142,7 @@ def number(value: Any, reference: Array, name: str = "value") -> Any:
     if is_exact(reference):
         if not isinstance(value, numbers.Rational):
             raise ValueError(
-                f"{name} must be an int or a fractions.Fraction where the losses are exact, for example "
+                f"{name} must be an int or a fractions.Fraction beside exact arrays, for example "
                 f"Fraction(1, 10) instead of 0.1; a float would spoil the exact result (it made the weight {value!r})"
             )
         return to_fraction(value, name)

@@ -30,6 +30,8 @@ from course_lib.maths.arrays import (
     like,
     namespace,
     readable,
+    same_kind,
+    same_precision,
     shape_of,
 )
 from course_lib.maths.geometry import normalise
@@ -114,7 +116,7 @@ def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
 
 def _labels(label: Any, score: Array) -> Array:
     if isinstance(label, int) and label in (0, 1):
-        return label
+        return int(label)  # torch subtracts no bool
     labels = like(label, score, "label")
     if bool(((labels != 0) & (labels != 1)).any()):
         raise ValueError("label must hold only 0 and 1 (1 = positive pair, 0 = negative pair)")
@@ -149,10 +151,12 @@ def cosine_scores(Q: Any, K: Any) -> Array:
 
 
 def dot_scores(Q: Any, K: Any) -> Array:
-    """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n)."""
-    Q, K = as_array(Q, "Q"), as_array(K, "K")
+    """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n), in the wider of two dtypes."""
+    Q, K = same_kind(Q=Q, K=K)
     if Q.ndim < 2 or K.ndim < 2 or Q.shape[-1] != K.shape[-1]:
         raise ValueError(f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d)")
+    if is_torch(Q) and Q.dtype != K.dtype:  # NumPy widens by itself
+        Q, K = same_precision(Q, K)
     return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
 
 
@@ -169,7 +173,9 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
     proportional to the sum of exp(scores_ij / tau) over the whole catalogue. The positive is in the sum too, however it
     came there, so the loss is not unbiased for the full softmax. item_ids (n,): which item each candidate is; a copy of
     a row's positive in another column is then no negative of that row (an accidental hit) and is left out.
-    Scores of 16 bits are taken as float32. ValueError for shapes and values that do not fit, NaN and infinity.
+    Scores of 16 bits are taken as float32. A score of -infinity leaves its candidate out of its row's sum: a mask of
+    one's own. What is left out, by -infinity or by item_ids, takes no part, whatever stood there. ValueError for shapes
+    and values that do not fit, and for NaN, infinity and a positive's -infinity in a sum.
     Source: Yi et al., RecSys 2019, Section 3 (logQ); Bengio and Senecal 2008 (sampled softmax).
     """
     scores = _scores(scores)

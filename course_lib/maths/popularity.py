@@ -17,7 +17,7 @@ from numpy.random import Generator
 from course_lib import checking
 from course_lib.data.interactions import Interactions, TripleLaw
 from course_lib.maths import arrays
-from course_lib.maths.arrays import Array, as_array, as_index, first_index, namespace, shape_of
+from course_lib.maths.arrays import Array, as_array, as_index, at_least_single, first_index, namespace, shape_of
 
 __all__ = [
     "LIBRARY_LAWS",
@@ -54,14 +54,15 @@ __all__ = [
 def pearson(x: Any, y: Any) -> Any:
     """Pearson's correlation of two vectors (n,) with n >= 2: cov(x, y) / (sd(x) sd(y)), a number in [-1, 1].
 
-    A scalar of the kind of x (a Python float for NumPy). Raises ValueError where one of them is constant.
+    A scalar of the kind of x (a Python float for NumPy); vectors of 16 bits are taken as float32. Raises ValueError
+    where one of them is constant.
     """
     x, y = _pair(x, y, "x", "y")
     xp = namespace(x)
     dx, dy = x - xp.mean(x), y - xp.mean(y)
     spread = xp.sum(dx * dx), xp.sum(dy * dy)
-    for name, value in zip(("x", "y"), spread, strict=True):
-        if bool(value == 0):
+    for name, values, value in zip(("x", "y"), (x, y), spread, strict=True):
+        if _constant(values) or bool(value == 0):
             raise ValueError(f"{name} is constant, so its correlation with anything is not defined")
     return _scalar(xp.sum(dx * dy) / (spread[0] ** 0.5 * spread[1] ** 0.5))
 
@@ -88,9 +89,9 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
             raise ValueError(f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values")
     xp = namespace(norms)
     x, y = xp.log(counts), xp.log(norms)
-    x = x - xp.mean(x)
-    if bool(xp.sum(x * x) == 0):
+    if _constant(counts) or _constant(x):
         raise ValueError("counts are all equal, so there is no slope in them")
+    x = x - xp.mean(x)
     return _scalar(xp.sum(x * y) / xp.sum(x * x))
 
 
@@ -385,6 +386,11 @@ def _scalar(value: Any) -> Any:
     return value if arrays.is_torch(value) else float(value)
 
 
+def _constant(values: Array) -> bool:
+    """Asked of the numbers themselves: their distances from a rounded mean need not be 0."""
+    return bool(values.min() == values.max())
+
+
 def _checked_norms(norms: Any) -> Array:
     norms = as_array(norms, "norms")
     where = first_index(norms < 0)
@@ -394,7 +400,7 @@ def _checked_norms(norms: Any) -> Array:
 
 
 def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
-    x = as_array(x, x_name)
+    x = at_least_single(as_array(x, x_name))
     y = arrays.like(as_array(y, y_name), x, y_name)
     for name, values in ((x_name, x), (y_name, y)):
         if len(shape_of(values)) != 1:
@@ -406,7 +412,7 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
 
 
 def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
-    items, counts = as_array(items, "items"), checking.counts(counts)
+    items, counts = at_least_single(as_array(items, "items")), checking.counts(counts)
     if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
         raise ValueError(f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each count")
     return arrays.check_finite(items, "items"), counts

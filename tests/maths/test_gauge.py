@@ -628,3 +628,21 @@ def test_no_certificate_where_one_table_is_free() -> None:
     rows, nothing = np.random.default_rng(0).normal(size=(9, 2)), np.zeros((3, 2))
     assert gauge.rigidity_certificate(rows, rows) is not None
     assert gauge.rigidity_certificate(nothing, rows) is None and gauge.rigidity_certificate(rows, nothing) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gauge.linear_stretch_along([[0, 1], [0, 0]], 0.5), "E differs from its transpose by up to 1"),
+        (lambda: gauge.linear_stretch_along(np.ones((2, 3)), 0.5), r"E has shape \(2, 3\); expected \(k, k\)"),
+        (lambda: gauge.linear_stretch_along(np.eye(2), np.nan), "t = nan is outside"),
+        (lambda: gauge.stretch_along([1, -1], np.nan), "t = nan is outside"),
+        (lambda: gauge.random_diagonal_gauge(2, spread=1.0, rng=0), "expected a numpy.random.Generator"),
+        (lambda: gauge.random_linear_gauge(2, spread=1.0, rng=0), "expected a numpy.random.Generator"),
+        (lambda: gauge.random_linear_directions(np.eye(3), 2, rng=0), "expected a numpy.random.Generator"),
+        (lambda: gauge.search_second_gauge(np.eye(2), np.eye(2), starts=1, rng=0), "expected a numpy.random.Generator"),
+    ],
+)
+def test_stretches_and_draws_name_bad_arguments(call, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -64,3 +64,20 @@ def test_a_rate_outside_0_to_1_is_refused(alpha: float) -> None:
         rates.sogram_variance(alpha)
     with pytest.raises(ValueError, match="expected 0 < alpha <= 1"):
         rates.sogram_bias_bound(alpha, delta=1, norm=1)
+
+
+@pytest.mark.parametrize(
+    ("delta", "sigma", "coherent", "walk"),
+    [
+        (1e8, 1, 1, 1),
+        (1e78, 1, 1, 1),
+        (1.0, 1e-200, 1, 1),
+        (1e200, 1e-200, 1, 1),
+        (1e-200, 1, 2 ** (2 / 3) * 1e-200 ** (2 / 3), 1e-200),
+        (0, 1, 0, 0),
+    ],
+)
+def test_the_best_rate_of_extreme_drifts_is_the_limit(delta: float, sigma: float, coherent: float, walk: float) -> None:
+    assert rates.optimal_alpha(delta, sigma) == pytest.approx(coherent, rel=1e-12, abs=0)
+    assert rates.optimal_alpha(delta, sigma, "random_walk") == pytest.approx(walk, rel=1e-12, abs=0)
+    assert rates.optimal_alpha(delta, sigma) <= 1 and rates.optimal_alpha(delta, sigma, "random_walk") <= 1

@@ -21,7 +21,7 @@ from course_lib.training import Plan, fit
 
 @given(data=st.data(), n=st.integers(1, 4), d=st.integers(1, 3))
 def test_gramian_is_the_mean_of_outer_products(data: st.DataObject, n: int, d: int) -> None:
-    e, w = data.draw(exact_arrays((n, d))), data.draw(exact_arrays((n,)))
+    e, w = data.draw(exact_arrays((n, d))), abs(data.draw(exact_arrays((n,))))
     plain = sum(np.outer(row, row) for row in e) / n
     weighted = sum(w[i] * np.outer(e[i], e[i]) for i in range(n)) / n
     assert (gramians.gramian(e) == plain).all()
@@ -31,7 +31,7 @@ def test_gramian_is_the_mean_of_outer_products(data: st.DataObject, n: int, d: i
 @given(data=st.data(), m=st.integers(1, 4), n=st.integers(1, 4))
 def test_all_pairs_square_is_the_double_sum(data: st.DataObject, m: int, n: int) -> None:
     u, v = data.draw(exact_arrays((m, 2))), data.draw(exact_arrays((n, 2)))
-    w, z = data.draw(exact_arrays((m,))), data.draw(exact_arrays((n,)))
+    w, z = abs(data.draw(exact_arrays((m,)))), abs(data.draw(exact_arrays((n,))))
     double = sum(w[i] * z[j] * (u[i] @ v[j]) ** 2 for i in range(m) for j in range(n))
     assert gramians.all_pairs_square(u, v, left_weights=w, right_weights=z) == double
     assert gramians.all_pairs_square(u, v) == sum((u[i] @ v[j]) ** 2 for i in range(m) for j in range(n))
@@ -89,11 +89,27 @@ def test_torch_and_leading_axes() -> None:
             "left has 2 rows and right has 4.*all_pairs_square",
         ),
         (lambda: gramians.all_pairs_square(np.ones((2, 3)), np.ones((4, 2))), "width 3 but right has width 2"),
+        (lambda: gramians.gravity(np.ones((4, 1)), np.ones((4, 3))), "width 1 but right has width 3"),
+        (lambda: gramians.all_pairs_square(torch.ones(2, 3), np.ones((4, 3))), "the same kind of array"),
+        (lambda: gramians.gramian([[1.0, np.nan]]), r"embeddings\[0, 1\] = nan"),
+        (lambda: gramians.gramian(np.eye(2), weights=[1, -1]), r"weights\[1\] is -1.0; expected weights of at least 0"),
+        (
+            lambda: gramians.all_pairs_square(np.eye(2), np.eye(2), right_weights=[np.nan, 1]),
+            r"right_weights\[0\] = nan",
+        ),
     ],
 )
 def test_errors(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_tables_of_16_bits_do_not_overflow() -> None:
+    half = torch.full((1000, 1), 10.0, dtype=torch.float16)
+    assert gramians.gramian(half).item() == 100 == gramians.BatchGramian().update(None, half).item()
+    assert gramians.all_pairs_square(half, half).item() == 1e10
+    assert gramians.gramian(np.ones((70_000, 1), dtype=np.float16)).item() == 1
+    assert gramians.gravity_loss(half, half, [[100.0]], [[100.0]]).item() == 20_000
 
 
 # ---- estimators of a Gramian that moves
@@ -263,7 +279,11 @@ def test_partners_make_cross_gramians() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: gramians.SOGram(3, 0), ValueError, "alpha is 0; expected 0 < alpha <= 1"),
+        (lambda: gramians.SOGram(3, 0), ValueError, r"alpha is 0; expected a finite number in \(0, 1\]"),
+        (lambda: gramians.SOGram(3, None), ValueError, "alpha is None; expected a finite number"),
+        (lambda: gramians.SAGram(4, 3, "0.5"), ValueError, "beta is '0.5'; expected a finite number"),
+        (lambda: gramians.SAGram(4, 3, 1).drift(), ValueError, "no cache before start"),
+        (lambda: gramians.SAGram(4, 3, 1).update(None, np.ones((1, 3))), ValueError, "indices is None"),
         (lambda: gramians.SOGram(0, 0.5), ValueError, "d is 0"),
         (lambda: gramians.SOGram(3, lambda t: 2.0).update([0], np.ones((1, 3))), ValueError, r"alpha\(t\) is 2.0"),
         (lambda: gramians.SAGram(10, 3, 1.5), ValueError, "beta is 1.5"),
@@ -292,6 +312,18 @@ def test_partners_make_cross_gramians() -> None:
         (lambda: gramians.optimal_alpha(1, 1, "brownian"), ValueError, "drift is 'brownian'"),
         (lambda: gramians.optimal_beta(mean_square=0, variance=0), ValueError, "not both 0"),
         (lambda: gramians.same_batch_share(5, 4), ValueError, "batch_size is 5 and n 4"),
+        (lambda: gramians.same_batch_share(0), ValueError, "batch_size is 0; expected at least 1"),
+        (lambda: gramians.same_batch_share(-3), ValueError, "batch_size is -3; expected at least 1"),
+        (
+            lambda: gramians.gravity_loss(np.ones((2, 3)), np.ones((1, 3)), np.eye(3), np.eye(3)),
+            ValueError,
+            "'left': 2, 'right': 1",
+        ),
+        (
+            lambda: gramians.gravity_with_prior(np.ones((2, 3)), np.ones((2, 3)), [1, 2], [1, 2]),
+            ValueError,
+            r"left_prior has shape \(2,\)",
+        ),
     ],
 )
 def test_estimator_errors_say_what_was_expected(

@@ -837,3 +837,22 @@ def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -
 
 def test_two_positives_are_enough_for_a_balance() -> None:
     assert in_batch.balance(1, 2) == 0 and in_batch.balance(2, 2) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=[1, 2]), "omega is"),
+        (
+            lambda: in_batch.probability_of_no_positive(1, n_positives=2, shape=(2.7, 3.9)),
+            r"shape\[0\] is 2.7; expected a whole number",
+        ),
+        (lambda: in_batch.probability_of_no_positive(2.5, n_positives=2, shape=(3, 3)), "batch_pairs is 2.5"),
+        (lambda: in_batch.probability_of_no_positive(2, n_positives=-3, shape=(3, 3)), "n_positives is -3"),
+        (lambda: in_batch.horvitz_thompson_weight(0, 1, batch_size=2, n_positives=5), "a=0 and b=1 must be >= 1"),
+        (lambda: in_batch.horvitz_thompson_weight([0], [1], batch_size=2, n_positives=5), "must be >= 1"),
+    ],
+)
+def test_numbers_that_count_nothing_are_refused(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

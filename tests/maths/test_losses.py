@@ -128,8 +128,15 @@ def test_the_printed_logistic_loss_does_not_train_negatives() -> None:
         (lambda: losses.logistic(1, exact([1, 2])), "irrational"),
         (lambda: losses.square(1, np.array(["a"])), "score must hold numbers"),
         (lambda: losses.square(1, torch.ones(2, dtype=torch.complex64)), "score must be real"),
+        (lambda: losses.dot_scores(np.ones((2, 3)), torch.ones(2, 3)), "the same kind of array"),
     ],
 )
 def test_errors(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_tensors_of_two_dtypes_and_labels_that_are_bools() -> None:
+    wide = losses.dot_scores(torch.ones(2, 3, dtype=torch.float64), torch.ones(2, 3))
+    assert wide.dtype == torch.float64 and bool((wide == 3).all())
+    assert losses.square(True, torch.zeros(2)).tolist() == [0.5, 0.5]

@@ -254,6 +254,9 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.norm_correlation([1.0, np.nan], [1, 2]), "holds NaN or infinity"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [0, 2]), r"counts\[0\] is 0.0; a logarithm needs positive"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [2, 2]), "counts are all equal"),
+        (lambda: popularity.log_log_slope([1, 2, 3], [6, 6, 6]), "counts are all equal"),  # their mean log is rounded
+        (lambda: popularity.pearson([0.1] * 3, [1, 2, 3]), "x is constant"),
+        (lambda: popularity.pearson([1, 2, 3], torch.tensor([0.1] * 3)), "y is a torch tensor"),
         (lambda: popularity.head_items([1, 2], 0.0), r"share is 0.0; expected a finite number in \(0, 1\]"),
         (lambda: popularity.top_share([[0, 9]], [1, 2]), "ranked_items holds ids 0 to 9; expected -1 to 1"),
         (lambda: popularity.top_share([[-1]], [1, 2]), "nothing was recommended"),
@@ -295,6 +298,18 @@ def test_roles_of_every_library_balance() -> None:
 def test_bad_arguments_are_named(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("half", [lambda x: x.astype(np.float16), lambda x: torch.from_numpy(x).half()])
+def test_counts_of_thousands_stand_beside_norms_of_16_bits(half) -> None:
+    counts = np.arange(1, 2001)
+    norms, items = np.sqrt(counts), np.random.default_rng(0).normal(size=(2000, 4))
+    for measure, values in (
+        (popularity.norm_correlation, norms),
+        (popularity.log_log_slope, norms),
+        (popularity.projection_correlation, items),
+    ):
+        assert float(measure(half(values), counts)) == pytest.approx(measure(values, counts), rel=5e-3)
 
 
 @pytest.mark.parametrize("repeats", [0, 2.5])

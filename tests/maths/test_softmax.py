@@ -101,6 +101,16 @@ def test_every_pair_of_a_batch_may_be_one_item() -> None:
     assert float(loss.detach()) == 0 and bool((scores.grad == 0).all())
 
 
+@pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
+def test_what_is_masked_takes_no_part(kind) -> None:
+    """A mask of one's own by -infinity is that of item_ids; what item_ids leaves out may even be NaN."""
+    scores = [[0.3, 0.1, 0.7], [0.2, 0.5, 0.4]]
+    plain = losses.in_batch_softmax(kind(scores), tau=0.5, item_ids=[1, 2, 1])
+    for masked, ids in ((-np.inf, None), (np.nan, [1, 2, 1])):
+        scores[0][2] = masked
+        assert float(losses.in_batch_softmax(kind(scores), tau=0.5, item_ids=ids)) == float(plain)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -115,6 +125,9 @@ def test_every_pair_of_a_batch_may_be_one_item() -> None:
         ({"log_q": [0.0, -np.inf]}, r"log_q\[1\] = -inf"),
         ({"item_ids": [1, 2, 3]}, r"item_ids has shape \(3,\); expected \(2,\)"),
         ({"item_ids": [1.0, 2.0]}, "item_ids must hold integers"),
+        ({"scores": torch.zeros(2, 2), "item_ids": torch.tensor([True, False])}, "item_ids must hold integers"),
+        ({"scores": [[-np.inf, 0.0], [0.0, 0.0]]}, r"scores\[0, 0\] = -inf"),  # a positive
+        ({"scores": [[0.0, np.inf], [0.0, 0.0]]}, r"scores\[0, 1\] = inf"),
     ],
 )
 def test_what_does_not_fit_is_refused(change: dict, words: str) -> None:

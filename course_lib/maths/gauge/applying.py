@@ -64,6 +64,7 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
 def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarray:
     """d (k,) with log d normal, mean 0, standard deviation `spread` (>= 0): 0 is the identity, 1 is a factor of e."""
     checking.real(spread, "spread", least=0)
+    checking.generator(rng)
     factors: np.ndarray = np.exp(spread * rng.standard_normal(k))
     return factors
 
@@ -77,6 +78,7 @@ def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = No
     Q = U V^T. This Q is uniform as well (G O has the law of G for every rotation O), and rows Q is the same table,
     whichever rotation or reflection of it was given. Raises ValueError where rows has not the width k.
     """
+    checking.generator(rng)
     q = _uniform_rotation(k, rng) if rows is None else _rotation_in_frame(_plain_table(rows, k), rng)
     gauge: np.ndarray = q * random_diagonal_gauge(k, spread=spread, rng=rng)
     return gauge

@@ -148,7 +148,7 @@ def random_linear_directions(A: Any, draws: int, *, rng: np.random.Generator) ->
         raise ValueError("A leaves no linear direction: every gauge that keeps its lengths is orthogonal")
     flat = np.asarray(checking.as_numpy(directions), dtype=np.float64).reshape(g, k * k)
     basis = np.linalg.qr(flat.T)[0]  # (k k, g), orthonormal
-    normal = rng.standard_normal((draws, k, k))
+    normal = checking.generator(rng).standard_normal((draws, k, k))
     symmetric = (normal + normal.transpose(0, 2, 1)).reshape(draws, k * k)
     E: np.ndarray = (symmetric @ basis @ basis.T).reshape(draws, k, k)
     E /= geometry.norm(E.reshape(draws, k * k))[:, None, None]
@@ -162,7 +162,7 @@ def stretch_along(delta: Any, t: Any) -> Array:
     """
     delta = as_array(delta, "delta")
     x = 1 + t * delta
-    if (at := first_index(x <= 0)) is not None:
+    if (at := first_index(~((x > 0) & (x < math.inf)))) is not None:  # NaN fails both
         raise ValueError(
             f"1 + t delta is {float(x[at]):.4g} on axis {at[0]}: "
             f"t = {float(t):.4g} is outside {_range_of(-delta, delta)}"
@@ -195,13 +195,17 @@ def weakest_direction(A: Any) -> tuple[float, Array]:
 def linear_stretch_along(E: Any, t: Any) -> Array:
     """R = (I + t E)^(1/2), symmetric and positive definite (k, k), for a symmetric E (k, k): R R^T = I + t E.
 
-    Raises ValueError when I + t E is not positive definite.
+    Raises ValueError for an E that is not symmetric (beyond rounding), and when I + t E is not positive definite.
     """
-    E = as_array(E, "E")
+    E = algebra.checked_table(E, "E")
+    if len(shape_of(E)) != 2 or shape_of(E)[0] != shape_of(E)[1]:
+        raise ValueError(f"E has shape {shape_of(E)}; expected (k, k)")
     xp = namespace(E)
+    if bool((gap := abs(E - E.T).max()) > math.sqrt(algebra.machine_epsilon(E)) * abs(E).max()):
+        raise ValueError(f"E differs from its transpose by up to {float(gap):.4g}; expected a symmetric matrix")
     values, vectors = xp.linalg.eigh(E)
     x = 1 + t * values
-    if first_index(x <= 0) is not None:
+    if first_index(~((x > 0) & (x < math.inf))) is not None:
         raise ValueError(f"I + t E is not positive: t = {float(t):.4g} is outside {_range_of(-values, values)}")
     return (vectors * xp.sqrt(x)) @ xp.matrix_transpose(vectors)
 

@@ -128,6 +128,7 @@ def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.nd
     entries; found is what meets all conditions to 1e-9 and is no rotation. None is no proof that there is none. A
     (n, k), B (m, k) floats.
     """
+    checking.generator(rng)
     A, B = (np.asarray(checking.as_numpy(table), dtype=np.float64) for table in checked_pair(A, B))
     k = A.shape[1]
 

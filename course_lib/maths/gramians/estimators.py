@@ -76,7 +76,7 @@ class BatchGramian:
         return self._estimate
 
     def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
-        """indices (b,): which examples (not used here); embeddings (b, d); partners (b, k) or None.
+        """indices (b,): which examples (not used here, so None will do); embeddings (b, d); partners (b, k) or None.
 
         Returns the new estimate.
         """
@@ -222,6 +222,8 @@ class SAGram(BatchGramian):
 
     def drift(self) -> float:
         """How far rounding has taken the running sum from the sum of the cache: relative, in the Frobenius norm."""
+        if self._cache is None:
+            raise ValueError("there is no cache before start(embeddings) or the first update(indices, embeddings)")
         exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
         return float(_norm(self._sum - exact) / _norm(exact))
 
@@ -279,13 +281,17 @@ def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None
         if partners is None
         else arrays.detached(arrays.as_table(arrays.like(partners, rows, "partners"), "partners"))
     )
-    lengths = {"indices": len(indices), "embeddings": shape_of(rows)[0], "partners": shape_of(others)[0]}
+    lengths = {"embeddings": shape_of(rows)[0], "partners": shape_of(others)[0]}
+    if indices is not None:
+        lengths["indices"] = len(indices)
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the batch has {lengths}; expected one row for each index")
     return rows, others
 
 
 def _places(indices: Any, n: int) -> np.ndarray:
+    if indices is None:
+        raise ValueError(f"indices is None; expected integers from 0 to {n - 1}, which say what to renew in the cache")
     places = checking.as_numpy(indices)
     if places.dtype.kind not in "iu" or (places < 0).any() or (places >= n).any():
         raise ValueError(
@@ -345,6 +351,5 @@ def _norm(matrix: Array) -> Any:
 
 
 def _share(value: Any, name: str) -> Any:
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} is {value!r}; expected 0 < {name} <= 1")
-    return value
+    checking.share(value, name)
+    return value  # as it was given: a Fraction stays exact

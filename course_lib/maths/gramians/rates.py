@@ -64,18 +64,21 @@ def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
 
     drift "coherent": the root of delta^2 (1-alpha)(2-alpha)^2 = sigma^2 alpha^3, close to (2 delta/sigma)^(2/3) when
     small. drift "random_walk": (sqrt(r^2 + 4r) - r)/2 with r = (delta/sigma)^2, the steady gain of a Kalman filter.
+    0 for delta = 0, 1 where delta is so large that nothing else is left after rounding.
     Raises ValueError unless delta >= 0 and sigma > 0 are finite.
     """
     checking.choice(drift, "drift", DRIFTS)
     delta, sigma = checking.real(delta, "delta", least=0), checking.real(sigma, "sigma", above=0)
-    r = (delta / sigma) ** 2
+    ratio = delta / sigma
+    if ratio > 1e50 or ratio < 1e-153:  # the square would overflow, or lose digits: the limits
+        return min(ratio if drift == "random_walk" else (2 * ratio) ** (2 / 3), 1.0)
+    r = ratio**2
     if drift == "random_walk":
-        return 2 * r / (math.sqrt(r * r + 4 * r) + r) if r else 0.0  # = (sqrt(r^2 + 4r) - r)/2 without its cancellation
-    if not r:
-        return 0.0
+        return 2 * r / (math.sqrt(r * r + 4 * r) + r)  # = (sqrt(r^2 + 4r) - r)/2 without its cancellation
     # r (1-a)(2-a)^2 - a^3 falls from 4r at 0 to -1 at 1: one real root
     roots = np.roots([-(1 + r), 5 * r, -8 * r, 4 * r])
-    return float(roots[np.abs(roots.imag).argmin()].real)
+    root = float(roots[np.abs(roots.imag).argmin()].real)
+    return min(root, 1.0) if root < 1.5 else 1 - 1 / r  # beyond delta = 1e7 sigma the other two, near 2, look real too
 
 
 def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
@@ -111,10 +114,12 @@ def same_batch_share(batch_size: Any, n: Any = None) -> Any:
     """The share of grad h in the expected gradient when one batch serves for the Gramian and the gradient.
 
     E = grad g + share (grad h - grad g), h = (1/n) sum_i <u_i, v_i>^2: the pull towards zero of the *observed* pairs.
-    Drawn with replacement (n None): 1/b. Without: (n - b)/(b (n - 1)), 0 for the full batch.
+    b >= 1. Drawn with replacement (n None): 1/b. Without: (n - b)/(b (n - 1)), 0 for the full batch.
     Source: claim X16.
     """
     if n is None:
+        if not np.all(np.asarray(batch_size) >= 1):
+            raise ValueError(f"batch_size is {batch_size}; expected at least 1")
         return 1 / batch_size
     if not 1 <= batch_size <= n or n < 2:
         raise ValueError(f"batch_size is {batch_size} and n {n}; expected 1 <= batch_size <= n and n >= 2")

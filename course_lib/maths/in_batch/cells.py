@@ -39,8 +39,13 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
     a = |O_i,:| and b = |O_:,j| of a cell (i, j) outside O; p is its `observation_probability`. By Cauchy-Schwarz any
     weight w that is zero when the cell is unseen and has E w = 1 satisfies E w^2 >= 1/p, with equality for this one.
     The in-batch losses instead count how often the cell occurs in the grid. Best cell by cell; no claim is made about
-    the variance of the sum over cells. Integers give a Fraction, arrays give float64. Needs batch_size >= 2.
+    the variance of the sum over cells. Integers give a Fraction, arrays give float64. Needs batch_size >= 2, a, b >= 1.
     """
+    if bool(np.any(np.asarray(a) < 1) or np.any(np.asarray(b) < 1)):
+        raise ValueError(
+            f"a={a} and b={b} must be >= 1: the grid never shows a cell whose row or column has no positive "
+            f"(Assumption E.1), so no weight makes it unbiased"
+        )
     if batch_size < 2:
         raise ValueError(
             f"batch_size={batch_size}: a cell outside O needs two sampled pairs, one from its row and one from its "

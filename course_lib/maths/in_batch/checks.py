@@ -20,7 +20,8 @@ def check_omega(kind: str, omega: Any) -> Any:
         return None
     if omega is None:
         raise ValueError("kind='unbiased_omega' needs omega >= 0, the weight of the negative pairs in equation (19)")
-    if isinstance(omega, numbers.Real):
+    number = isinstance(omega, numbers.Real)
+    if number or not (hasattr(omega, "shape") or hasattr(omega, "free_symbols")):  # an array, or a symbol of a proof
         checking.real(omega, "omega", least=0)
     elif hasattr(omega, "shape") and arrays.readable(omega):
         bad = first_index(~(omega >= 0))
@@ -59,10 +60,11 @@ def check_pairs_needed(kind: str, batch_size: int) -> None:
 def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
     """(m, n) as integers, large enough for the positives."""
     try:
-        m, n = (int(side) for side in shape)
+        m, n = shape
     except (TypeError, ValueError):
         raise ValueError(f"shape={shape!r} must be (m, n), the shape of the whole label matrix") from None
-    if m < 1 or n < 1 or n_positives > m * n:
+    m, n = checking.whole(m, "shape[0]"), checking.whole(n, "shape[1]")
+    if n_positives > m * n:
         raise ValueError(f"shape=({m}, {n}) cannot hold n_positives={n_positives} distinct positive pairs")
     return m, n
 

@@ -62,9 +62,8 @@ def probability_of_no_positive(batch_pairs: int, *, n_positives: int, shape: tup
 
     float64, accurate also for millions of cells. Source: P3, Section 3.2.1 ("batches without positives"), in numbers.
     """
-    m, n = check_shape(shape, n_positives)
-    if not 0 <= batch_pairs <= m * n:
-        raise checking.refuse(batch_pairs, "batch_pairs", f"0 to the number of cells, {m * n}")
+    m, n = check_shape(shape, checking.whole(n_positives, "n_positives", 0))
+    checking.whole(batch_pairs, "batch_pairs", 0, m * n, why="the number of cells")
     few, many = sorted((int(batch_pairs), int(n_positives)))  # the formula is symmetric in the two
     return math.exp(log_missed(few, many, m * n))
 

@@ -38,7 +38,7 @@ def square_batch_loss(
     cols = check_counts("col_counts", col_counts, s, users, shape[0], validate)
     scores = namespace(users).sum(users * items, axis=-1)  # (..., s, k) -> (..., s)
     left, right = coefficients.grid_weights(rows, cols)
-    grid_sum = gramians.all_pairs_square(users, items, left_weights=left, right_weights=right) / 2
+    grid_sum = gramians.all_pairs_square(users, items, left_weights=left, right_weights=right, validate=False) / 2
     value = (
         coefficients.positive_sum((1 - scores) * (1 - scores) / 2)
         + grid_sum
