@@ -46,7 +46,7 @@ def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArr
 def _check_column(values: ArrayLike | None, length: int, name: str) -> AnyArray | None:
     if values is None:
         return None
-    column = np.array(values)
+    column = np.array(checking.as_numpy(values))
     if column.shape != (length,):
         raise ValueError(f"{name} must have one entry per pair, shape ({length},), got shape {column.shape}")
     if not np.issubdtype(column.dtype, np.number):
@@ -290,13 +290,17 @@ class Interactions:
 
     def items_of(self, user: int) -> IntArray:
         """The items of one user, ascending."""
-        if not 0 <= user < self.n_users:
-            raise ValueError(f"user must lie in 0..{self.n_users - 1}, got {user}")
+        user = checking.whole(user, "user", 0, self.n_users - 1)
         return self.items[self.row_starts[user] : self.row_starts[user + 1]]
 
     def contains(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """Whether each pair (users[b], items[b]) is in O. users and items broadcast against each other."""
-        left, right = np.broadcast_arrays(np.asarray(users), np.asarray(items))
+        left, right = np.asarray(users), np.asarray(items)
+        try:
+            left, right = np.broadcast_arrays(left, right)
+        except ValueError:
+            shapes = f"users has shape {left.shape} and items {right.shape}"
+            raise ValueError(f"{shapes}; expected shapes that broadcast against each other") from None
         shape = left.shape
         left = check_ids(left.ravel(), self.n_users, "users", "n_users")
         right = check_ids(right.ravel(), self.n_items, "items", "n_items")
@@ -347,7 +351,9 @@ class Interactions:
     def select(self, where: ArrayLike) -> Interactions:
         """The pairs at these positions (integers, or a mask of length |O|); shape and tables stay."""
         where = np.asarray(where)
-        if where.dtype == bool and where.shape != self.users.shape:
+        if where.dtype != bool:
+            where = check_ids(where, len(self), "where", "pairs")
+        elif where.shape != self.users.shape:
             raise ValueError(f"where must be a mask with one entry per pair ({len(self)}), got shape {where.shape}")
         times, ratings = _take(self.times, where), _take(self.ratings, where)
         return replace(self, users=self.users[where], items=self.items[where], times=times, ratings=ratings)

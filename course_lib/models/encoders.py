@@ -55,7 +55,20 @@ class Features(nn.Module):
         return self.matrix[_identifiers(x, len(self.matrix))]  # (n, h)[(B,)] -> (B, h)
 
 
-class DenseLinear(nn.Sequential):
+class _OverFeatures(nn.Sequential):
+    """Features, then layers, which get the features in their parameters' dtype: NumPy's floats are double."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> (B, d)."""
+        table, *layers = self
+        out: Tensor = table(x)
+        out = out.to(next(layers[0].parameters()).dtype)
+        for layer in layers:
+            out = layer(out)
+        return out
+
+
+class DenseLinear(_OverFeatures):
     """q_i = W x_i, with `bias` W x_i + b (P0, Appendix A.2).
 
     features (n, h): row i is x_i; weight (d, h), bias (d,) as in torch.nn.Linear.
@@ -73,7 +86,7 @@ class OneHotLinear(DenseLinear):
         super().__init__(torch.eye(checking.whole(n, "n")), d, bias, generator=generator)
 
 
-class TwoLayers(nn.Sequential):
+class TwoLayers(_OverFeatures):
     """q_i = B A x_i: two linear layers with nothing between them (P0, Appendix A.3).
 
     features (n, h), A (hidden, h), B (d, hidden); without biases.

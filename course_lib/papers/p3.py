@@ -53,11 +53,6 @@ def average_popularity(dataset: str) -> float:
     return float(row["positives"] ** 2 / (row["m"] * row["n"]))
 
 
-def printed_average_popularity(dataset: str) -> float:
-    """The average popularity that Table 3 prints."""
-    return float(_statistics(dataset)["mean_pair_popularity"])
-
-
 def batch_size(dataset: str, ratio: float) -> float:
     """sqrt(ratio) |O|: the batch size |batch| at a batch ratio |batch|^2/|O|^2 (not rounded)."""
     return float(sqrt(ratio) * _statistics(dataset)["positives"])

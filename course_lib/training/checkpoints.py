@@ -42,6 +42,21 @@ class InParts(Protocol):
         """Goes on from the parts of all processes of the run before, by rank, whose tensors lie on the disk."""
 
 
+def place(checkpoint: Path | str | None) -> Path | None:
+    """Where a checkpoint will be written; ValueError, before anything is trained, where no file can be."""
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, (str, os.PathLike)):
+        raise checking.refuse(checkpoint, "checkpoint", "the path of a file, or None")
+    path = Path(checkpoint)
+    if path.is_dir():  # an empty path is the working folder
+        raise checking.refuse(str(checkpoint), "checkpoint", "the path of a file, not of a folder")
+    above = next((folder for folder in path.parents if folder.exists()), None)
+    if above is not None and not above.is_dir():
+        raise checking.refuse(str(checkpoint), "checkpoint", f"the path of a file in a folder, and {above} is none")
+    return path
+
+
 def write(path: Path, state: Mapping[str, Any]) -> None:
     """Writes a file whole or not at all; where that fails, nothing is left beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,9 +69,11 @@ def write(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def read(path: Path, device: Any, *, mmap: bool = False) -> dict[str, Any]:
-    """What `write` wrote; ValueError for a file that is torn or no such thing."""
+    """What `write` wrote; ValueError for a file that is torn or no such thing, OSError for one that cannot be read."""
+    with open(path, "rb") as file:  # for `is_zipfile` of a path says False of a file that may not be read
+        torn = not zipfile.is_zipfile(file)
     try:
-        if not zipfile.is_zipfile(path):  # as torch writes them; in other files `torch.load` fails in many ways
+        if torn:  # torch writes such files; in other files `torch.load` fails in many ways
             raise RuntimeError("it is torn, or not of torch.save")
         found = torch.load(path, map_location=device, mmap=mmap, weights_only=True)
     except (RuntimeError, pickle.UnpicklingError) as error:

@@ -49,10 +49,13 @@ if TYPE_CHECKING:  # importing it takes as long as importing torch, and one proc
     from lightning_fabric import Fabric
 
 State = dict[str, Any]  # of a module: its tensors by name
+Settings = list[dict[str, str]]  # of an optimiser: its class and, for each group of parameters, a setting -> its repr
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
 Step = Callable[[nn.Module, Any], Tensor | tuple[Tensor, float]]
 Evaluate = Callable[[nn.Module], dict[str, float]]
 BeforeStep = Callable[[nn.Module, torch.optim.Optimizer], object]
+RECORDED = ("epoch", "loss")  # what the record of an epoch holds besides the metrics
+HOW = ("params", "foreach", "fused", "capturable", "differentiable")  # of a group: no setting of the run itself
 END = object()  # what `next` gives of batches that are used up
 
 
@@ -133,10 +136,13 @@ def fit(
     before_step(module, optimizer): called when the gradients are there, averaged over the processes. stateful: by name,
     what else the checkpoint keeps, such as the estimators that `step` uses, or tables in shards, whose parts lie in
     files beside it; the best of those is not kept, so they have no monitor.
-    Raises Diverged; ValueError when the checkpoint is of another run, or processes were given different things (in all
-    of them); ProcessLost when another process failed or died.
+    Raises Diverged; ValueError when the checkpoint is of another run (seed, shapes, optimiser or its settings), when
+    the monitor is not finite, or processes were given different things (in all of them); ProcessLost when another
+    process failed or died.
     """
     checking.whole(seed, "seed", 0)
+    _check_arguments(module, optimizer, plan, stateful)
+    path = checkpoints.place(checkpoint)
     if not callable(batches) and not isinstance(batches, DataLoader):
         raise checking.refuse(batches, "batches", "a function (epoch, rng) -> batches, or a DataLoader")
     given = dict(stateful or {})
@@ -155,11 +161,13 @@ def fit(
             | alike.module_words(module)
             | alike.optimizer_words(optimizer)
         )
+        settings = _settings(type(optimizer).__qualname__, optimizer.param_groups)
         module, optimizer = _set_up(fabric, module, optimizer)
         held = (*_tensors(module.state_dict()).values(), *_trained(optimizer))
         team.copy_first({tensor.data_ptr(): tensor for tensor in held}.values())
-        path = Path(checkpoint) if checkpoint is not None else None
-        run = _Run(fabric, team, module, optimizer, step, plan, seed, scheduler, before_step, whole, parts, path)
+        run = _Run(
+            fabric, team, module, optimizer, settings, step, plan, seed, scheduler, before_step, whole, parts, path
+        )
         return run.train(batches, own, evaluate, progress and team.rank == 0)
 
 
@@ -171,6 +179,7 @@ class _Run:
     team: Team
     module: nn.Module  # in Fabric's wrapping
     optimizer: torch.optim.Optimizer
+    settings: Settings  # of the optimiser as it was given, before a scheduler moves them
     step: Step
     plan: Plan
     seed: int
@@ -296,6 +305,10 @@ class _Run:
             if not isinstance(found, Mapping):
                 raise checking.refuse(found, "what evaluate returned", "a dict of numbers by name")
             metrics = {key: float(value) for key, value in found.items()}
+            if taken := sorted(set(RECORDED) & set(metrics)):
+                raise ValueError(
+                    f"evaluate returned {', '.join(taken)}, which the history itself records; expected other names"
+                )
         return cast(dict[str, float], self.team.of_first(metrics))
 
     def _note(self, record: dict[str, float]) -> None:
@@ -307,6 +320,7 @@ class _Run:
         if plan.monitor not in record:
             raise ValueError(f"monitor is {plan.monitor!r}, but evaluate gave {sorted(record)}")
         epoch = len(history.epochs) - 1
+        checking.real(record[plan.monitor], f"the monitor {plan.monitor!r} after epoch {epoch}")
         if history.best_epoch is None or record[plan.monitor] > history.epochs[history.best_epoch][plan.monitor]:
             history.best_epoch, self.best = epoch, copy.deepcopy(self.module.state_dict())
         elif plan.patience is not None and epoch - history.best_epoch >= plan.patience:
@@ -325,7 +339,7 @@ class _Run:
             state: State = {"module": self.module.state_dict(), "optimizer": self.optimizer.state_dict()}
             state |= {"best": self.best, "seed": self.seed, "history": self.history.__dict__, "processes": team.size}
             state |= {"stateful": {name: held.state_dict() for name, held in self.stateful.items()}}
-            state["parts"] = sorted(self.parts)
+            state |= {"parts": sorted(self.parts), "settings": self.settings}
             state["scheduler"] = None if self.scheduler is None else self.scheduler.state_dict()
             checkpoints.write(self.path, state)
             checkpoints.remove_other_parts(self.path, epochs, team.size)
@@ -366,6 +380,7 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
     theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
+    _check_settings(path, state, run)
     kept, asked = _kept(state.get("stateful", {}), state.get("parts", [])), _kept(run.stateful, run.parts)
     if kept != asked or (state.get("scheduler") is None) != (run.scheduler is None):
         with_scheduler = "no scheduler" if state.get("scheduler") is None else "a scheduler"
@@ -379,8 +394,53 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
         )
 
 
+def _check_settings(path: Path, state: State, run: _Run) -> None:
+    """ValueError where the optimiser is of another class, or its groups had other settings when the run began.
+
+    An optimiser that was trained with and is given again stands where the checkpoint ended: that is the same run too. A
+    checkpoint without the entry is from before it was kept.
+    """
+    if "settings" not in state:
+        return
+    begun, ours = state["settings"], run.settings
+    name = begun[0]["optimizer"] if begun else ""
+    ended = _settings(name, state["optimizer"]["param_groups"])
+    if len(ours) != len(begun) or not any(all(map(_agree, ours, theirs)) for theirs in (begun, ended)):
+        raise ValueError(f"checkpoint {path} is of the optimiser {begun}; this run has {ours}")
+
+
+def _settings(name: str, groups: Iterable[Mapping[str, Any]]) -> Settings:
+    """The settings of an optimiser of the class `name`, as words, which compare in one way."""
+    plain = (
+        {key: value.tolist() if isinstance(value, Tensor) else value for key, value in group.items() if key not in HOW}
+        for group in groups
+    )
+    return [{"optimizer": name} | {key: repr(value) for key, value in group.items()} for group in plain]
+
+
+def _agree(ours: Mapping[str, str], theirs: Mapping[str, str]) -> bool:
+    """Whether the settings that both have are the same: another version of torch may know more of them."""
+    return all(ours[key] == theirs[key] for key in ours.keys() & theirs.keys())
+
+
 def _kept(stateful: Iterable[str], parts: Iterable[str]) -> list[str]:
     return sorted([*stateful, *(f"{name} in parts" for name in parts)])
+
+
+def _check_arguments(module: Any, optimizer: Any, plan: Any, stateful: Any) -> None:
+    """ValueError for what is of another kind, and for an optimiser that would train nothing of the module."""
+    kinds = {"module": (module, nn.Module), "optimizer": (optimizer, torch.optim.Optimizer), "plan": (plan, Plan)}
+    for name, (value, kind) in kinds.items():
+        if not isinstance(value, kind):
+            raise checking.refuse(value, name, f"a {kind.__module__.removeprefix('course_lib.')}.{kind.__qualname__}")
+    if not isinstance(stateful, Mapping | None):
+        raise checking.refuse(stateful, "stateful", "a dict of things with state_dict and load_state_dict, by name")
+    for name, held in (stateful or {}).items():
+        if not isinstance(held, InParts) and not all(hasattr(held, one) for one in ("state_dict", "load_state_dict")):
+            raise checking.refuse(held, f"stateful[{name!r}]", "something with state_dict and load_state_dict")
+    own, trained = {id(one) for one in module.parameters()}, {id(one) for one in _trained(optimizer)}
+    if own and not own & trained:
+        raise ValueError("optimizer holds none of the module's parameters; expected one made of module.parameters()")
 
 
 def launched(fabric: Fabric | None) -> Fabric:

@@ -8,10 +8,9 @@ For the square loss the double sum is grid/2 <U^T A U, V^T B V> with two k x k G
 row_counts^power and col_counts^power), so that value and gradient cost O(|O| k + (m + n) k^2) instead of O(m n k). For
 the logistic loss it is computed in dense blocks of rows.
 
-The objective is `in_batch.expected_objective`, and `in_batch.square_objective` its square form under autograd. The
-gradients here are an optimisation: autograd through `in_batch.square_objective` takes 3 to 4 times as long (21,208
-pairs of MovieTweetings, k = 32, one thread). `check_gradient` holds them against autograd on a part of the data; P3's
-experiments call it before every minimisation.
+The objective is `in_batch.expected_objective`. The gradients here are an optimisation: autograd through the square form
+with the two Gramians takes 3 to 4 times as long (21,208 pairs of MovieTweetings, k = 32, one thread). `check_gradient`
+holds them against autograd on a part of the data; P3's experiments call it before every minimisation.
 """
 
 from __future__ import annotations

@@ -79,6 +79,9 @@ def train_recommender(
     fabric, progress: `fit`. With P processes a step descends on the mean over the triples of P batches; `begin_epoch`,
     with the same `rng`, is called in each of them, `watch` in the first.
     """
+    shape = (getattr(model, "n_users", train.n_users), getattr(model, "n_items", train.n_items))
+    if shape != train.shape:
+        raise ValueError(f"train has shape {train.shape}; expected {shape}, the model's")
     sparse = model.sparse
     checking.choice(optimizer, "optimizer" + " of sparse gradients" * sparse, OPTIMIZERS[sparse])
     checking.whole(epochs, "epochs")

@@ -32,6 +32,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.data.metrics import metrics_from_ranking, top_k
 from course_lib.maths import in_batch
@@ -59,6 +60,12 @@ class Schedule:
     max_epochs: int = 1000
     evaluations_per_epoch: float = 1
     start_scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("first_lr", "evaluations_per_epoch", "start_scale"):
+            checking.real(getattr(self, name), name, above=0)
+        for name in ("patience", "max_epochs"):
+            checking.whole(getattr(self, name), name)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int =
     The entries are drawn with deviation 1 / sqrt(d) and then multiplied by norm: two calls with one seed differ by an
     exact factor.
     """
+    checking.whole(d, "d")
+    checking.real(norm, "norm", above=0)
     generator = torch.Generator().manual_seed(seed)
     towers = TwoTower(*(Lookup(n, d, generator=generator, scale=d**-0.5) for n in train.shape))
     with torch.no_grad():

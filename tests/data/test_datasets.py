@@ -630,3 +630,10 @@ def test_synthetic_by_name_depends_on_the_seed_alone() -> None:
     assert datasets.load("synthetic", seed=1) == datasets.load("synthetic", seed=1)
     assert datasets.load("synthetic", seed=1) != datasets.load("synthetic", seed=2)
     assert (datasets.load("synthetic", core=3).row_counts >= 3).all()
+
+
+def test_synthetic_has_no_split_and_a_list_is_no_rating() -> None:
+    with pytest.raises(ValueError, match="synthetic has no published split"):
+        datasets.load_split("synthetic")
+    with pytest.raises(ValueError, match=r"min_rating must be a number, None or 'default', got \[7.0\]"):
+        datasets.load(min_rating=[7.0])

@@ -218,3 +218,9 @@ def test_repr_and_frozen() -> None:
     assert repr(data).startswith("PlantedTaste(rank 4, Interactions(synthetic: ")
     with pytest.raises(dataclasses.FrozenInstanceError):
         data.key = 1
+
+
+@pytest.mark.parametrize(("user", "item"), [(-1, 0), (0, 10**6), (0.5, 0)])
+def test_labels_of_pairs_that_are_none_are_refused(user: float, item: int) -> None:
+    with pytest.raises(ValueError, match=r"users must|items must"):
+        planted().is_positive(user, item)

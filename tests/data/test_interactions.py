@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -368,3 +369,17 @@ def test_samplers_refuse_what_cannot_be_drawn() -> None:
     for sampler in (sample_in_batch, epoch_batches):
         with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
             sampler(data, 2, np.random)
+
+
+def test_what_is_no_position_pair_or_column_is_named() -> None:
+    data = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
+    assert len(data.select([])) == 0 and data.select([1]).items.tolist() == [2]
+    for where in ([7], [0.5], [-1]):
+        with pytest.raises(ValueError, match="where must"):
+            data.select(where)
+    with pytest.raises(ValueError, match=r"users has shape \(2,\) and items \(3,\)"):
+        data.contains([0, 1], [0, 1, 2])
+    with pytest.raises(ValueError, match=r"user is 1\.5"):
+        data.items_of(1.5)  # type: ignore[arg-type]
+    rated = Interactions([0, 1], [1, 2], n_users=2, n_items=3, ratings=torch.ones(2, requires_grad=True))
+    assert rated.ratings.tolist() == [1, 1]

@@ -147,7 +147,7 @@ def small():
         (lambda u, v, a, b: (u[:1], v, a, b, 1), "users has shape"),
         (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "users has width 2 but items has width 1"),
         (lambda u, v, a, b: (u * np.nan, v, a, b, 1), "users holds NaN"),
-        (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinite"),
+        (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinity"),
         (lambda u, v, a, b: (u * 1e200, v * 1e200, a, b, 1), r"scores hold NaN or \+inf"),
         (lambda u, v, a, b: (u, v, a, b, 0), "k is 0"),
         (lambda u, v, a, b: (u, v, a, b, 2.5), "k is 2.5"),
@@ -293,3 +293,45 @@ def test_the_stored_answers_are_ranx_s() -> None:
     fresh = numbers(RANX["ranked"], RANX["wanted"])
     for name, values in some(RANX["ranx"].items()):
         np.testing.assert_allclose(fresh[name], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "cutoffs", "words"),
+    [
+        ([[0, 5], [0, 1]], (2,), r"ranked\[0\] holds 5"),
+        ([[0, 1], [-2, 1]], (2,), r"ranked\[1\] holds -2"),
+        ([[2, 2], [0, 1]], (2,), r"ranked\[0\] holds item 2 twice"),
+        ([[0.0, 1.0], [0.0, 1.0]], (2,), "dtype float64; expected whole ids"),
+        ([[0, 1]], (1,), r"shape \(1, 2\)"),
+        ([[0, 1], [0, 1]], (3,), "cutoffs is 3"),
+        ([[0, 1], [0, 1]], (0,), "cutoffs is 0"),
+        ([[0, 1], [0, 1]], (), "cutoffs is"),
+    ],
+)
+def test_a_ranking_that_is_none_is_refused(ranked: list, cutoffs: tuple[int, ...], words: str) -> None:
+    test = Interactions([0, 1], [2, 0], n_users=2, n_items=5)
+    with pytest.raises(ValueError, match=words):
+        metrics_from_ranking(ranked, test, cutoffs)
+    assert metrics_from_ranking([[2, -1], [-1, -1]], test, (1, 2))["recall@2"] == 0.5
+    with pytest.raises(ValueError, match="test is empty"):
+        metrics_from_ranking([[0, 1], [0, 1]], Interactions([], [], n_users=2, n_items=5), (1,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sixteen_bits_rank_as_float32_does(dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    users, items = (torch.randn(n, 16, generator=generator).to(dtype) for n in (50, 300))
+    train = interactions(np.zeros((50, 300)) > 0)
+    assert np.array_equal(top_k(users, items, train, 10), top_k(users.float(), items.float(), train, 10))
+    fine = torch.tensor([[1.0], [1.0001]])
+    assert top_k(torch.ones(1, 1, dtype=dtype), fine, interactions(np.zeros((1, 2)) > 0), 1).tolist() == [[1]]
+
+
+def test_arrays_of_any_layout_are_ranked_and_no_others() -> None:
+    users, items, train, _ = small()
+    users, items = users + np.arange(2)[:, None], items * np.arange(3)[:, None]
+    for left in (users[::-1][::-1], users[::-1].copy()[::-1], users.astype(">f4"), users.tolist()):
+        assert np.array_equal(top_k(left, items, train, 2), top_k(users, items, train, 2))
+    for wrong in (users.astype(object), users.astype(str), users * 1j, torch.tensor(users * 1j)):
+        with pytest.raises(ValueError, match="users has"):
+            top_k(wrong, items, train, 1)

@@ -178,3 +178,11 @@ def test_recent_histories_against_a_loop(seed: int) -> None:
 def test_refusals(make, word: str) -> None:
     with pytest.raises(ValueError, match=word):
         make()
+
+
+@pytest.mark.parametrize("make", [lambda x: encoders.DenseLinear(x, 2), lambda x: encoders.TwoLayers(x, 4, 2)])
+def test_features_of_numpy_meet_parameters_of_the_default_dtype(make) -> None:
+    tower, x = make(np.eye(3) / 3), torch.tensor([1])
+    assert tower(x).dtype == torch.float32
+    assert tower.double()(x).dtype == torch.float64
+    assert torch.equal(tower[0].matrix, torch.from_numpy(np.eye(3) / 3))  # not a bit is lost

@@ -362,3 +362,88 @@ def test_the_package_has_fabric_and_nothing_that_it_does_not_name() -> None:
     missing = "fabrik"
     with pytest.raises(AttributeError, match="no attribute 'fabrik'"):
         getattr(training, missing)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_monitor_that_is_not_finite_is_an_error(bad: float) -> None:
+    with pytest.raises(ValueError, match=f"the monitor 'm' after epoch 0 is {bad}; expected a finite number"):
+        line_fit(plan=Plan(3, monitor="m"), evaluate=lambda module: {"m": bad})
+
+
+@pytest.mark.parametrize("name", ["loss", "epoch"])
+def test_evaluate_overwrites_nothing_of_the_record(name: str) -> None:
+    with pytest.raises(ValueError, match=f"evaluate returned {name}, which the history itself records"):
+        line_fit(plan=Plan(2), evaluate=lambda module: {name: 1e-9})
+
+
+def resumable(path: Path, make: Any, epochs: int = 1, schedule: bool = False) -> torch.optim.Optimizer:
+    """One weight trained with the optimiser that `make` makes of its parameters."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    optimizer = make(list(module.parameters()))
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9) if schedule else None
+    fit(
+        module,
+        optimizer,
+        batches=lambda epoch, rng: [torch.ones(2, 1)],
+        step=lambda module, x: (module(x) ** 2).mean(),
+        plan=Plan(epochs),
+        seed=0,
+        checkpoint=path,
+        progress=False,
+        scheduler=scheduler,
+    )
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda p: torch.optim.SGD(p, lr=1e-9),
+        lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
+        lambda p: torch.optim.Adam(p, lr=0.01),
+        lambda p: torch.optim.SGD([{"params": p}, {"params": [torch.nn.Parameter(torch.ones(1))]}], lr=0.01),
+    ],
+)
+def test_a_checkpoint_of_another_optimiser_is_refused(tmp_path: Path, other: Any) -> None:
+    path = tmp_path / "c.pt"
+    resumable(path, lambda p: torch.optim.SGD(p, lr=0.01))
+    with pytest.raises(ValueError, match=r"c\.pt is of the optimiser"):
+        resumable(path, other, 2)
+
+
+def test_a_checkpoint_goes_on_with_a_scheduler_and_without_the_settings(tmp_path: Path) -> None:
+    path = tmp_path / "c.pt"
+    resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), schedule=True)
+    resumed = resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 2, schedule=True)
+    assert resumed.param_groups[0]["lr"] == pytest.approx(0.01 * 0.9**2)
+    state = torch.load(path, weights_only=True)
+    del state["settings"]  # as it was written before
+    torch.save(state, path)
+    assert resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 3, schedule=True).param_groups[0]["lr"] < 0.0075
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"plan": {"max_epochs": 3}}, "plan is"),
+        ({"optimizer": "adam"}, "optimizer is 'adam'"),
+        ({"module": None}, "module is None"),
+        ({"stateful": {"a": 3}}, r"stateful\['a'\] is 3"),
+        ({"stateful": 3}, "stateful is 3"),
+        ({"optimizer": torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])}, "none of the module's parameters"),
+        ({"checkpoint": ""}, "checkpoint is ''"),
+        ({"checkpoint": 3}, "checkpoint is 3"),
+        ({"checkpoint": ROOT}, "not of a folder"),
+        ({"checkpoint": Path(__file__) / "c.pt"}, "test_loop.py is none"),
+    ],
+)
+def test_what_fit_cannot_use_is_refused_before_a_step(given: dict[str, Any], words: str) -> None:
+    module = torch.nn.Linear(1, 1)
+    good = {"module": module, "optimizer": torch.optim.SGD(module.parameters(), lr=0.1), "plan": Plan(1), "seed": 0}
+    with pytest.raises(ValueError, match=words):
+        fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | given)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_torn(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=str(tmp_path)):
+        checkpoints.read(tmp_path, "cpu")

@@ -272,3 +272,10 @@ def test_tables_come_without_gradient_and_the_mode_of_the_model_stays() -> None:
     users, items = tables_of(trained)
     assert not users.requires_grad and not items.requires_grad and trained.training
     assert tables_of((1, 2)) == (1, 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (300, 200)])
+def test_pairs_of_another_shape_than_the_model_are_refused(shape: tuple[int, int]) -> None:
+    train = Interactions([0, 1], [1, 2], n_users=shape[0], n_items=shape[1])
+    with pytest.raises(ValueError, match=r"train has shape .*the model's"):
+        train_recommender(model(), train, None, epochs=1, lr=0.1, seed=0)

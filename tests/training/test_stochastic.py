@@ -234,3 +234,18 @@ def test_errors_name_what_is_wrong() -> None:
     data, _ = synthetic()
     with pytest.raises(ValueError, match="stack of its own"):
         stack(data, losses=("sogram", "unbiased"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("first_lr", 0),
+        ("patience", 0),
+        ("max_epochs", 2.5),
+        ("evaluations_per_epoch", 0),
+        ("start_scale", float("nan")),
+    ],
+)
+def test_a_schedule_that_is_none_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value}"):
+        stochastic.Schedule(**{name: value})

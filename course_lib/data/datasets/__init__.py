@@ -113,8 +113,8 @@ def load_split(name: str) -> dict[str, Interactions]:
     A pair that stands in two parts counts in the later one only, so that no test pair was seen in training. For eurlex
     the parts are different documents. Raises ValueError for sets without a published split.
     """
-    entry = _entry(name)
-    log = _read(entry) if entry.read is not None else None
+    entry = None if name == SYNTHETIC else _entry(name)
+    log = _read(entry) if entry is not None and entry.read is not None else None
     if log is None or log.parts is None:
         raise ValueError(f"{name} has no published split; use the split methods of load({name!r})")
     whole = Interactions.merged(
@@ -151,9 +151,13 @@ def _read(entry: Entry) -> Log:
 
 
 def _threshold(entry: Entry, min_rating: float | str | None) -> float | None:
-    if min_rating == "default":
+    if isinstance(min_rating, str) and min_rating == "default":
         return entry.default_min_rating
-    if min_rating is not None and (isinstance(min_rating, (str, bool)) or not np.isfinite(min_rating)):
+    if min_rating is not None and (
+        isinstance(min_rating, bool)
+        or not isinstance(min_rating, (int, float, np.integer, np.floating))
+        or not np.isfinite(min_rating)
+    ):
         raise ValueError(f"min_rating must be a number, None or 'default', got {min_rating!r}")
     return min_rating
 

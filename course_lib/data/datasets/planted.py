@@ -25,7 +25,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from course_lib import checking
-from course_lib.data.interactions import LABELS_LIMIT, Interactions
+from course_lib.data.interactions import LABELS_LIMIT, Interactions, check_ids
 
 __all__ = ["PlantedTaste", "power_law", "synthetic", "synthetic_large"]
 
@@ -65,15 +65,23 @@ class PlantedTaste:
         return chance
 
     def is_positive(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
-        """The true label of each pair, observed or not; users and items broadcast."""
-        left, right = np.asarray(users, dtype=np.int64), np.asarray(items, dtype=np.int64)
+        """The true label of each pair, observed or not; users and items broadcast. ValueError for ids out of range."""
+        left, right = np.asarray(users), np.asarray(items)
+        m, n = self.interactions.shape
+        return self._labels(
+            check_ids(left.ravel(), m, "users", "n_users").reshape(left.shape),
+            check_ids(right.ravel(), n, "items", "n_items").reshape(right.shape),
+        )
+
+    def _labels(self, left: Ids, right: Ids) -> NDArray[np.bool_]:
+        """The labels of pairs that are known to exist."""
         chance = uniform_of_cell(left * self.interactions.n_items + right, self.key)
         return chance < self.taste_probability(left, right)
 
     @cached_property
     def truth(self) -> NDArray[np.bool_]:
         """(m, n) all true labels. More than 50 million cells raise ValueError: use `is_positive` for some pairs."""
-        return self.is_positive(*self._all_cells("truth"))
+        return self._labels(*self._all_cells("truth"))
 
     @cached_property
     def n_false_negatives(self) -> int:
@@ -237,7 +245,7 @@ def _observe(planted: PlantedTaste, exposures: float, rng: Generator) -> Ids:
     for block in np.split(np.arange(len(counts)), np.unique(bounds)):
         users = np.repeat(block, counts[block])
         shown = _distinct(users * n_items + draw_items(rng.random(len(users))))
-        cells.append(shown[planted.is_positive(*np.divmod(shown, n_items))])
+        cells.append(shown[planted._labels(*np.divmod(shown, n_items))])
     return np.concatenate(cells)
 
 

@@ -47,9 +47,9 @@ def top_k(
 
     users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); user_ids (u,):
     only the lists of these users, in this order, (u, K); block: users that are ranked together (the result does not
-    depend on it). Best first; ties by the lower item id; -1 where a user has fewer than K items left. Memory: a block
-    of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks lists of up to 128 items
-    (`course_lib.data.metrics.ranking`).
+    depend on it). Scores have the users' dtype, and float32 for 16 bits. Best first; ties by the lower item id; -1
+    where a user has fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a
+    compiled loop ranks lists of up to 128 items (`course_lib.data.metrics.ranking`).
     Raises ValueError for shapes that do not fit, k < 1, ids that are no users, and for embeddings or scores that are
     not finite.
     """
@@ -92,9 +92,40 @@ def evaluate(
 
 
 def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
-    """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K."""
+    """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K.
+
+    Only the lists of users with a test item are looked at. Raises ValueError for a ranking of another shape, for lists
+    with an id that is none of the n items, or twice the same, for cut-offs outside 1..K and for an empty test set.
+    """
+    _check_interactions(test=test)
+    ranked = checking.as_numpy(ranked)
+    if ranked.ndim != 2 or len(ranked) != test.n_users or ranked.dtype.kind not in "iu":
+        found = f"ranked has shape {ranked.shape} and dtype {ranked.dtype}"
+        raise ValueError(f"{found}; expected whole ids of shape ({test.n_users}, K), a row for each of test's users")
+    if not isinstance(cutoffs, tuple | list) or not cutoffs:
+        raise checking.refuse(cutoffs, "cutoffs", "one or several cut-offs in a tuple, such as (1, 5, 25)")
+    cutoffs = tuple(checking.whole(k, "cutoffs", 1, ranked.shape[1], why="the length of the lists") for k in cutoffs)
     counted = np.flatnonzero(test.row_counts)
-    return _means(ranked[counted], counted, test, cutoffs)
+    if not len(counted):
+        raise ValueError("test is empty: no user to average over")
+    lists = ranked[counted].astype(np.int64, copy=False)
+    _check_lists(lists, counted, test.n_items)
+    return _means(lists, counted, test, cutoffs)
+
+
+def _check_lists(lists: np.ndarray, users: np.ndarray, n: int) -> None:
+    """ValueError for an id that is no item and not -1, and for an item that stands in a list twice."""
+    ordered = np.sort(lists, axis=1)
+    outside = np.flatnonzero((ordered[:, 0] < -1) | (ordered[:, -1] >= n))
+    if len(outside):
+        row = lists[outside[0]]
+        raise ValueError(
+            f"ranked[{users[outside[0]]}] holds {row[(row < -1) | (row >= n)][0]}; expected items in 0..{n - 1}, or -1"
+        )
+    twice = np.argwhere((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0))
+    if len(twice):
+        user, item = users[twice[0, 0]], ordered[twice[0, 0], twice[0, 1]]
+        raise ValueError(f"ranked[{user}] holds item {item} twice; expected each item once")
 
 
 def _means(ranked: np.ndarray, counted: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
@@ -219,14 +250,20 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Te
 
 
 def _tensor(table: Any, name: str) -> Tensor:
-    """The table as a constant tensor of floats; a read-only array is copied, since torch would warn."""
+    """The table as a constant tensor of floats, of 32 bits at least; a read-only array is copied: torch would warn."""
     table = np.asarray(table) if isinstance(table, (list, tuple)) else table
     if not isinstance(table, (np.ndarray, Tensor)):
         found = f"{name} is a {type(table).__name__}"
         raise ValueError(f"{found}; expected a NumPy array or a tensor (n, d), such as matrix.toarray()")
-    read_only = isinstance(table, np.ndarray) and not table.flags.writeable
-    tensor = torch.tensor(table) if read_only else torch.as_tensor(table)
-    return (tensor if tensor.is_floating_point() else tensor.double()).detach()
+    if isinstance(table, Tensor):
+        if table.is_complex():
+            raise ValueError(f"{name} has dtype {table.dtype}; expected real numbers")
+        wide = torch.promote_types(table.dtype, torch.float32) if table.is_floating_point() else torch.float64
+        return table.detach().to(wide)
+    array = checking.table(table, name)
+    foreign = not array.dtype.isnative or min(array.strides) < 0  # torch takes neither; other arrays keep their layout
+    array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C") if foreign else array
+    return torch.as_tensor(array) if array.flags.writeable else torch.tensor(array)
 
 
 def _check_interactions(**given: Any) -> None:
