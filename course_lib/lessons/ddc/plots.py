@@ -285,7 +285,7 @@ def frontier(
 
 def _mark(marker: str, above: int) -> dict[str, Any]:
     """The look of one of several kinds of marks: later kinds are larger and lie lower, so none hides another."""
-    return {"ls": "", "marker": marker, "ms": 7 + above, "mec": "white", "zorder": 4 - above / 10}
+    return {"ls": "", "marker": marker, "ms": 7 + 2 * above, "mec": "white", "zorder": 4 - above / 10}
 
 
 def _signed(value: float) -> str:

@@ -44,7 +44,7 @@ class View extends Interactive {
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
     parts.found.replaceChildren(
       bar("of everybody’s hidden films are in their lists", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
-      bar("would be, if each list were the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
+      bar("would be in the lists if every list held the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 }
