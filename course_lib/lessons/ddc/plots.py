@@ -48,9 +48,9 @@ def losses_after(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Fig
     """
     fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(rows) + 1.5), dpi=92)
     y = np.arange(len(rows))[::-1]
-    for above, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(rows.values())), strict=False)):
+    for layer, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(rows.values())), strict=False)):
         found = [(x, at) for at, of_model in zip(y, rows.values(), strict=True) for x in of_model[kind]]
-        ax.plot(*zip(*found, strict=True), color=color, label=kind, **_mark(marker, above))
+        ax.plot(*zip(*found, strict=True), color=color, label=kind, **_mark(marker, layer))
     ax.axvline(100, color=INK, lw=1.3)
     ax.set(xscale="log", xlabel="loss after, % of the model's (logarithmic)", ylim=(-0.6, len(rows) - 0.4))
     ax.set_yticks(y, list(rows))
@@ -76,9 +76,9 @@ def alone_and_together(points: Mapping[str, tuple[float, Mapping[str, float]]]) 
         end, place = (max(changes.values()), 9) if above else (min(changes.values()), -27)
         note(ax, name, (centre, end), (0, place), ha="center", fontsize=8.5, color=INK)
         last = centre if above else last
-    for above, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(points.values()))[1], strict=False)):
+    for layer, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(points.values()))[1], strict=False)):
         x, y = zip(*((centre, changes[kind]) for centre, changes in points.values()), strict=True)
-        ax.plot(x, y, color=color, label=kind, **_mark(marker, above))
+        ax.plot(x, y, color=color, label=kind, **_mark(marker, layer))
     ax.axhline(0, color=INK, lw=1)
     ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
     ax.set_yscale("symlog", linthresh=EVEN, linscale=1.5)
@@ -283,9 +283,9 @@ def frontier(
     return fig, ax
 
 
-def _mark(marker: str, above: int) -> dict[str, Any]:
+def _mark(marker: str, layer: int) -> dict[str, Any]:
     """The look of one of several kinds of marks: later kinds are larger and lie lower, so none hides another."""
-    return {"ls": "", "marker": marker, "ms": 7 + 2 * above, "mec": "white", "zorder": 4 - above / 10}
+    return {"ls": "", "marker": marker, "ms": 7 + 2 * layer, "mec": "white", "zorder": 4 - layer / 10}
 
 
 def _signed(value: float) -> str:

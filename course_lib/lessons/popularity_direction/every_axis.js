@@ -19,9 +19,8 @@ export default showing((model) => new View(model, NAMES));
 class View extends Interactive {
   build() {
     const { parts } = this;
-    const words = ([law, text]) => [law, this.trained(law) ? text : `${text}: counted from the data only`];
     parts.show = choice({ name: "show", label: "Show", options: SHOWS, onset: (show) => this.look(show) });
-    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS.map(words), onset: (law) => this.set({ law }) });
+    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS, onset: (law) => this.set({ law }) });
     parts.place = slider({ name: "place", text: "Look at", min: 1, max: this.state().sets.length, step: 1, onset: (place) => this.set({ place }) });
     parts.rows = h("div", {});
     parts.order = h("span", { class: "cw-soft" });
@@ -153,7 +152,7 @@ function picture(state, story) {
       svg("text", { class: "cw-axis-text cw-start cw-large", x: left, y: y + 13, "font-weight": k === state.place - 1 ? 700 : 400 }, set.name),
       svg("text", { class: "cw-axis-text cw-end", x: width - right, y: y + 13 }, words),
       svg("path", { class: "cw-frame", d: `M${left} ${line}H${width - right}M${x(0).toFixed(1)} ${line - 4}v8` }),
-      svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 9}V${line + 9}` }),
+      svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 6}V${line + 9}` }),
       series.flatMap(([, values, , draw]) => values.map((r) => draw(Number(x(r).toFixed(1)), line))));
   });
   const foot = top + row * state.sets.length;
