@@ -20,7 +20,7 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     parts.show = choice({ name: "show", label: "Show", options: SHOWS, onset: (show) => this.look(show) });
-    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS, onset: (law) => this.set({ law }) });
+    parts.law = selection({ name: "law", text: "The other item is drawn (grey: no model trained)", options: LAWS, onset: (law) => this.set({ law }) });
     parts.place = slider({ name: "place", text: "Look at", min: 1, max: this.state().sets.length, step: 1, onset: (place) => this.set({ place }) });
     parts.rows = h("div", {});
     parts.order = h("span", { class: "cw-soft" });

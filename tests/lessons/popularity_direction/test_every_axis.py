@@ -103,7 +103,7 @@ def test_no_choice_leaves_the_picture_empty(site_page: Callable[..., Any]) -> No
     laws = page.locator('select[name="law"]')
     off = "select => [...select.options].filter((one) => one.disabled).map((one) => one.value)"
     assert laws.evaluate(off) == ["cornac", "Spotlight", "implicit", "LightGCN"]
-    assert "(cornac): counted from the data only" in laws.inner_text()
+    assert "(grey: no model trained)" in page.locator("body").inner_text()
     page.locator('input[value="data"]').click()
     settled(page, EveryAxis(show="data").summary())
     laws.select_option("cornac")
