@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-PUBLISHED = re.compile(r"[a-z0-9][\w.-]* = \S.*|[A-Z]+\d*-\w+ at \w+ scale: \d+ of \d+ cells to run.*")  # or announced
+PUBLISHED = re.compile(r"([a-z0-9][\w-]*) = \S.*")
+ANNOUNCED = re.compile(r"[A-Z]+\d*-\w+ at \w+ scale: \d+ of \d+ cells to run.*")
 SHORT = 4  # lines: a bar "Show the code" is longer than folded code of this length
 SHOWING = {"plots", "shared_plots", "plt", "stored", "HTML", "Table", "display"}  # calls that draw or print
 PUBLISHING = {"publish", "scalars.publish", "findings.show"}
@@ -25,10 +27,16 @@ STORED = re.compile(r'\bstored\(\s*"([\w-]+)"')
 NEAR = 4  # cells: what stands between a small run and the stored one
 
 
-def is_bookkeeping(lines: str) -> bool:
-    """Whether printed lines are only numbers that a notebook publishes."""
-    written = lines.strip().splitlines()
-    return bool(written) and all(PUBLISHED.fullmatch(line.strip()) for line in written)
+def is_bookkeeping(lines: str, published: Collection[str]) -> bool:
+    """Whether printed lines are only numbers that a notebook publishes, under these names, or what a run announces."""
+    written = [line.strip() for line in lines.strip().splitlines()]
+    return bool(written) and all(ANNOUNCED.fullmatch(line) or _name_of(line) in published for line in written)
+
+
+def _name_of(line: str) -> str | None:
+    """ "slope" of "slope = 0.25"."""
+    found = PUBLISHED.fullmatch(line)
+    return found[1] if found else None
 
 
 def is_worth_showing(code: str) -> bool:
@@ -70,13 +78,20 @@ def fold_small_runs(cells: list[nodes.container]) -> None:
             cell["prompt_show"], cell["prompt_hide"] = "Show the small run of this page", "Hide the small run"
 
 
-def tidy(_app: Sphinx, doctree: nodes.document) -> None:
+def published_names(app: Sphinx) -> set[str]:
+    """The names under which the page that is read now publishes numbers, as MyST-NB collects them."""
+    of_pages: Mapping[str, Mapping[str, Any]] = getattr(app.env, "nb_metadata", {})
+    return set(of_pages.get(app.env.docname, {}).get("glue", ()))
+
+
+def tidy(app: Sphinx, doctree: nodes.document) -> None:
     """Take the bookkeeping off a page."""
+    published = published_names(app)
     cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
     fold_small_runs(cells)
     for cell in cells:
         for printed in [node for node in cell.findall(nodes.literal_block) if "stream" in node["classes"]]:
-            if is_bookkeeping(printed.astext()):
+            if is_bookkeeping(printed.astext(), published):
                 printed.parent.remove(printed)
         parts = {name: part for part in cell.children for name in part.get("classes", [])}
         shown = parts.get("cell_output")

@@ -4,6 +4,7 @@ results/P3-T5-laptop.csv has one line for each number: the coordinates of its ce
 number where it prints one. On a page
 
     <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
+    <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
 
@@ -11,6 +12,7 @@ and below each stored result that a lab shows stands a link to its file.
 """
 
 import csv
+import html
 import io
 import re
 import sys
@@ -25,7 +27,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
-from course_lib.experiments.core.display import text_of
+from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.lessons.shared.plots import paper_against_ours
@@ -36,8 +38,15 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (picture|verdicts|list) -->")
+NUMBER = re.compile(r"<!-- results: number -->")
 STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
+SAID = {
+    PANELS[0]: "Printed numbers against ours: precisions and recalls of P3",
+    PANELS[1]: "Printed numbers against ours: correlations and shares of P0 and P1",
+}
+GROUP = re.compile(r'<g id="[^"]*">')  # figure_1, axes_1, ...: the same in every drawing, and nothing refers to them
+PLAIN = {"e_pop": "the popularity direction", "(1 - cos)^2": "the loss (1 − cos)²"}  # in titles of results
 FROM_0_TO_1 = {"share dot", "share cos", "share within 10", "Pearson"}
 NO_AXIS = {  # metrics that share no axis with the others: in the table and not in the picture
     "tangent": "say yes or no (is a movement tangent?)",
@@ -90,11 +99,18 @@ def spoken(experiment: str) -> str:
     return f"{paper}, {kinds[name[0]]} {name[1:]}" if name[0] in kinds and name[1:] else experiment
 
 
+def titled(title: str) -> str:
+    """The title of a result, its short names spelt out."""
+    for short, words in PLAIN.items():
+        title = title.replace(short, words)
+    return in_words(title)
+
+
 def listed() -> str:
     """HTML: a table of the files, each with what it holds."""
     rows = "".join(
         f'<tr><th scope="row"><a href="../../{FOLDER}/{r.id}-{r.scale}.csv" download>{r.id}, {r.scale}</a></th>'
-        f"<td>{r.title}</td><td>{len(r.rows):,}</td></tr>"
+        f"<td>{html.escape(titled(r.title))}</td><td>{len(r.rows):,}</td></tr>"
         for r in stored()
     )
     head = '<tr><th scope="col">file</th><th scope="col">what</th><th scope="col">numbers</th></tr>'
@@ -122,22 +138,25 @@ def sorted_out() -> tuple[dict[str, list[tuple[float, float, str]]], Counter[str
     return groups, left_out
 
 
-def picture() -> str:
-    """HTML: the printed numbers against ours, as one drawing, and below it which numbers are not drawn."""
-    groups, left_out = sorted_out()
-    with mpl.rc_context({"svg.hashsalt": "course", "svg.fonttype": "none"}):
-        fig, _ = paper_against_ours(groups, logarithmic=PANELS[:1])
+def panel(name: str, points: list[tuple[float, float, str]]) -> str:
+    """SVG: the printed numbers of one panel against ours."""
+    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):  # each panel has ids of its own
+        fig, _ = paper_against_ours({name: points}, logarithmic=PANELS[:1])
         drawn = io.StringIO()
         fig.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
         plt.close(fig)
-    svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
-    said = "Printed numbers against ours, equal on the dashed line: precisions and recalls of P3, and correlations and "
-    said += "shares of P0 and P1. The table below counts all verdicts."
-    named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
-    both = HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
+    svg = GROUP.sub("<g>", drawn.getvalue()[drawn.getvalue().index("<svg") :])
+    named = svg.replace("<svg", f'<svg role="img" aria-label="{SAID[name]}, equal on the dashed line."', 1)
+    return HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
+
+
+def picture() -> str:
+    """HTML: the printed numbers against ours, a drawing for each panel, and below them which numbers are not drawn."""
+    groups, left_out = sorted_out()
+    panels = "".join(panel(name, points) for name, points in groups.items())
     points, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
     note = f"{points} of {points + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
-    return f'<div class="results-picture" tabindex="0">{both}</div><p>{note}</p>'
+    return f'<div class="results-picture">{panels}</div><p>{note}</p>'
 
 
 def verdicts() -> str:
@@ -170,6 +189,7 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replaces the comments of a page."""
     if COMMENT.search(source[0]):
         makers = {"picture": picture, "verdicts": verdicts, "list": listed}
+        source[0] = NUMBER.sub(str(len(compared())), source[0])
         source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
         for path in (ROOT / "book" / "results").glob("*.json"):
             app.env.note_dependency(str(path))

@@ -22,7 +22,7 @@ class View extends Interactive {
     const head = {
       look: "cw-flow cw-film",
       title: "α and β, alone and together",
-      lead: "Each dot is a model, trained from another random start, and the lists that it serves. Does every training say the same?",
+      lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?",
     };
     return framed(head, beside({
       start: parts.presets.box,

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, note
 
+EVEN = 20  # per cent: up to here the axis of changes is linear
 SUBSCRIPTED = 12.5  # points, of names with subscripts: on a phone a subscript is then 9 px high
 
 
@@ -47,9 +48,9 @@ def losses_after(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Fig
     """
     fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(rows) + 1.5), dpi=92)
     y = np.arange(len(rows))[::-1]
-    for (color, marker, _), kind in zip(SPARE, next(iter(rows.values())), strict=False):
+    for layer, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(rows.values())), strict=False)):
         found = [(x, at) for at, of_model in zip(y, rows.values(), strict=True) for x in of_model[kind]]
-        ax.plot(*zip(*found, strict=True), ls="", marker=marker, color=color, ms=8, mec="white", label=kind)
+        ax.plot(*zip(*found, strict=True), color=color, label=kind, **_mark(marker, layer))
     ax.axvline(100, color=INK, lw=1.3)
     ax.set(xscale="log", xlabel="loss after, % of the model's (logarithmic)", ylim=(-0.6, len(rows) - 0.4))
     ax.set_yticks(y, list(rows))
@@ -75,18 +76,19 @@ def alone_and_together(points: Mapping[str, tuple[float, Mapping[str, float]]]) 
         end, place = (max(changes.values()), 9) if above else (min(changes.values()), -27)
         note(ax, name, (centre, end), (0, place), ha="center", fontsize=8.5, color=INK)
         last = centre if above else last
-    for (color, marker, _), kind in zip(SPARE, next(iter(points.values()))[1], strict=False):
+    for layer, ((color, marker, _), kind) in enumerate(zip(SPARE, next(iter(points.values()))[1], strict=False)):
         x, y = zip(*((centre, changes[kind]) for centre, changes in points.values()), strict=True)
-        ax.plot(x, y, ls="", marker=marker, color=color, ms=8, mec="white", label=kind, zorder=3)
+        ax.plot(x, y, color=color, label=kind, **_mark(marker, layer))
     ax.axhline(0, color=INK, lw=1)
     ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
-    ax.set_yscale("symlog", linthresh=20, linscale=1.5)
+    ax.set_yscale("symlog", linthresh=EVEN, linscale=1.5)
     low, high = ax.get_ylim()
     ticks = [tick for tick in (-100, -50, -20, -10, 0, 10, 20, 50, 100) if low <= tick <= high]
-    ax.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    ax.set_yticks(ticks, [_signed(tick) for tick in ticks])
     ax.minorticks_off()
     ax.margins(x=0.12, y=0.16)
-    ax.set(xlabel="centre of the items along e_pop, in standard deviations", ylabel="change of popularity, %")
+    ax.set_xlabel("centre of the items along the popularity direction, in standard deviations")
+    ax.set_ylabel(f"change of popularity, % (compressed beyond ±{EVEN})")
     fig.legend(loc="outside upper center", ncols=3)
     return fig, ax
 
@@ -145,7 +147,7 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
         for points, marker, color in ((own, "o", PULL), (others, "X", PUSH)):
             ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
             for point in points:
-                note(ax, f"{point @ u:+.3g}", point, (9, 6), color=color, weight="bold")
+                note(ax, _signed(point @ u), point, (9, 6), color=color, weight="bold")
         wrong = int(((own @ u)[:, None] <= others @ u).sum())
         ax.set(title=title, xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}")
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
@@ -281,6 +283,16 @@ def frontier(
     return fig, ax
 
 
+def _mark(marker: str, layer: int) -> dict[str, Any]:
+    """The look of one of several kinds of marks: later kinds are larger and lie lower, so none hides another."""
+    return {"ls": "", "marker": marker, "ms": 7 + 2 * layer, "mec": "white", "zorder": 4 - layer / 10}
+
+
+def _signed(value: float) -> str:
+    """ "+3", "−0.5", "0": to three digits, with a sign that is as wide as a plus."""
+    return f"{value:+.3g}".replace("-", "−") if value else "0"
+
+
 def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
     look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13}
     ax.annotate("", end, start, arrowprops=look)
@@ -358,7 +370,7 @@ def sign_of_alpha(
         for tick in (-50, -20, -10, 0, 10, 20, 50, 100, 200)
         if axes[1].get_ylim()[0] <= tick <= axes[1].get_ylim()[1]
     ]
-    axes[1].set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    axes[1].set_yticks(ticks, [_signed(tick) for tick in ticks])
     axes[1].minorticks_off()
     handles, labels = axes[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=2)

@@ -43,8 +43,8 @@ class View extends Interactive {
     parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
     parts.found.replaceChildren(
-      bar("of everybody’s hidden films are in their lists", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
-      bar("would be, if each list were the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
+      bar("of everybody’s hidden films are in their lists", now.recall, 1, wholePercent(now.recall), "cw-piece-pull"),
+      bar("would be in the lists if every list held the most popular films", state.film.popular.recall, 1, wholePercent(state.film.popular.recall), "cw-piece-other"));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 }
@@ -99,19 +99,23 @@ function map({ film }, { places, passes }) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 48 films after ${passes}`, style: `--cw-wide:${width}` },
     svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
     dots.map(({ kind, place }) => mark(kind, x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
-    names(dots.filter(({ named }) => named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) }))));
+    names(dots.filter(({ named }) => named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])])));
 }
 
-/** Names beside their dots, on the side where there is room; a name that would cover another is left out. */
-function names(wanted) {
+/** Names beside, above or below their dots, where they cover the fewest marks; a name that would cover another is left out. */
+function names(wanted, marks) {
   const taken = [];
   return wanted.map(({ text, left, top }) => {
     const wide = 7.2 * text.length + 6; // about, at 13 px, which a phone shrinks to 9
-    const start = left + 8 + wide < MAP.width ? left + 8 : left - 8 - wide;
-    if (taken.some((other) => Math.abs(other.top - top) < 18 && start < other.end && other.start < start + wide)) return null;
-    taken.push({ top, start, end: start + wide });
-    const before = start < left;
-    return svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? left - 8 : left + 8).toFixed(1), y: (top + 4).toFixed(1) }, text);
+    const middle = Math.min(MAP.width - 4 - wide, Math.max(4, left - wide / 2));
+    const free = [[left + 8, top], [left - 8 - wide, top], [middle, top - 16], [middle, top + 16]].filter(([start, at]) => (
+      start > 0 && start + wide < MAP.width && at > 12 && at < MAP.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end && other.start < start + wide)));
+    if (!free.length) return null;
+    const covered = ([start, at]) => marks.filter(([across, down]) => across > start - 4 && across < start + wide && Math.abs(down - at) < 11).length;
+    const [start, at] = free.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+    taken.push({ at, start, end: start + wide });
+    const before = start + wide < left;
+    return svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? start + wide : start).toFixed(1), y: (at + 4).toFixed(1) }, text);
   });
 }
 

@@ -192,7 +192,7 @@ def check_shard_negatives(answer: Answer, labels: np.ndarray, size: int, negativ
     expect(
         not wrong.any(),
         f"shards of {size}: the expected weight of l- on a negative pair is not {negative}/(mn). A shard is a uniform "
-        "draw of h positives, whatever the other devices hold: which batch size belongs into rho?",
+        "draw of h positives, whatever the other devices hold: which batch size belongs in rho?",
     )
 
 

@@ -282,6 +282,30 @@ def popularity_is_weak_on_amazon(t6: Any) -> dict[str, Difference]:
     }
 
 
+def _unbiased_on_amazon(t6: Any, **how: Any) -> tuple[float, float]:
+    """P@1 and P@5 of the unbiased objective on Amazon Beauty, minimised in one way."""
+    where = {"data": "amazon-beauty-5core", "loss": "unbiased", **how}
+    return t6.values("P@1", **where)[0], t6.values("P@5", **where)[0]
+
+
+@on_p3_t6(
+    "On Amazon Beauty L-BFGS, stopped at a gradient norm of 1e-7, finds less than half of what the exact optimum finds",
+    case="metric",
+)
+def stopped_early_on_amazon(t6: Any) -> dict[str, Difference]:
+    """Half of the exact model's precision minus that of the model that L-BFGS left, the same split."""
+    exact = _unbiased_on_amazon(t6, method="closed form")
+    left = _unbiased_on_amazon(t6, method="L-BFGS", stop_at=None)
+    return {name: Difference(e / 2 - found) for name, e, found in zip(("P@1", "P@5"), exact, left, strict=True)}
+
+
+@on_p3_t6("On Amazon Beauty L-BFGS finds more with more steps", case="metric")
+def more_steps_find_more_on_amazon(t6: Any) -> dict[str, Difference]:
+    """Precision with the bound 1e-9 on the gradient norm minus that with 1e-7, the same split."""
+    late, early = (_unbiased_on_amazon(t6, method="L-BFGS", stop_at=bound) for bound in (1e-9, None))
+    return {name: Difference(more - less) for name, more, less in zip(("P@1", "P@5"), late, early, strict=True)}
+
+
 SELECTED = {"selection": "test", "serving": "raw"}
 ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
 

@@ -427,7 +427,7 @@ class View extends Interactive {
     const most = Math.max(result.expected.total, result.wanted.total, 1e-12);
     parts.bars.replaceChildren(
       bar("Expected over batches", result.expected, most),
-      bar("Full objective (5)", result.wanted, most));
+      bar("Full objective, all pairs", result.wanted, most));
   }
 
   showBatch({ labels, kind, omega }) {
@@ -444,7 +444,7 @@ class View extends Interactive {
     parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
     const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
     parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
-      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
+      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are really positives. ` +
       `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
       `largest gap between an average and an expected weight ${number(gap)}.`;
   }

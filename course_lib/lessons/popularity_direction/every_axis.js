@@ -12,16 +12,15 @@ const LAWS = [
   ["LightFM", "by popularity, again if liked (LightFM)"], ["implicit", "by popularity, left out if liked (implicit)"], ["LightGCN", "uniformly, people alike (LightGCN)"],
 ];
 const ORDER = { after: "after training", before: "after · before", data: "after · before · from the data" }; // of the numbers of a row
-const NONE = "no stored number";
+const NONE = "not measured";
 
 export default showing((model) => new View(model, NAMES));
 
 class View extends Interactive {
   build() {
     const { parts } = this;
-    const words = ([law, text]) => [law, this.trained(law) ? text : `${text}: counted from the data only`];
     parts.show = choice({ name: "show", label: "Show", options: SHOWS, onset: (show) => this.look(show) });
-    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS.map(words), onset: (law) => this.set({ law }) });
+    parts.law = selection({ name: "law", text: "The other item is drawn (grey: no model trained)", options: LAWS, onset: (law) => this.set({ law }) });
     parts.place = slider({ name: "place", text: "Look at", min: 1, max: this.state().sets.length, step: 1, onset: (place) => this.set({ place }) });
     parts.rows = h("div", {});
     parts.order = h("span", { class: "cw-soft" });
@@ -90,15 +89,15 @@ function summary(state) {
   const told = (k) => {
     const stored = (set) => seriesOf(state, set)[k][1].length > 0;
     const [some, none] = [sets.filter(stored), sets.filter((set) => !stored(set)).map((set) => set.name)];
-    if (!some.length) return "no number is stored";
-    return some.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ") + (none.length ? `; no number is stored for ${list(none)}` : "");
+    if (!some.length) return NONE;
+    return some.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ") + (none.length ? `; ${NONE} on ${list(none)}` : "");
   };
   const drawn = LAWS.find(([name]) => name === state.law)[1];
   const lines = [`A training step compares a liked item with another one, drawn ${drawn}.`, `Correlation r after training: ${told(0)}.`];
   if (state.show !== "after") lines.push(`Before training, with random vectors: ${told(1)}.`);
   if (state.show === "data") lines.push(`Counted from the data alone, without a model: ${told(2)}.`);
-  const chance = Math.max(...sets.map((set) => set.chance));
-  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`].join(" ");
+  const most = sets.reduce((one, set) => (set.chance > one.chance ? set : one));
+  return [...lines, aboutSet(state), `On average random vectors reach ${number(most.chance)} on ${most.name === "films of this page" ? "the " : ""}${most.name}, where the same items choose the axis and are measured.`].join(" ");
 }
 
 /** How alike the lists along the first axis are. */
@@ -138,7 +137,7 @@ const legend = () => h("ul", { class: "cw-legend" },
   key("after training, on items that did not choose the axis", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5 })),
   key("before training", svg("circle", { class: "cw-tail", cx: 10, cy: 10, r: 5 })),
   key("counted from the data: the first axis", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
-  key("chance, on items that chose it", svg("path", { class: "cw-wish", d: "M10 1V19" })));
+  key("mean of chance, on items that chose it", svg("path", { class: "cw-wish", d: "M10 1V19" })));
 
 function picture(state, story) {
   const { width, left, right, top, row, bottom } = FRAME;
@@ -153,7 +152,7 @@ function picture(state, story) {
       svg("text", { class: "cw-axis-text cw-start cw-large", x: left, y: y + 13, "font-weight": k === state.place - 1 ? 700 : 400 }, set.name),
       svg("text", { class: "cw-axis-text cw-end", x: width - right, y: y + 13 }, words),
       svg("path", { class: "cw-frame", d: `M${left} ${line}H${width - right}M${x(0).toFixed(1)} ${line - 4}v8` }),
-      svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 9}V${line + 9}` }),
+      svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 6}V${line + 9}` }),
       series.flatMap(([, values, , draw]) => values.map((r) => draw(Number(x(r).toFixed(1)), line))));
   });
   const foot = top + row * state.sets.length;

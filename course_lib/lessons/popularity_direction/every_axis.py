@@ -32,7 +32,7 @@ class EveryAxis(WrittenOnce):
     caption: ClassVar[str] = (
         "Correlation of the items' places on the axis of popularity with their popularity, a row for each data set. "
         "Dots: after training. Rings: before training. Diamonds: counted from the data alone. Dashed: what random "
-        "vectors give on the items that chose the axis. With JavaScript this picture is interactive."
+        "vectors give on average on the items that chose the axis. With JavaScript this picture is interactive."
     )
 
     sets = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)

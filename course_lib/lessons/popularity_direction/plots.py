@@ -61,7 +61,12 @@ def _name_items(ax: Axes, counts: np.ndarray, values: np.ndarray, named: Mapping
         x, y = counts[item], values[item]
         right = x > counts.max() / 2
         ax.plot(x, y, "D", color=PUSH, mec="white", mew=0.6, ms=6.5)
-        options: dict[str, Any] = {"ha": "right" if right else "left", "color": PUSH, "fontsize": 10}
+        options: dict[str, Any] = {
+            "ha": "right" if right else "left",
+            "color": PUSH,
+            "fontsize": 10,
+            "bbox": white_sheet(),
+        }
         ax.annotate(name, (x, y), (-6 if right else 6, -3), textcoords="offset points", va="top", **options)
 
 

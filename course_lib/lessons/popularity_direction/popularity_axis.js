@@ -98,7 +98,7 @@ class View extends Interactive {
     parts.shown.show(state.shown, String(state.shown));
     parts.film.input.max = state.shown;
     const place = Math.min(state.film, state.shown);
-    parts.film.show(place, `number ${place} by popularity`);
+    parts.film.show(place, `number ${place} of the ${state.shown} shown`);
     parts.inspector.textContent = aboutFilm(state, this.found);
     for (const picture of [this.cloud, this.plot]) picture.mark(this.found.order[place - 1]);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The items in ten groups of falling popularity."], python: asPython(state) });

@@ -41,11 +41,11 @@ def test_the_axes_of_the_films_are_those_of_the_data() -> None:
 def test_a_number_that_is_not_stored_is_named() -> None:
     shown = EveryAxis(show="data")
     rows = {row[0]: row[1:] for row in shown.table()[1]}
-    assert rows["Gowalla"][1] == "no stored number" and rows["Last.fm"][1] != "no stored number"
-    assert "−0.02 on Last.fm; no number is stored for Gowalla and CiteULike." in shown.summary()
-    assert "Correlation r after training: no number is stored." in EveryAxis(law="Spotlight", place=2).summary()
+    assert rows["Gowalla"][1] == "not measured" and rows["Last.fm"][1] != "not measured"
+    assert "−0.02 on Last.fm; not measured on Gowalla and CiteULike." in shown.summary()
+    assert "Correlation r after training: not measured." in EveryAxis(law="Spotlight", place=2).summary()
     spotlight = {row[0]: row[1:] for row in EveryAxis(law="Spotlight").table()[1]}
-    assert spotlight["MovieLens-1M"][0] == "no stored number" and spotlight["MovieLens-1M"][2] == "0.99"
+    assert spotlight["MovieLens-1M"][0] == "not measured" and spotlight["MovieLens-1M"][2] == "0.99"
 
 
 def test_the_axis_is_there_before_training_on_some_data_sets_only() -> None:
@@ -65,7 +65,7 @@ def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:
         names: dict[str, Any] = {}
         exec(shown.python(), names)
         assert names["shown"].state() == shown.state()
-        rows = {row[0]: row[3] for row in shown.table()[1] if row[3] != "no stored number"}
+        rows = {row[0]: row[3] for row in shown.table()[1] if row[3] != "not measured"}
         assert rows == {name: words.number(value) for name, value in names["r"].items()}
 
 
@@ -103,14 +103,14 @@ def test_no_choice_leaves_the_picture_empty(site_page: Callable[..., Any]) -> No
     laws = page.locator('select[name="law"]')
     off = "select => [...select.options].filter((one) => one.disabled).map((one) => one.value)"
     assert laws.evaluate(off) == ["cornac", "Spotlight", "implicit", "LightGCN"]
-    assert "(cornac): counted from the data only" in laws.inner_text()
+    assert "(grey: no model trained)" in page.locator("body").inner_text()
     page.locator('input[value="data"]').click()
     settled(page, EveryAxis(show="data").summary())
     laws.select_option("cornac")
     settled(page, EveryAxis(law="cornac", show="data").summary())
     page.locator('input[value="after"]').click()
     settled(page, EveryAxis().summary())
-    assert all(set(row[1:]) != {"no stored number"} for row in EveryAxis().table()[1])
+    assert all(set(row[1:]) != {"not measured"} for row in EveryAxis().table()[1])
 
 
 def test_the_axes_in_jupyter_are_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
