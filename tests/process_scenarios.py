@@ -325,7 +325,8 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         "loss": three | {"step": square if first else sum_of_squares},
         "setting": three | {"step": weighted},
         "tables": three | {"module": line(4 if first else 5)},
-        "rate": three | {"optimizer": None if first else torch.optim.Adam(line().parameters(), lr=0.1)},
+        "rate": three
+        | {"module": (own := line()), "optimizer": torch.optim.Adam(own.parameters(), lr=0.05 * (1 + rank))},
         "plan": three | {"plan": Plan(2 if first else 3)},
         "data": {"batches": lambda e, rng: numbers(3, np.random.default_rng(rank))},
         "failure": three | {"step": failing},

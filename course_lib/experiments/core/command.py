@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ def _verify(arguments: argparse.Namespace) -> int:
     failed = False
     for result in verify.stored(arguments.ids, arguments.scale):
         rng = np.random.default_rng(arguments.seed)
-        verdict = verify.verify(result, cells=arguments.cells, seconds=arguments.seconds, rng=rng)
+        verdict = verify.verify(
+            result, cells=arguments.cells, seconds=arguments.seconds, rng=rng, against=arguments.against
+        )
         print(f"{result.id} {result.scale}: {'agrees' if verdict else 'NOT VOUCHED FOR'}: {verdict}", flush=True)
         if verdict and not arguments.no_write:
             verify.vouch(result, verdict).save()
@@ -132,6 +135,12 @@ def _parser() -> argparse.ArgumentParser:
     verifying.add_argument("--cells", type=int, default=1, help="cells for each data set of a result (default 1)")
     verifying.add_argument("--seconds", type=float, default=60, help="only cells estimated at most so long (60)")
     verifying.add_argument("--seed", type=int, default=0, help="of the draw of cells")
+    verifying.add_argument(
+        "--against",
+        type=Path,
+        metavar="FOLDER",
+        help="a checkout of the code that made the results: compare with what it gives on this machine",
+    )
     verifying.add_argument("--no-write", action="store_true", help="compare, and record nothing")
     for parser_of_stored in (again, verifying):
         parser_of_stored.add_argument(

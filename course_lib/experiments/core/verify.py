@@ -3,17 +3,24 @@
 A change of code that should change no number (a new name, a new message) makes every result stale all the same. To
 make all of them again takes hours; a few cells of each, drawn at random, take minutes. What agrees to DIGITS digits in
 all of them is vouched for: the result keeps the hash of today's code, and how many of its cells were run again.
+
+Another kind of processor may move a number of a long training by itself. Then the code of before, in a checkout of its
+own, can be run on the same machine in place of the stored numbers (`--against`).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +45,7 @@ class Verdict:
     numbers: int = 0
     worst: float = 0.0
     problems: list[str] = field(default_factory=list)
+    against: str | None = None  # the commit whose code was run beside today's, where it was not the stored numbers
 
     def __bool__(self) -> bool:
         return bool(self.numbers) and not self.problems
@@ -86,10 +94,13 @@ def _cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]
     return [places(json.dumps({key: row[key] for key in sorted(telling & row.keys())})) for row in rows]
 
 
-def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator) -> Verdict:
+def verify(
+    result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator, against: Path | None = None
+) -> Verdict:
     """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
 
-    Returns a verdict that is true when there was a cell to run and every number agrees.
+    against: a checkout of the code that made the result, or for which it was vouched; today's numbers are compared with
+    those that it gives here. Returns a verdict that is true when there was a cell to run and every number agrees.
     """
     checking.whole(cells, "cells")
     checking.generator(rng)
@@ -102,11 +113,39 @@ def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.rando
     verdict = Verdict(len(drawn), len(all_cells))
     if not drawn:
         verdict.problems.append(f"no cell of at most {seconds:g} s")
+    if against is not None:
+        verdict.against = git_state(against)["commit"]
     owners = _cells_of_rows(result.rows, all_cells)
     for at in drawn:
-        wanted = [row for row, owner in zip(result.rows, owners, strict=True) if owner == {at}]
-        compare(result.rows, json.loads(json.dumps(experiment.run_cell(all_cells[at]))), verdict, wanted=wanted)
+        before, wanted = result.rows, [row for row, owner in zip(result.rows, owners, strict=True) if owner == {at}]
+        if against is not None:
+            before = wanted = _given_by(against, result, all_cells[at])
+        compare(before, json.loads(json.dumps(experiment.run_cell(all_cells[at]))), verdict, wanted=wanted)
     return verdict
+
+
+BEFORE = """
+import json, sys
+from course_lib.experiments.core import code, registry
+experiment = registry.get(sys.argv[1])
+rows = experiment.run_cell(json.loads(sys.argv[2]))
+print(json.dumps({"code": code.code_of(experiment.module), "rows": rows}))
+"""
+
+
+def _given_by(folder: Path, result: Result, cell: registry.Cell) -> list[Row]:
+    """The rows of a cell by the code in another checkout; ValueError where that is not the code of the result."""
+    command = [sys.executable, "-c", BEFORE, result.id, json.dumps(cell)]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"the code in {folder} fails on a cell of {result.id}: {done.stderr.strip()[-300:]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    vouched = result.provenance.get("vouched")
+    if found["code"] not in [*result.provenance.get("code", []), *([vouched["code"]] if vouched else [])]:
+        raise ValueError(f"the code in {folder} is not the code of the stored {result.id}; expected its checkout")
+    rows: list[Row] = found["rows"]
+    return rows
 
 
 def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict, *, wanted: Iterable[Row] = ()) -> None:
@@ -163,6 +202,7 @@ def vouch(result: Result, verdict: Verdict) -> Result:
         "worst": verdict.worst,
         "git": git_state(),
         "on": datetime.now(UTC).date().isoformat(),
+        **({"against": verdict.against} if verdict.against else {}),
     }
     return result
 
