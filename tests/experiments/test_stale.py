@@ -213,3 +213,13 @@ def test_a_row_that_says_when_is_known_by_the_rest() -> None:
             [{"metric": "a", "seconds": 1.5, "value": 2.0}], [{"metric": "a", "seconds": 1.7, "value": value}], verdict
         )
     assert verdict.numbers == 2 and len(verdict.problems) == 1
+
+
+def test_the_code_of_a_checkout_gives_its_rows_and_other_code_is_refused() -> None:
+    [result] = verify.stored(["P2-X1"], "laptop")
+    cell = next(cell for cell in verify.stored_cells(result) if cell["data"].startswith("movietweetings"))
+    root, provenance = RESULTS.parents[1], {"vouched": {"code": code.code_of(registry.get("P2-X1").module)}}
+    rows = verify._given_by(root, replace(result, provenance=provenance), cell)
+    assert rows == json.loads(json.dumps(registry.get("P2-X1").run_cell(cell)))
+    with pytest.raises(ValueError, match="is not the code of the stored P2-X1"):
+        verify._given_by(root, replace(result, provenance={}), cell)
