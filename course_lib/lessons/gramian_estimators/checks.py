@@ -75,7 +75,8 @@ def check_pairs(
     answer: Answer, left: list[Any], right_rows: list[Any], w: list[Any], z: list[Any], c: Any, *, times: int = 1
 ) -> None:
     """Task 1a: `answer(U, V, w, z, c)`; the squares are those of times <u, v> - c."""
-    u, v, weights = times * exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
+    u, v = times * exact(left), exact(right_rows)
+    weights: dict[str, Any] = {"left_weights": exact(w), "right_weights": exact(z)}
     one = gramians.all_pairs_square(_beside(exact(left), c), _beside(v, -1), **weights)
     right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
     few = len(left) * len(right_rows) <= 1000
