@@ -131,7 +131,11 @@ def cells_of(
 
 def check_options(name: str, options: Iterable[str]) -> None:
     """ValueError for an option that the plan of an experiment does not know."""
-    known = [key for key in inspect.signature(get(name).plan).parameters if key not in {"scale", "seeds"}]
+    plan = get(name).plan
+    parameters = inspect.signature(plan).parameters.values()
+    known = [one.name for one in parameters if one.kind != one.VAR_KEYWORD and one.name not in {"scale", "seeds"}]
+    if any(one.kind == one.VAR_KEYWORD for one in parameters):  # which go into its cells
+        known += [key for key in plan("smoke", (0,))[0] if key not in {"seed", *known}]
     for option in options:
         if option not in known:
             there = f"expected {' or '.join(known)}" if known else f"{name} has no options"
