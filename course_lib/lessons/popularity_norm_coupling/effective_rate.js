@@ -148,7 +148,7 @@ class Chart {
     this.law.setAttribute("d", law.map((length, k) => `${k ? "L" : "M"}${this.x(this.least * (this.most / this.least) ** (k / (law.length - 1))).toFixed(1)} ${this.y(length / 100).toFixed(1)}`).join(""));
     names.forEach((text, k) => {
       text.setAttribute("x", (places[k][0] - 9).toFixed(1));
-      text.setAttribute("y", (places[k][1] + (k % 2 ? 16 : -5)).toFixed(1)); // above and below in turn: neighbours do not touch
+      text.setAttribute("y", Math.max(11, places[k][1] - (k ? 5 : 17)).toFixed(1)); // the first name above the others, which it would touch
     });
     this.root.setAttribute("aria-label", name);
   }
