@@ -327,6 +327,8 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         "tables": three | {"module": line(4 if first else 5)},
         "rate": three
         | {"module": (own := line()), "optimizer": torch.optim.Adam(own.parameters(), lr=0.05 * (1 + rank))},
+        "share": three
+        | {"module": (own := line()), "optimizer": torch.optim.Adam((own if first else line()).parameters())},
         "plan": three | {"plan": Plan(2 if first else 3)},
         "data": {"batches": lambda e, rng: numbers(3, np.random.default_rng(rank))},
         "failure": three | {"step": failing},

@@ -160,7 +160,10 @@ def fit(
             | {"a function evaluate": repr(evaluate is not None)}
             | alike.module_words(module)
             | alike.optimizer_words(optimizer)
+            | {"the optimizer's share of the module": _share(module, optimizer)}
         )
+        if _share(module, optimizer).startswith("none of "):
+            raise ValueError("optimizer holds none of the module's parameters; expected one of module.parameters()")
         settings = _settings(type(optimizer).__qualname__, optimizer.param_groups)
         module, optimizer = _set_up(fabric, module, optimizer)
         held = (*_tensors(module.state_dict()).values(), *_trained(optimizer))
@@ -370,7 +373,7 @@ class _Run:
 
 def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
     """ValueError for a checkpoint of another run, or none; a warning for one of another number of processes."""
-    if lacking := {"module", "optimizer", "best", "seed", "history"} - set(state):
+    if lacking := {"module", "optimizer", "best", "seed", "history", "processes"} - set(state):
         raise ValueError(f"checkpoint {path} has no {', '.join(sorted(lacking))}; expected what `fit` has written")
     if state["seed"] != run.seed:
         raise ValueError(
@@ -385,7 +388,7 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
     if kept != asked or (state.get("scheduler") is None) != (run.scheduler is None):
         with_scheduler = "no scheduler" if state.get("scheduler") is None else "a scheduler"
         raise ValueError(f"checkpoint {path} holds {with_scheduler} and stateful={kept}; this run has stateful={asked}")
-    before, now = state.get("processes", 1), run.team.size
+    before, now = state["processes"], run.team.size
     if before != now and run.team.rank == 0:
         warnings.warn(
             f"checkpoint {path} was written by {before} processes and goes on in {now}: "
@@ -428,7 +431,7 @@ def _kept(stateful: Iterable[str], parts: Iterable[str]) -> list[str]:
 
 
 def _check_arguments(module: Any, optimizer: Any, plan: Any, stateful: Any) -> None:
-    """ValueError for what is of another kind, and for an optimiser that would train nothing of the module."""
+    """ValueError for what is of another kind."""
     kinds = {"module": (module, nn.Module), "optimizer": (optimizer, torch.optim.Optimizer), "plan": (plan, Plan)}
     for name, (value, kind) in kinds.items():
         if not isinstance(value, kind):
@@ -438,9 +441,12 @@ def _check_arguments(module: Any, optimizer: Any, plan: Any, stateful: Any) -> N
     for name, held in (stateful or {}).items():
         if not isinstance(held, InParts) and not all(hasattr(held, one) for one in ("state_dict", "load_state_dict")):
             raise checking.refuse(held, f"stateful[{name!r}]", "something with state_dict and load_state_dict")
+
+
+def _share(module: nn.Module, optimizer: torch.optim.Optimizer) -> str:
+    """How many of the module's parameters the optimiser moves, in words."""
     own, trained = {id(one) for one in module.parameters()}, {id(one) for one in _trained(optimizer)}
-    if own and not own & trained:
-        raise ValueError("optimizer holds none of the module's parameters; expected one made of module.parameters()")
+    return f"{len(own & trained) or 'none'} of {len(own)} parameters" if own else "no parameters"
 
 
 def launched(fabric: Fabric | None) -> Fabric:

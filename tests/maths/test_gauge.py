@@ -275,6 +275,16 @@ def test_every_direction_keeps_the_lengths_and_moves_cosines(k: int, fewer: int,
         np.testing.assert_allclose(array(R @ R.T), np.eye(k) + 0.5 * array(direction), atol=ROUNDING[kind])
 
 
+def test_an_exact_direction_is_stretched_in_floats() -> None:
+    exact = np.array([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(-1)]], dtype=object)
+    R = gauge.linear_stretch_along(exact, Fraction(1, 2))
+    np.testing.assert_allclose(R @ R.T, [[1.5, 0], [0, 0.5]], rtol=1e-15)
+    A, b = [[1, 1], [2, -1]], [1, 3]
+    rational = np.array([[Fraction(x) for x in row] for row in A], dtype=object)
+    ours, floats = gauge.second_linear_gauge(rational, [Fraction(x) for x in b]), gauge.second_linear_gauge(A, b)
+    np.testing.assert_allclose(ours, floats, rtol=1e-12)
+
+
 def test_exact_directions_span_the_null_space() -> None:
     delta = gauge.gauge_directions(signs(4))
     assert delta.shape == (4, 3) and (gauge.squares(signs(4)) @ delta == 0).all()

@@ -123,12 +123,17 @@ IDS = torch.arange(2)
         (lambda: MF(3, 3, 2, generator=torch.Generator()).loss(IDS[:0], IDS[:0], IDS[:0]), "at least one triple"),
         (
             lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(-1.0)),
-            "omega is -1.0; expected a weight of at least 0",
+            "omega is -1.0; expected a finite weight of at least 0",
         ),
         (
             lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(float("nan"))),
-            "omega is nan; expected a weight",
+            "omega is nan; expected a finite weight",
         ),
+        (
+            lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(torch.inf)),
+            "omega is inf; expected a finite weight",
+        ),
+        (lambda: loss_of("unbiased", SCORES, labels=torch.eye(len(SCORES))), "kind='unbiased' does not look at them"),
         (lambda: loss_of("unbiased", NAN), r"pos_loss|neg_loss\[2, 3\] = nan"),
     ],
 )

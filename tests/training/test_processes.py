@@ -297,6 +297,7 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
         "setting": "(tau=1.0) with code",
         "tables": "module.weight is a table (1, 4) of torch.float64 in process 0 and a table (1, 5)",
         "rate": "optimizer.param_groups[0]['lr'] is 0.05 in process 0 and 0.1 in process 1",
+        "share": "share of the module is 2 of 2 parameters in process 0 and none of 2 parameters in process 1",
         "plan": "plan is Plan(max_epochs=2",
         "data": "the first of all batches is a batch with fingerprint",
         "nothing": "batches gave nothing in epoch 0; expected at least one batch",

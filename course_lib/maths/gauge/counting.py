@@ -195,7 +195,8 @@ def weakest_direction(A: Any) -> tuple[float, Array]:
 def linear_stretch_along(E: Any, t: Any) -> Array:
     """R = (I + t E)^(1/2), symmetric and positive definite (k, k), for a symmetric E (k, k): R R^T = I + t E.
 
-    Raises ValueError for an E that is not symmetric (beyond rounding), and when I + t E is not positive definite.
+    In floats, also where E is exact. Raises ValueError for an E that is not symmetric (beyond rounding), and when
+    I + t E is not positive definite.
     """
     E = algebra.checked_table(E, "E")
     if len(shape_of(E)) != 2 or shape_of(E)[0] != shape_of(E)[1]:
@@ -203,8 +204,8 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     xp = namespace(E)
     if bool((gap := abs(E - E.T).max()) > math.sqrt(algebra.machine_epsilon(E)) * abs(E).max()):
         raise ValueError(f"E differs from its transpose by up to {float(gap):.4g}; expected a symmetric matrix")
-    values, vectors = xp.linalg.eigh(E)
-    x = 1 + t * values
+    values, vectors = xp.linalg.eigh(algebra.doubled(E) if is_exact(E) else E)
+    x = 1 + like(t, values, "t") * values
     if first_index(~((x > 0) & (x < math.inf))) is not None:
         raise ValueError(f"I + t E is not positive: t = {float(t):.4g} is outside {_range_of(-values, values)}")
     return (vectors * xp.sqrt(x)) @ xp.matrix_transpose(vectors)

@@ -53,8 +53,6 @@ def rigidity_certificate(A: Any, B: Any) -> Array | None:
     left, right = (
         row_space(counting.weighted_outer(doubled(table))) for table in (A, B)
     )  # orthonormal columns (k(k+1)/2, .)
-    if not shape_of(left)[1] or not shape_of(right)[1]:
-        return None
     u, cosines, _ = xp.linalg.svd(left.T @ right, full_matrices=False)
     shared = left @ u[:, : int((cosines > 1 - 1e-10).sum())]  # principal angles 0: the intersection
     rows, cols = np.triu_indices(k)
@@ -90,7 +88,8 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
     directions = counting.linear_gauge_directions(A)
     if shape_of(directions)[0] != 1:
         raise ValueError(f"A leaves {shape_of(directions)[0]} linear directions; expected exactly one")
-    E, b = directions[0], like(b, directions, "b")
+    E = doubled(directions[0]) if is_exact(directions) else directions[0]
+    b = like(b, E, "b")
     values, vectors = namespace(E).linalg.eigh(E)
     return counting.linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))
 

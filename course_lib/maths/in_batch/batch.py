@@ -43,11 +43,13 @@ def batch_loss(
     Returns (...): one loss per leading index, differentiable, exact for Fractions. The weights of the grid have rank
     one, so "unbiased" costs what "in_batch" costs: one pass over the grid.
     Raises ValueError for an unknown kind, wrong shapes, a batch of one pair where the loss divides by s - 1, counts
-    below 1 (Assumption E.1), s > M, a missing or negative omega, labels other than 0/1, and NaN or infinite losses.
+    below 1 (Assumption E.1), s > M, a missing, negative or infinite omega, labels other than 0/1 or of another kind
+    than "masked", and NaN or infinite losses.
     The pairs must be distinct (Assumption E.2); `collapsed_batch_loss`, which sees the pairs, checks that.
     """
     pos_loss, neg_loss = checks.check_batch_losses(pos_loss, neg_loss)
     s = shape_of(pos_loss)[-1]
+    checks.check_kind_labels(kind, labels)
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     rows = checks.check_counts("row_counts", row_counts, s, pos_loss, shape[1], validate)
     cols = checks.check_counts("col_counts", col_counts, s, pos_loss, shape[0], validate)
@@ -93,6 +95,7 @@ def collapsed_batch_loss(
             f"but they have {shape_of(pos_loss)} and {shape_of(neg_loss)}"
         )
     s, (p, q) = shape_of(pos_loss)[-1], shape_of(neg_loss)[-2:]
+    checks.check_kind_labels(kind, labels)
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     row_index = checks.check_index("row_index", row_index, s, p, neg_loss, validate)
     col_index = checks.check_index("col_index", col_index, s, q, neg_loss, validate)
@@ -176,6 +179,7 @@ def batch_weights(
     s = shape_of(rows)[0]
     rows = checks.check_counts("row_counts", rows, s, rows, shape[1], True)
     cols = checks.check_counts("col_counts", col_counts, s, rows, shape[0], True)
+    checks.check_kind_labels(kind, labels)
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     grid_labels = None
     if coefficients.masked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -24,11 +25,17 @@ def check_omega(kind: str, omega: Any) -> Any:
     if number or not (hasattr(omega, "shape") or hasattr(omega, "free_symbols")):  # an array, or a symbol of a proof
         checking.real(omega, "omega", least=0)
     elif hasattr(omega, "shape") and arrays.readable(omega):
-        bad = first_index(~(omega >= 0))
+        bad = first_index(~((omega >= 0) & (omega < math.inf)))
         if bad is not None:
             place = f"omega{list(bad)}" if bad else "omega"
-            raise ValueError(f"{place} is {float(omega[bad])}; expected a weight of at least 0")
+            raise ValueError(f"{place} is {float(omega[bad])}; expected a finite weight of at least 0")
     return arrays.to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
+
+
+def check_kind_labels(kind: str, labels: Any) -> None:
+    """Labels belong to the masked loss: no other takes a cell out of its grid."""
+    if labels is not None and kind != "masked":
+        raise ValueError(f"labels were given, but kind={kind!r} does not look at them; use kind='masked', or no labels")
 
 
 def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
