@@ -1,12 +1,12 @@
 // A field that hides what does not hold every word, and says how much is shown. The form names by selectors what it
 // filters (data-rows) and what disappears when all of it is hidden (data-groups); a menu, where there is one, asks for
-// a word in <em>. The id and `data-words` of a row are searched, too.
+// a word in <em>. The id of a row is searched, too.
 document.addEventListener("DOMContentLoaded", () => {
   const form = document.querySelector("form.course-filter");
   const { rows: which, groups: around, what } = form.dataset;
   const rows = [...document.querySelectorAll(which)];
   const groups = around ? [...document.querySelectorAll(around)].map((box) => [box, rows.filter((row) => box.contains(row))]) : [];
-  const texts = rows.map((row) => `${row.textContent} ${row.id} ${row.dataset.words ?? ""}`.toLowerCase());
+  const texts = rows.map((row) => `${row.textContent} ${row.id}`.toLowerCase());
   const words = form.elements.words;
   const kind = form.elements.kind;
   const show = () => {

@@ -86,11 +86,11 @@ def render_filter(claims: list[Claim], *, rows: str, groups: str = "") -> str:
 
 
 def render_index(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
-    """A filter and one short line for each claim: where its row stands, its status, its place in the paper.
+    """A filter and a line for each claim: its name and place in the paper, its status, what it says.
 
     A line has the id that its row had when all rows stood on one page: an old address leads on from here.
     """
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Status", "Place"))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Claim and its place", "Status", "What it says"))
     by_file: dict[str, list[Claim]] = {}
     for claim in claims:
         by_file.setdefault(_stem(claim), []).append(claim)
@@ -110,9 +110,10 @@ def _index_of(stem: str, claims: list[Claim], pages: Collection[str]) -> str:
     shown = f'<a href="claims/{address}">{title}</a>' if page in pages else title
     head = f'<tr><th scope="rowgroup" colspan="3">{shown}: {render_counts(claims)}</th></tr>'
     lines = [
-        f'<tr id="{claim.anchor}" data-words="{escape(_line(claim.statement))}">'
-        f'<th scope="row"><a href="claims/{address}#{claim.anchor}">{claim.id}</a></th>'
-        f"<td><em>{claim.status}</em></td><td>{escape(_line(claim.place))}</td></tr>"
+        f'<tr id="{claim.anchor}">'
+        f'<th scope="row"><a href="claims/{address}#{claim.anchor}">{claim.id}</a> '
+        f"<small>{escape(_line(claim.place))}</small></th>"
+        f"<td><em>{claim.status}</em></td><td>{_html(claim.statement)}</td></tr>"
         for claim in claims
     ]
     return "\n".join(["<tbody>", head, *lines, "</tbody>"])
@@ -244,6 +245,13 @@ def _prose(text: str, known: Collection[str], *, word: str = "") -> str:
         return f"[{word}{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
 
     return "".join(part if marked else _ID.sub(link, part) for part, marked in pieces_of(text))
+
+
+def _html(text: str) -> str:
+    """A paragraph as HTML, its formulas as Sphinx writes them for MathJax."""
+    marks = {"$": '<span class="math notranslate nohighlight">\\({}\\)</span>', "`": "<code>{}</code>"}
+    pieces = ((part, escape(part, quote=False), marked) for part, marked in pieces_of(text))
+    return "".join(marks[part[0]].format(safe[1:-1]) if marked else safe for part, safe, marked in pieces)
 
 
 def pieces_of(text: str) -> list[tuple[str, bool]]:

@@ -20,7 +20,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from tools import line_ends
+from tools import typography
 
 MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
@@ -172,7 +172,7 @@ def _article(path: Path) -> Tag:
         node.decompose()
     for comment in article.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    for together in article.select(f".{line_ends.KEPT}"):  # a formula and the end of its sentence
+    for together in article.select(f".{typography.KEPT}"):  # a formula and the end of its sentence
         together.unwrap()
     article.smooth()
     return article
@@ -186,7 +186,7 @@ def _only(found: Tag | None, otherwise: str) -> Tag:
 
 def _plain(text: str) -> str:
     """Without spaces, marks of emphasis and of formulas: a page and its source then read the same."""
-    return re.sub(r"\\[\[\]()]|\\begin\{split\}|[\s*`$]", "", text).replace("’", "'")
+    return re.sub(r"\\[\[\]()]|\\begin\{split\}|[\s*`$]", "", text).replace("’", "'").replace("−", "-")
 
 
 def _fits(node: ast.stmt, name: str, source: str) -> bool:

@@ -19,17 +19,51 @@ from course_lib.papers.agreement import Verdict
 
 # What the columns of results are called where people read them; other columns keep their names.
 NAMES = {
+    "alpha < 0": "share with α below 0",
+    "bytes": "kB",
+    "centroid": "centroid on e_pop, in sd",
+    "chance": "by chance",
+    "cost step ms": "ms a step",
     "decay": "weight decay",
+    "excess": "objective of two runs, excess",
+    "first axis": "first axis: |r|",
+    "formula bytes": "kB by the formula",
+    "gauge": "objective after a gauge, excess",
+    "gauged": "overlap after a gauge",
+    "headless": "first axis without the head: |r|",
     "k": "width",
     "d": "width",
+    "lambda": "λ",
+    "last P@5": "P@5 at the end",
+    "linear dimension": "linear gauges left",
     "lists": "length of list",
     "lr": "learning rate",
+    "NDCG cos": "NDCG, cosine",
+    "NDCG dot": "NDCG, dot product",
+    "negative": "share below 0 on e_pop",
+    "norm ratio": "length, times the start",
+    "one side": "users on one side of it",
     "pointwise": "loss of a pair",
+    "predicted ms": "ms a step, predicted",
+    "product": "distance of the product",
+    "queries": "factor on the queries",
     "ratio": "batch ratio",
+    "rotation": "objective after a rotation, excess",
+    "row lengths": "change of row lengths by a gauge",
     "selection": "chosen by",
+    "share chance": "top 1 % by chance",
+    "share cos": "top 1 %, cosine",
+    "share dot": "top 1 %, dot product",
+    "share within 10": "share in 90° ± 10°",
+    "step ms": "ms a step",
     "stop_at": "stopped at gradient",
+    "tau": "τ",
+    "temperature off": "temperature: relative distance",
     "times_world": "loss times P",
     "top": "share of items used",
+    "towers off": "towers: relative distance",
+    "trained r": "trained: r along e_pop",
+    "widest": "trained, widest axis: |r|",
     "words": "words in titles",
     "map@10": "MAP@10",
     "best map@10": "best MAP@10",
@@ -92,7 +126,9 @@ def number(values: Sequence[float], digits: int) -> str:
     centre = mean(values)
     deviation = stdev(values) if len(values) > 1 else 0.0
     size, wanted = (deviation, 2) if deviation else (abs(centre), 4)
+    digits = 0 if len(values) == 1 and size >= 100 and float(centre).is_integer() else digits  # a count
     places = min(digits, max(0, wanted - 1 - int(np.floor(np.log10(size))))) if size else digits
+    centre = round(centre, places) + 0.0  # a rounded -0.00 is 0.00
     return f"{centre:.{places}f}" + (f" ± {deviation:.{places}f}" if len(values) > 1 else "")
 
 

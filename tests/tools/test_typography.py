@@ -1,10 +1,10 @@
-"""No line begins with the % of a number, or with the comma behind a formula."""
+"""A minus is a minus; no line begins with the % of a number, or with the comma behind a formula."""
 
 from __future__ import annotations
 
 from docutils import nodes, utils
 
-from tools import line_ends
+from tools import typography
 
 SPACE = "\u00a0"
 
@@ -13,7 +13,7 @@ def page(*parts: nodes.Node) -> nodes.paragraph:
     """A paragraph, after the extension has seen it."""
     document, paragraph = utils.new_document("page"), nodes.paragraph("", "", *parts)
     document += paragraph
-    line_ends.keep(None, document, "page")
+    typography.keep(None, document, "page")
     return paragraph
 
 
@@ -45,3 +45,20 @@ def test_a_short_formula_keeps_the_punctuation_behind_it() -> None:
         page(nodes.math("", r"\lVert q\rVert^2 = \lVert\Delta q\rVert^{2}"), nodes.Text(".")).findall(nodes.inline)
     )
     assert not list(page(nodes.math("", "x + " * 20), nodes.Text(".")).findall(nodes.inline))
+
+
+def test_a_minus_is_no_hyphen() -> None:
+    kept = page(
+        nodes.Text("from "), glued("-0.64"), nodes.Text(" to (-.5, -1), 5-10 of P1-3, "), nodes.literal("", "x = -1")
+    )
+    assert kept.astext() == "from −0.64 to (−.5, −1), 5-10 of P1-3, x = -1"
+    assert page(nodes.math("", "n"), nodes.Text("-1")).astext() == "n-1"
+
+
+def test_a_minus_in_the_table_of_a_notebook_is_one_too() -> None:
+    document = utils.new_document("page")
+    table = '<table data-x="-1"><tr><td>-0.7 <small>±&nbsp;2</small></td><th>-1</th></tr></table>'
+    document += [nodes.raw("", table, format="html"), nodes.raw("", f"<script>-1</script>{table}", format="html")]
+    typography.keep(None, document, "page")
+    found, scripted = (raw.astext() for raw in document.findall(nodes.raw))
+    assert found == table.replace(">-", ">−") and scripted.endswith(table)

@@ -1,4 +1,6 @@
-"""A Sphinx extension for what no line end may part: a number and its %, a short formula and the comma behind it."""
+"""A Sphinx extension for the printer's details: a minus before a number is a minus and not a hyphen, and no line end
+parts a number and its %, or a short formula and the comma behind it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,39 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 VERBATIM = (nodes.FixedTextElement, nodes.literal, nodes.math)  # stays as it was written
+MINUS = re.compile(r"(?<![\w.,)\]$−–-])-(?=\.?\d)")
+SHOWN_IN_HTML = re.compile(
+    r"(?<=>)[^<>]+(?=</?(?:t[dh]|text|tspan|small|br|span|caption|b|strong|em)\b)"
+)  # words of a table, a chart
 PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")
 PUNCTUATION = re.compile(r"[.,;:!?)\]’”]+")
 KEPT = "kept"  # course.css
 SILENT = re.compile(r"[\s{}^_&]")  # takes no room of its own
 COMMAND = re.compile(r"\\[a-zA-Z]+|\\.")  # one sign
 LONGEST = 28  # letters and signs of a formula: a longer one may need a line of its own, or scrolls
+
+
+def minus_signs(text: str) -> str:
+    """ "-1.5 ± .2" with U+2212; a range such as 5-10 and a name such as P1-3 stay."""
+    return MINUS.sub("−", text)
+
+
+def set_minus(parent: nodes.Element) -> None:
+    """In the text of a page; a number may be glued, and stand behind a word in another node."""
+    before = ""
+    for at, child in enumerate(parent.children):
+        words = child.astext()
+        if isinstance(child, nodes.Text):
+            parent[at] = nodes.Text(minus_signs(before[-1:] + words)[len(before[-1:]) :])
+        before = words
+
+
+def set_minus_in_html(doctree: nodes.document) -> None:
+    """In the tables and charts that notebooks show; what holds a script writes its own signs."""
+    for raw in doctree.findall(nodes.raw):
+        html = raw.astext()
+        if "<script" not in html and ("<table" in html or "<svg" in html):
+            raw[:] = [nodes.Text(SHOWN_IN_HTML.sub(lambda words: minus_signs(words[0]), html))]
 
 
 def keep_percent(parent: nodes.Element) -> None:
@@ -41,10 +70,12 @@ def keep_punctuation(parent: nodes.Element) -> None:
 
 
 def keep(_app: Sphinx | None, doctree: nodes.document, _page: str) -> None:
-    """Keep together what belongs together, on a whole page."""
+    """Set the signs, and keep together what belongs together, on a whole page."""
+    set_minus_in_html(doctree)
     verbatim = {id(inside) for outer in doctree.findall(_is_verbatim) for inside in outer.findall()}
     for parent in list(doctree.findall(nodes.TextElement)):
         if id(parent) not in verbatim:
+            set_minus(parent)
             keep_percent(parent)
             keep_punctuation(parent)
 
