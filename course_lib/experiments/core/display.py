@@ -192,8 +192,12 @@ class Pivot:
         return " ".join(name_of(text_of(part)) for part in head if part is not None)
 
     def row(self, key: tuple[Any, ...]) -> str:
-        """The name of a row in the chart."""
-        return " · ".join(text_of(part) for part in key if part is not None)
+        """The name of a row in the chart: names stand alone, a number needs the name of its column."""
+        return " · ".join(
+            text_of(part) if isinstance(part, str) else f"{name_of(name)} {text_of(part)}"
+            for name, part in zip(self.left, key, strict=True)
+            if part is not None
+        )
 
     def caption(self) -> str:
         """What is the same in all rows, but for the data, which the caption of a result names."""
@@ -260,7 +264,8 @@ def chart(pivot: Pivot, judged: dict[printed.Key, printed.Compared]) -> str:
     panels = [_panel(pivot.head(head) + unit, dots) for head, dots in found.items()]
     grid = "display:flex;flex-wrap:wrap;gap:.5rem 1.5rem"
     runs = ", with its 95 % interval over the runs" if any(dot.half for dot in drawn) else ", from a single run"
-    legend = f'<span style="color:{OURS}">●</span> ours{runs} · <span style="color:{PRINTED}">▮</span> the paper'
+    data = "" if any(dot.verdict for dot in drawn) else ", on its own data"
+    legend = f'<span style="color:{OURS}">●</span> ours{runs} · <span style="color:{PRINTED}">▮</span> the paper{data}'
     return (
         f'<figure class="paper-against-ours" style="margin:1rem 0"><div style="{grid}">{"".join(panels)}</div>'
         f"<figcaption>{legend}</figcaption></figure>"

@@ -285,7 +285,7 @@ def frontier(
 
 def _mark(marker: str, layer: int) -> dict[str, Any]:
     """The look of one of several kinds of marks: later kinds are larger and lie lower, so none hides another."""
-    return {"ls": "", "marker": marker, "ms": 7 + 2 * layer, "mec": "white", "zorder": 4 - layer / 10}
+    return {"ls": "", "marker": marker, "ms": 7 + 3 * layer, "mec": "white", "zorder": 4 - layer / 10}
 
 
 def _signed(value: float) -> str:

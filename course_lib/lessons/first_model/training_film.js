@@ -102,21 +102,31 @@ function map({ film }, { places, passes }) {
     names(dots.filter(({ named }) => named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])])));
 }
 
-/** Names beside, above or below their dots, where they cover the fewest marks; a name that would cover another is left out. */
+/** Names near their dots where they cover the fewest marks, a line to those further off; a name that would cover another is left out. */
 function names(wanted, marks) {
   const taken = [];
-  return wanted.map(({ text, left, top }) => {
+  return wanted.flatMap(({ text, left, top }) => {
     const wide = 7.2 * text.length + 6; // about, at 13 px, which a phone shrinks to 9
-    const middle = Math.min(MAP.width - 4 - wide, Math.max(4, left - wide / 2));
-    const free = [[left + 8, top], [left - 8 - wide, top], [middle, top - 16], [middle, top + 16]].filter(([start, at]) => (
+    const costs = (start, at) => 12 * marks.filter(([across, down]) => across > start - 6 && across < start + wide + 2 && Math.abs(down - at) < 13).length + Math.hypot(Math.max(start - left, 0, left - start - wide), at - top);
+    const free = around(left, top, wide).filter(([start, at]) => (
       start > 0 && start + wide < MAP.width && at > 12 && at < MAP.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end && other.start < start + wide)));
-    if (!free.length) return null;
-    const covered = ([start, at]) => marks.filter(([across, down]) => across > start - 4 && across < start + wide && Math.abs(down - at) < 11).length;
-    const [start, at] = free.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+    if (!free.length) return [];
+    const [start, at] = free.reduce((best, place) => (costs(...place) < costs(...best) ? place : best));
     taken.push({ at, start, end: start + wide });
     const before = start + wide < left;
-    return svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? start + wide : start).toFixed(1), y: (at + 4).toFixed(1) }, text);
+    const [foot, down] = [Math.min(Math.max(left, start), start + wide - 6), at + 9 * Math.sign(top - at)]; // of a line to a mark that is not beside the name
+    return [
+      Math.abs(at - top) > 18 ? svg("path", { class: "cw-map-leader", d: `M${foot.toFixed(1)} ${down.toFixed(1)}L${left.toFixed(1)} ${top.toFixed(1)}` }) : null,
+      svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? start + wide : start).toFixed(1), y: (at + 4).toFixed(1) }, text),
+    ];
   });
+}
+
+/** Where a name may start, and how high it may stand: beside its dot, and up to four lines above and below it. */
+function around(left, top, wide) {
+  const middle = Math.min(MAP.width - 4 - wide, Math.max(4, left - wide / 2));
+  const beside = [left + 8, left - 8 - wide];
+  return [...beside.map((start) => [start, top]), ...[16, 32, 48, 64].flatMap((far) => [middle, ...beside].flatMap((start) => [[start, top - far], [start, top + far]]))];
 }
 
 function line(film, person, k) {

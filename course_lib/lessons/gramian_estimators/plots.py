@@ -168,7 +168,8 @@ def estimation_errors(curves: Mapping[str, tuple[Sequence[float], Sequence[float
         at = kinds.index(kind)
         line = LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)]
         look: Any = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "ls": line, "ms": 5}
-        ax.plot(steps, errors, markevery=(at, max(1, len(steps) // 7)), label=name, **look)
+        words = name.replace("sagram", "SAGram").replace("sogram", "SOGram")
+        ax.plot(steps, errors, markevery=(at, max(1, len(steps) // 7)), label=words, **look)
     ax.set(xlabel="training step", ylabel="relative error of the Gramian", yscale="log")
     ax.set_xlim(left=0)
     plain_numbers(ax)
