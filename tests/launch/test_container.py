@@ -1,6 +1,6 @@
 """The steps of exercises/Dockerfile, run in a Debian chroot, and a class graded there. The container itself is untried.
 
-Needs root, debootstrap and a quarter of an hour: only with COURSE_LAUNCH=1 (`make test-launch`).
+Needs root, debootstrap and some minutes: only with COURSE_LAUNCH=1 (`make test-launch`).
 """
 
 from __future__ import annotations
