@@ -5,6 +5,7 @@ import { Film, Interactive, choice, diamond, framed, key, showing } from "../sha
 const NAMES = ["film", "model", "moment", "person"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
 const SHAPES = { animated: "cw-piece-pull", "before 2000": "cw-piece-push", other: "cw-piece-other" };
+const COVERED = 100; // px that a name rather moves than cover a mark
 const LABELLED = 4; // films of each kind that are named on the map
 const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
 
@@ -96,37 +97,42 @@ function map({ film }, { places, passes }) {
   let at = 0;
   const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < LABELLED, place: places[at++] })));
   const dots = kinds.flat().sort((a, b) => a.named - b.named);
+  const named = names(dots.filter((dot) => dot.named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])]));
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 48 films after ${passes}`, style: `--cw-wide:${width}` },
     svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
+    named.filter(({ far }) => far).map(leader),
     dots.map(({ kind, place }) => mark(kind, x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
-    names(dots.filter(({ named }) => named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])])));
+    named.map(({ text, start, end, at, left }) => svg("text", { class: `cw-map-name ${end < left ? "cw-end" : "cw-start"}`, x: (end < left ? end : start).toFixed(1), y: (at + 4).toFixed(1) }, text)));
 }
 
-/** Names near their dots where they cover the fewest marks, a line to those further off; a name that would cover another is left out. */
+/** A line from a mark to its name. */
+function leader({ start, end, at, left, top }) {
+  const foot = Math.min(Math.max(left, start + 4), end - 8);
+  return svg("path", { class: "cw-map-leader", d: `M${foot.toFixed(1)} ${(at + 8 * Math.sign(top - at)).toFixed(1)}L${left.toFixed(1)} ${top.toFixed(1)}` });
+}
+
+/** Where names stand: near their dots, where they cover the fewest marks; a name that would cover another is left out. */
 function names(wanted, marks) {
   const taken = [];
   return wanted.flatMap(({ text, left, top }) => {
     const wide = 7.2 * text.length + 6; // about, at 13 px, which a phone shrinks to 9
-    const costs = (start, at) => 12 * marks.filter(([across, down]) => across > start - 6 && across < start + wide + 2 && Math.abs(down - at) < 13).length + Math.hypot(Math.max(start - left, 0, left - start - wide), at - top);
+    const away = ([start, at]) => Math.hypot(Math.max(start - left, 0, left - start - wide), at - top);
+    const hits = ([start, at]) => marks.filter(([across, down]) => across > start - 6 && across < start + wide + 3 && Math.abs(down - at) < 13).length;
+    const cost = (place) => COVERED * hits(place) + away(place);
     const free = around(left, top, wide).filter(([start, at]) => (
-      start > 0 && start + wide < MAP.width && at > 12 && at < MAP.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end && other.start < start + wide)));
+      start > 0 && start + wide < MAP.width && at > 12 && at < MAP.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end + 4 && other.start < start + wide + 4)));
     if (!free.length) return [];
-    const [start, at] = free.reduce((best, place) => (costs(...place) < costs(...best) ? place : best));
+    const [start, at] = free.reduce((best, place) => (cost(place) < cost(best) ? place : best));
     taken.push({ at, start, end: start + wide });
-    const before = start + wide < left;
-    const [foot, down] = [Math.min(Math.max(left, start), start + wide - 6), at + 9 * Math.sign(top - at)]; // of a line to a mark that is not beside the name
-    return [
-      Math.abs(at - top) > 18 ? svg("path", { class: "cw-map-leader", d: `M${foot.toFixed(1)} ${down.toFixed(1)}L${left.toFixed(1)} ${top.toFixed(1)}` }) : null,
-      svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? start + wide : start).toFixed(1), y: (at + 4).toFixed(1) }, text),
-    ];
+    return [{ text, start, end: start + wide, at, left, top, far: away([start, at]) > 18 }];
   });
 }
 
-/** Where a name may start, and how high it may stand: beside its dot, and up to four lines above and below it. */
+/** Beside a dot, and up to seven lines above and below it, at either side. */
 function around(left, top, wide) {
-  const middle = Math.min(MAP.width - 4 - wide, Math.max(4, left - wide / 2));
-  const beside = [left + 8, left - 8 - wide];
-  return [...beside.map((start) => [start, top]), ...[16, 32, 48, 64].flatMap((far) => [middle, ...beside].flatMap((start) => [[start, top - far], [start, top + far]]))];
+  const starts = [8, 40, 72].flatMap((far) => [left + far, left - far - wide]);
+  const lines = [0, 16, 32, 48, 64, 80, 96, 112].flatMap((far) => [top - far, top + far]);
+  return [left - wide / 2, ...starts].flatMap((start) => lines.filter((at) => start + wide < left || start > left || at !== top).map((at) => [start, at]));
 }
 
 function line(film, person, k) {
