@@ -51,6 +51,7 @@ NAMES = {
     "rotation": "objective after a rotation, excess",
     "row lengths": "change of row lengths by a gauge",
     "selection": "chosen by",
+    "share": "trained: variance along e_pop",
     "share chance": "top 1 % by chance",
     "share cos": "top 1 %, cosine",
     "share dot": "top 1 %, dot product",
@@ -207,8 +208,9 @@ class Pivot:
 
 def table(pivot: Pivot, digits: int, caption: str) -> str:
     """Our mean and standard deviation, and below it the number that the paper prints; folded where it is long."""
-    heads = [name_of(name) for name in pivot.left] + [pivot.head(head) for head in pivot.heads]
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
+    heads = [("", name_of(name)) for name in pivot.left]
+    heads += [(' class="number"', pivot.head(head)) for head in pivot.heads]
+    head = "".join(f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in heads)
     lines = []
     for key, cells in pivot.groups.items():
         names = "".join(f'<th scope="row">{html.escape(text_of(part))}</th>' for part in key)
