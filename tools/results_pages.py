@@ -142,6 +142,8 @@ def panel(name: str, points: list[tuple[float, float, str]]) -> str:
     """SVG: the printed numbers of one panel against ours."""
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):  # each panel has ids of its own
         fig, _ = paper_against_ours({name: points}, logarithmic=PANELS[:1])
+        for axis in [axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)]:
+            axis.set_major_formatter("{x:g}")  # 0.01: a raised -2 would not stand where the page's face puts it
         drawn = io.StringIO()
         fig.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
         plt.close(fig)
