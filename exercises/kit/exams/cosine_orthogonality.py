@@ -179,7 +179,8 @@ def shorter(rng: Generator) -> Question:
     step = (-factor * slope, 100 * factor * slope, factor * (slope - q / 2), -factor * k)[case]
     return Question(
         rf"""Let $q=«q»$, $k=(1,0)$ and $\eta=«rate»$. Plain gradient descent that raises $\cos(q,k)$ takes the
-step $\Delta q=\eta\nabla_q\cos(q,k)$. True or false: {change} makes this $q$ shorter. Decide by a calculation or by a theorem.""",
+step $\Delta q=\eta\nabla_q\cos(q,k)$. True or false: {change} makes this $q$ shorter. Decide by a calculation or by a
+theorem.""",
         rf"""**«verdict»** {why} The squared length goes from $«before»$ to $«after:.6g»$.""",
         ((1, "the verdict: «verdict»"), (2, "a calculation of the new length, or the right angle named as the reason")),
         {"q": q.tolist(), "rate": rate, "case": case},

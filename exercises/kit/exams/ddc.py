@@ -29,8 +29,8 @@ Start at $\alpha=\beta=0$.
 gradient descent move $\alpha$ and $\beta$ first? (d) What follows from $\alpha<0$ for the popularity of the
 user's list?""",
         r"""(a) All margins are 0, so $w=\frac12$ and the loss is $\ln2$. (b) $\mathbb{E}[wb]=\frac12\bar
-b=«alpha»$, $-\mathbb{E}[wa]=-\frac12\bar a=«beta»$. (c) $\alpha$ «down», $\beta$ «up». (d) Not that it falls: $\beta e_{pref}$
-moves the user along $e_{pop}$ too, unless the two directions stand at a right angle.""",
+b=«alpha»$, $-\mathbb{E}[wa]=-\frac12\bar a=«beta»$. (c) $\alpha$ «down», $\beta$ «up». (d) Not that it falls: $\beta
+e_{pref}$ moves the user along $e_{pop}$ too, unless the two directions stand at a right angle.""",
         (
             (1, "(a) $w=\\frac12$, $\\ln2$"),
             (1, "(b) $«alpha»$ and $«beta»$"),
@@ -103,10 +103,15 @@ $e_{pref}=«own»$, and DDC found $\alpha=«alpha»$ and $\beta=«beta»$.
 the user's mean score of the head and of the tail? (c) A report says of users with $\alpha<0$ that DDC has
 lowered the head against the tail. Is this right for this user? (d) Which $\alpha$ would leave the difference as it
 was?""",
-        r"""(a) $e_{pop}=«unit»$. (b) With $\langle e_{pref},e_{pop}\rangle=«cosine»$ it is $\|v_{diff}\|\,(\alpha+\beta\langle
-e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
+        r"""(a) $e_{pop}=«unit»$. (b) With $\langle e_{pref},e_{pop}\rangle=«cosine»$ it is
+$\|v_{diff}\|\,(\alpha+\beta\langle e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
 $\alpha=-\beta\cdot«cosine»=«even»$.""",
-        ((1, "(a) $«unit»$"), (1, "(b) $«value»$, with the product $«cosine»$"), (1, "(c) «verdict»"), (1, "(d) $«even»$")),
+        (
+            (1, "(a) $«unit»$"),
+            (1, "(b) $«value»$, with the product $«cosine»$"),
+            (1, "(c) «verdict»"),
+            (1, "(d) $«even»$"),
+        ),
         {
             "v": (scale * pop).tolist(),
             "own": pref.tolist() if length == 1 else rf"\frac1{{{length}}}{written(pref.tolist())}",

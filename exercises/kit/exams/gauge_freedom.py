@@ -91,7 +91,8 @@ def decay(rng: Generator) -> Question | None:
 $\|AD\|^2+\|BD^{-1}\|^2$, where $D$ is a diagonal gauge with positive entries, and $\|\cdot\|^2$ is the sum of the
 squared entries.
 
-(a) Which $D$ makes it least? (b) What is the least value? (c) Are the two tables balanced now, $A'^\top A'=B'^\top B'$?""",
+(a) Which $D$ makes it least? (b) What is the least value? (c) Are the two tables balanced now, $A'^\top A'=B'^\top
+B'$?""",
         r"""(a) On axis $l$ the sum is $d_l^2\|A_l\|^2+\|B_l\|^2/d_l^2$ with the columns $A_l$ and $B_l$, least at
 $d_l^2=\|B_l\|/\|A_l\|$: $D=\mathrm{diag}«d»$. (b) $2\sum_l\|A_l\|\|B_l\|=«least»$. (c) Yes: the columns of each
 table are orthogonal here, and both tables now have columns of the same length.""",
@@ -256,8 +257,8 @@ def tables(rng: Generator) -> Question | None:
 «shown»
 
 (a) Which film is nearest to P in each model? (b) What can you say about the last column for model 2? (c) A page shows
-"films like P". Which of the three columns would you use, and what would a training have to do to the gauge for the first
-column to mean something?""",
+"films like P". Which of the three columns would you use, and what would a training have to do to the gauge for the
+first column to mean something?""",
         """(a) «first» in model 1, «second» in model 2. (b) It is the same in both models, because the scores are
 the same: there «third» is nearest. (c) The last column, since no gauge changes it. The first means something if
 the training fixes the gauge up to turns and mirrors, as weight decay does, or unit length during training with enough
@@ -324,8 +325,8 @@ other list with probability 5/39, so $25/39\\approx0.64$ films.""",
 
 SAID = (
     (
-        """Two runs agreed in all scores to «n» decimals, but not in their similar films, because nothing fixed the gauge.
-Now we divide all vectors by their length after training, so the similar films by cosine will agree.""",
+        """Two runs agreed in all scores to «n» decimals, but not in their similar films, because nothing fixed the
+gauge. Now we divide all vectors by their length after training, so the similar films by cosine will agree.""",
         """The cosine divides by the lengths anyway, so dividing once more after training changes no cosine and fixes
 nothing. The gauge has to be fixed in training, or the films compared by their columns of scores.""",
     ),

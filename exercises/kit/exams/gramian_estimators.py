@@ -199,8 +199,8 @@ pairs? If not, what does the rest do to scores, and what is a repair?""",
         r"""(a) $\frac1{b^2}\sum_{i,j}\nabla_u\langle u_i,v_j\rangle^2$. (b) «why» The diagonal terms are observed
 pairs. So it is $(1-\rho)$ times the gradient of the mean over all pairs plus $\rho$ times that of the mean over the
 observed pairs, where $\rho$ is «rho_is». (c) $\rho=«share»$, and $1-\rho$ for all pairs. (d) No: observed pairs are
-pushed to zero, against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the batch, or
-the average of earlier batches.""",
+pushed to zero, against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the
+batch, or the average of earlier batches.""",
         (
             (1, "(a) the double sum"),
             (2, "(b) diagonal and rest, with their probabilities"),
@@ -236,7 +236,8 @@ $g=\langle G_u,G_v\rangle$ and $T=\langle G_u,\hat G_v\rangle+\langle\hat G_u,G_
 
 (a) Write the gradient of $T$ with the estimates held constant in terms of $g$. (b) Do it once more for a gradient that
 also flows through the estimates. (c) By which factor is (b) longer than (a), here? (d) A training has the weight
-$\lambda$ before $T$ and lets the gradient flow. Which weight has the same gradient with the estimates held constant?""",
+$\lambda$ before $T$ and lets the gradient flow. Which weight has the same gradient with the estimates held
+constant?""",
         r"""(a) $\langle\nabla G_u,G_v\rangle+\langle G_u,\nabla G_v\rangle=\nabla g$. (b) Each estimate adds
 $\alpha$ times the derivative of its own matrix: $\alpha\langle G_u,\nabla G_v\rangle+\alpha\langle\nabla
 G_u,G_v\rangle=\alpha\nabla g$ more. (c) $1+\alpha=«factor»$. (d) $«factor»\lambda$.""",

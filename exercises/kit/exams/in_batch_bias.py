@@ -398,7 +398,7 @@ def lists(rng: Generator) -> Question | None:
     which = "ABC"[order.index("in-batch, largest batch")]
     return Question(
         """Three models of a small catalogue with «films» films recommend three films to each person: the best model
-by the loss over all pairs, the best model by the in-batch loss at $\rho=1$, and the latter with every score
+by the loss over all pairs, the best model by the in-batch loss at $\\rho=1$, and the latter with every score
 multiplied by the film's fans. The median film of all has «median» fans. The table has the number of fans of the
 median film in the lists.
 
@@ -407,8 +407,9 @@ median film in the lists.
 (a) Which lists are the in-batch model's? (b) Why do they look as they do? (c) Which number would you report to
 choose among the three models, and why is it not the number in the table?""",
         """(a) «which», which recommends rare films. (b) In this in-batch loss $\\ell^-$ of a pair is weighed with
-its popularity, so the best scores are divided by it: the model has learned how much a film is liked in proportion to its
-popularity. (c) More popular lists are not yet better lists. Report how many hidden films the lists find, beside the list of the most popular films.""",
+its popularity, so the best scores are divided by it: the model has learned how much a film is liked in proportion to
+its popularity. (c) More popular lists are not yet better lists. Report how many hidden films the lists find, beside the
+list of the most popular films.""",
         (
             (1, "(a) «which»"),
             (2, "(b) the weight is the popularity, so scores are divided by it"),

@@ -91,9 +91,10 @@ def two_layers(rng: Generator) -> Question | None:
     return Question(
         r"""A tower has two linear layers without bias, $q=Bz$ with $z=Ax$. For one person with the one-hot input
 $x$, $z$ is a column of $A$; here $z=«z»$ and $B=«B»$. The Jacobian of $q$ for the weights of $B$, row by row, and of
-this column of $A$ is $J=«J»$. Compute $q$ and the block $K=JJ^\top$. Is the movement of $q$ perpendicular to $q$, to first order, for *every* gradient $g\perp q$? Decide with $Kq$.""",
-        r"""$q=«q»$ and $K=«K»$, which is $(z^\top z)\,I+BB^\top$ with $z^\top z=«square»$. The movement is $-\eta Kg$, and $\langle
-q,Kg\rangle=\langle Kq,g\rangle$ because $K$ is symmetric. This is 0 for every $g\perp q$ only if $Kq$ is a
+this column of $A$ is $J=«J»$. Compute $q$ and the block $K=JJ^\top$. Is the movement of $q$ perpendicular to $q$, to
+first order, for *every* gradient $g\perp q$? Decide with $Kq$.""",
+        r"""$q=«q»$ and $K=«K»$, which is $(z^\top z)\,I+BB^\top$ with $z^\top z=«square»$. The movement is $-\eta Kg$,
+and $\langle q,Kg\rangle=\langle Kq,g\rangle$ because $K$ is symmetric. This is 0 for every $g\perp q$ only if $Kq$ is a
 multiple of $q$. Here $Kq=«Kq»$, which is not a multiple of $«q»$. So no: some $g\perp q$ moves $q$ inwards, and
 $-g$ outwards.""",
         (

@@ -170,8 +170,8 @@ $\Lambda_s$ is a mean over the $B$ own rows. One machine with all rows has $\fra
 row; here it is $\frac1P\cdot\frac1B$, the same, for each row of machine $s$: pulls and near pushes have the factor 1.
 Rows of other machines are not in $\Lambda_s$: far pushes have the factor 0. (b) Of the $PB-1$ other rows $B-1$ lie
 on the film's machine, each with equal probability, so a push
-has the factor $\frac{B-1}{PB-1}$ on average. (c) $«mean»$. (d) No. A factor multiplies pulls, near and far pushes alike: it
-cannot turn 0 into 1, and it would spoil the pulls.""",
+has the factor $\frac{B-1}{PB-1}$ on average. (c) $«mean»$. (d) No. A factor multiplies pulls, near and far pushes
+alike: it cannot turn 0 into 1, and it would spoil the pulls.""",
         (
             (2, "(a) the weight of each row, and the missing rows"),
             (2, "(b) the count of near rows"),
@@ -190,7 +190,8 @@ def softmax(rng: Generator) -> Question:
     zeta = processes.negatives_ratio(processes=P, batch_size=B)
     return Question(
         r"""The loss of a row is $\log(e^{z_+}+S)-z_+$ with the sum $S$ of $e^z$ over the other items of the batch.
-A batch of $PB$ pairs is dealt out to $P$ machines at random; $S_B$ is the sum over the other items of the row's machine.
+A batch of $PB$ pairs is dealt out to $P$ machines at random; $S_B$ is the sum over the other items of the row's
+machine.
 
 (a) Find the number $\zeta$ with $\mathbb{E}\,\zeta S_B=S$ over the dealing. (b) Conclude that
 $\mathbb{E}\log(e^{z_+}+\zeta

@@ -313,7 +313,8 @@ on the other.
 with the width? (c) Which one number would you report, and why?""",
         """(a) «found» only: its $r$ is far above that of random vectors, and the cross-fitted one is high too. (b)
 Head and tail have chosen the direction along which they are then measured, and a wide table has more directions to
-choose from; «wide» shows it. (c) The cross-fitted correlation: the items that judge the direction have not chosen it.""",
+choose from; «wide» shows it. (c) The cross-fitted correlation: the items that judge the direction have not chosen
+it.""",
         (
             (2, "(a) «found», by both comparisons"),
             (2, "(b) the direction is fitted to the same items; more width, more freedom"),
@@ -356,8 +357,8 @@ $\nu_2=«slow:.2f»$, …, and the first singular vectors
 «shown»
 
 (a) A training by BPR starts with very small vectors. Which list of all five films does each person
-have soon? (b) Does this order follow the numbers of fans? Give a reason. (c) After a while the part along the second axis has grown by a factor $f$. Which power of $f$
-is the factor of the part along the first axis, roughly?""",
+have soon? (b) Does this order follow the numbers of fans? Give a reason. (c) After a while the part along the second
+axis has grown by a factor $f$. Which power of $f$ is the factor of the part along the first axis, roughly?""",
         r"""(a) «order» for people with $\phi_1>0$, and the same in reverse for «back». (b) «follows»: the correlation
 of $\psi_1$ with the fans is «r:.2f». (c) Lengths grow like $e^{\nu t/2}$, so the factor is $f$ to the power
 $\nu_1/\nu_2=«ratio:.2f»$.""",

@@ -82,8 +82,8 @@ decay acts only on the vectors that a batch updates? (c) Compute the length of t
 (b).""",
         r"""(a) $\|q\|^4$ is proportional to $\pi$, so the ratio is $\big(«often»/«base»\big)^{1/4}=«ratio»$. (b)
 By the factor 1: the balance does not depend on how often a vector is updated. (c) An update takes $s=\|q\|^2$ to
-$(1-\eta\lambda)^2s+\eta^2h^2/s$, which is $s$ where $s^2=\eta^2h^2/(1-(1-\eta\lambda)^2)$. With $1-\eta\lambda=\frac{99}{100}$ this gives
-$\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
+$(1-\eta\lambda)^2s+\eta^2h^2/s$, which is $s$ where $s^2=\eta^2h^2/(1-(1-\eta\lambda)^2)$. With
+$1-\eta\lambda=\frac{99}{100}$ this gives $\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
         ((1, "(a) proportional to $\\pi^{1/4}$"), (1, "(a) $«ratio»$"), (1, "(b) ratio 1"), (1, "(c) $«lazy:.2f»$")),
         {"weight": weight, "rate": rate, "h": h, "base": base, "often": often},
         {
@@ -287,9 +287,9 @@ def served(rng: Generator) -> Question | None:
     first = "ABC"[labels.index("high rate, dot product")]
     return Question(
         """Films have directions drawn at random, and the lengths that the chapter's law gives for their numbers of
-updates. Lists of ten are ranked in three ways: a training at a high rate ranked by dot product, the same training ranked by cosine, and a
-training at a very low rate ranked by dot product. The table has the share of the places that the 5 most popular of
-the 100 films fill.
+updates. Lists of ten are ranked in three ways: a training at a high rate ranked by dot product, the same training
+ranked by cosine, and a training at a very low rate ranked by dot product. The table has the share of the places that
+the 5 most popular of the 100 films fill.
 
 «shown»
 
