@@ -125,7 +125,7 @@ BLIND = (
         "Numerator and denominator both gain the factor $c^2$ along a ray. No cosine need be seen in the formula.",
     ),
     (
-        r"$L(q)=\cos(q,k)$ with $k=q+y$, where $y=(«n»,0)$ is fixed and the gradient goes through $k$ too",
+        r"$L(q)=\cos(q,k)$ with $k=q+y$, where $y=(«n»,0)$ is fixed and the gradient goes through $k$ too,",
         False,
         r"""At $q=(0,1)$ the loss is $1/\sqrt{1+«n»^2}$. It grows when $q$ gets longer, since $k$ turns towards $q$.""",
     ),

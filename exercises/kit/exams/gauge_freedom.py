@@ -58,7 +58,7 @@ def count(rng: Generator) -> Question | None:
     return Question(
         r"""The table of the films has the rows $«rows»$. A gauge may change the table only if every row keeps its
 length. How many dimensions does the set of allowed positive diagonal gauges have? And the set of all allowed
-$S=RR^\top$? Name the rule that you use, and one allowed diagonal gauge other than the identity.""",
+$S=RR^\top$? Name the rule that you use, and an allowed diagonal gauge other than the identity, if there is one.""",
         r"""Diagonal gauges: $k-\mathrm{rank}(A\circ A)=3-«rank»=«diagonal»$. All gauges: $\frac{k(k+1)}2$ minus
 the dimension of the span of the $aa^\top$, $6-«span»=«linear»$. An allowed diagonal gauge: $d\circ d=1+t\,\delta$
 with a small $t$ and $\delta=«delta»$, since $(A\circ A)\,\delta=0$.""",
@@ -302,13 +302,13 @@ nearest films by cosine that stay.
 
 «shown»
 
-(a) Name the changes as far as the table allows, with a reason for each. (b) Which of them leave every score as it
-was, if the table of the people may change too? (c) Two lists of five of 39 films at random share how
+(a) Name the changes as far as the table allows, with a reason for each. (b) For which of them can the table of the
+people be changed so that every score stays as it was? (c) Two lists of five of 39 films at random share how
 many films on average?""",
         """(a) «alike» are the rotation and the division, which no cosine feels; the table cannot tell them apart.
-«little» is the small stretch, «much» the large one. (b) The rotation and both stretches, if the people's table takes
-the inverse. The division has a factor of its own for each row and changes scores. (c) Each of the five is in the
-other list with probability 5/39, so $25/39\\approx0.64$ films.""",
+«little» is the small stretch, «much» the large one. (b) For the rotation and both stretches: the people's table takes
+the inverse (transposed). The division has a factor of its own for each row and changes scores. (c) Each of the five is
+in the other list with probability 5/39, so $25/39\\approx0.64$ films.""",
         (
             (2, "(a) «alike» cannot be told apart; «little» small, «much» large"),
             (2, "(b) rotation and stretches; not the division"),

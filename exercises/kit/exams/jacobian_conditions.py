@@ -193,7 +193,7 @@ def changed(rng: Generator) -> Question:
     truth = bool(abs(q @ new) < 1e-12)
     return Question(
         r"""A table is trained by SGD on a loss of cosines. Before each step we «change». True or false: every
-movement of a row is still perpendicular to the row. Try $q=«q»$ and $g=«g»$.""",
+movement of a row is then perpendicular to the row. Try $q=«q»$ and $g=«g»$.""",
         r"""**«verdict»** The gradient becomes $«new:.3g»$, with the inner product $«inner:.3g»$ with $q$. A change
 that multiplies a whole row by a number keeps the row tangent. A change of single entries turns it.""",
         ((1, "the verdict: «verdict»"), (2, "the inner product, and what kind of change is allowed")),

@@ -325,7 +325,7 @@ it.""",
     )
 
 
-@EXAM.asks(Kind.READING, "Lists before the training")
+@EXAM.asks(Kind.READING, "The first lists")
 def first_lists(rng: Generator) -> Question | None:
     labels = fans(rng, 6, 5, 0.45)
     if labels is None:

@@ -318,8 +318,8 @@ popularity in the lengths, and the effect is strong.""",
 size, and nothing about the cause: the untrained model of the same start must stand beside it.""",
     ),
     (
-        """Our correlation of length and popularity is only «r» over «n» films. So the law of the fourth root does not
-hold for our training.""",
+        """Our correlation of length and popularity is only «r» over «n» films. So the chapter's law for lengths does
+not hold for our training.""",
         r"""The law is about the number of updates and the pulls, and it is exact. A low correlation can mean that
 the crossover count is large: with a low rate or long starting vectors the growth has hardly begun.""",
     ),
