@@ -131,11 +131,15 @@ WORTH_POINTS: dict[str, dict[str, set[str]]] = {
         r"h\^2/s": set(),
         r"disagree": set(),
     },
-    "gauge-freedom": {r"turns and mirrors": set(), r"outer products": set(), r"changes no cosine": set()},
-    "in-batch-bias": {r"\\mathrm\{pop\}-1": set(), r"pushed apart": {"claims"}, r"over \*?all\*? batches": set()},
-    "gramian-estimators": {r"[Oo]bserved pairs": set(), r"2g": set(), r"second batch": set()},
+    "gauge-freedom": {r"turns and mirrors": set(), r"outer products": set(), r"[Ww]eight decay": {"reply"}},
+    "in-batch-bias": {r"\\mathrm\{pop\}-1": set(), r"\bpush": {"claims"}, r"over \*?all\*? batches": set()},
+    "gramian-estimators": {r"[Oo]bserved pairs": set(), r"1-\\rho": set(), r"second batch": set()},
     "one-batch-many-machines": {r"B-1": set(), r"[Mm]issing": set(), r"part by part": set()},
-    "popularity-direction": {r"[Bb]efore (its |and after )?training": set(), r"add up to 0": set(), r"\\frac12\$": set()},
+    "popularity-direction": {
+        r"[Bb]efore (its |and after )?training": set(),
+        r"add up to 0": set(),
+        r"\\frac12\$": set(),
+    },
     "ddc": {r"\\langle e_\{pref\},e_\{pop\}\\rangle": set(), r"one sign": set(), r"ranks of test": set()},
 }
 """Of each chapter what earns points in some answer, and the questions that may say it nevertheless."""
