@@ -2,7 +2,8 @@
 
 A notebook stores more than that: the numbers that its text quotes ("slope = 0.25"), for the test that they have not
 moved, and folded cells that import, publish, or draw. The page shows neither those lines nor an empty bar "Show the
-code"; the notebook, which every page's buttons open, has them all. And what an experiment gives at the scale of a page
+code", unless open code of the page reads what they make; the notebook, which every page's buttons open, has them all.
+And what an experiment gives at the scale of a page
 is folded where the page shows its stored run, which is the one to read.
 """
 
@@ -56,6 +57,25 @@ def is_set_up(code: str) -> bool:
         return False
 
 
+def defined(code: str) -> set[str]:
+    """The names that a piece of code gives values to, functions and classes included; imports are none."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return set()
+    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return made | {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+
+
+def used(code: str) -> set[str]:
+    """The names that a piece of code reads."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
 def _only_tells(statement: ast.stmt) -> bool:
     """Whether a statement imports, draws, or hands numbers to the text."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -70,7 +90,7 @@ def _only_tells(statement: ast.stmt) -> bool:
 
 def fold_small_runs(cells: list[nodes.container]) -> None:
     """Fold the output of an experiment at the page's scale where one of the next cells shows the stored run."""
-    codes = ["\n".join(part.astext() for part in cell.children if "cell_input" in part["classes"]) for cell in cells]
+    codes = [_code(cell) for cell in cells]
     for at, cell in enumerate(cells):
         run = RUN.search(codes[at])
         if run and run[1] in STORED.findall("\n".join(codes[at + 1 : at + 1 + NEAR])):
@@ -84,11 +104,27 @@ def published_names(app: Sphinx) -> set[str]:
     return set(of_pages.get(app.env.docname, {}).get("glue", ()))
 
 
+def _stays(code: str, with_output: bool, needed: set[str]) -> bool:
+    """Whether folded code stays behind its bar: it computes something, or makes what open code of the page reads."""
+    if is_set_up(code):
+        return with_output and is_worth_showing(code)
+    return is_worth_showing(code) or bool(defined(code) & needed)
+
+
+def _code(cell: nodes.container) -> str:
+    return "\n".join(part.astext() for part in cell.children if "cell_input" in part["classes"])
+
+
+def _tags(cell: nodes.container) -> set[str]:
+    return set(cell["cell_metadata"].get("tags", []))
+
+
 def tidy(app: Sphinx, doctree: nodes.document) -> None:
     """Take the bookkeeping off a page."""
     published = published_names(app)
     cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
     fold_small_runs(cells)
+    needed = set().union(*(used(_code(cell)) for cell in cells if not _tags(cell) & FOLDED))
     for cell in cells:
         for printed in [node for node in cell.findall(nodes.literal_block) if "stream" in node["classes"]]:
             if is_bookkeeping(printed.astext(), published):
@@ -98,12 +134,7 @@ def tidy(app: Sphinx, doctree: nodes.document) -> None:
         if shown is not None and not shown.children:
             cell.remove(shown)
         code = parts.get("cell_input")
-        tags = set(cell["cell_metadata"].get("tags", []))
-        if (
-            code is not None
-            and tags & FOLDED
-            and not (is_worth_showing(code.astext()) and ("cell_output" in parts or not is_set_up(code.astext())))
-        ):
+        if code is not None and _tags(cell) & FOLDED and not _stays(code.astext(), "cell_output" in parts, needed):
             cell.remove(code)
             cell.attributes.pop("hide_mode", None)
         if not cell.children:

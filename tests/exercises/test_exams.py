@@ -121,6 +121,38 @@ def test_no_answer_leaks_into_the_questions(written: dict[str, str]) -> None:
                 assert len(part) < 25 or part not in asked, part
 
 
+WORTH_POINTS: dict[str, dict[str, set[str]]] = {
+    "first-model": {r"[Mm]ost popular films": {"reply"}, r"\\ln q": set()},
+    "cosine-orthogonality": {r"[Rr]ight angle": set(), r"makes? .{0,30}longer": {"bias"}, r"InfoNCE": set()},
+    "jacobian-conditions": {r"BB\^\\top": set(), r"linear in": set()},
+    "popularity-norm-coupling": {
+        r"fourth root|quartic|\\frac14": set(),
+        r"is proportional to": set(),
+        r"h\^2/s": set(),
+        r"disagree": set(),
+    },
+    "gauge-freedom": {r"turns and mirrors": set(), r"outer products": set(), r"[Ww]eight decay": {"reply"}},
+    "in-batch-bias": {r"\\mathrm\{pop\}-1": set(), r"\bpush": {"claims"}, r"over \*?all\*? batches": set()},
+    "gramian-estimators": {r"[Oo]bserved pairs": set(), r"1-\\rho": set(), r"second batch": set()},
+    "one-batch-many-machines": {r"B-1": set(), r"[Mm]issing": set(), r"part by part": set()},
+    "popularity-direction": {
+        r"[Bb]efore (its |and after )?training": set(),
+        r"add up to 0": set(),
+        r"\\frac12\$": set(),
+    },
+    "ddc": {r"\\langle e_\{pref\},e_\{pop\}\\rangle": set(), r"one sign": set(), r"ranks of test": set()},
+}
+"""Of each chapter what earns points in some answer, and the questions that may say it nevertheless."""
+
+
+@pytest.mark.parametrize("chapter", exams.chapters())
+def test_no_question_says_what_another_one_asks(chapter: str) -> None:
+    drawn = [(template.name, template.draw(seed)) for template in exams.exam(chapter).templates for seed in SEEDS]
+    for words, may in WORTH_POINTS[chapter].items():
+        assert any(re.search(words, question.answered()) for _, question in drawn), words
+        assert {name for name, question in drawn if re.search(words, question.asked())} <= may, words
+
+
 def test_the_pages_need_nothing_else(written: dict[str, str]) -> None:
     for name in ("questions.html", "answers-and-marks.html"):
         page = written[name]

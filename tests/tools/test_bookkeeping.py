@@ -71,6 +71,17 @@ def test_folded_code_that_only_imports_publishes_or_draws_leaves_no_bar() -> Non
     assert "hide_mode" not in container
 
 
+def test_folded_code_stays_where_open_code_reads_what_it_makes() -> None:
+    make = "users = table(3)\npublish('n', 3)"
+    for reading, kept in (("print(users)", True), ("print(others)", False), ("users = 1", False)):
+        page = cell(make, tags=("hide-cell",))
+        page += cell(reading).children[0]
+        assert (make in left(page)) is kept
+    imported = cell("import users\nfilms = 1", tags=("hide-cell",))
+    imported += cell("print(users, films)").children[0]
+    assert left(imported) == ["print(users, films)"]
+
+
 def test_folded_code_that_computes_keeps_its_bar_and_open_code_stays() -> None:
     assert left(cell(LONG, "text", tags=("hide-input",))) == [LONG, "text"]
     assert left(cell("import torch")) == ["import torch"]

@@ -32,10 +32,10 @@ class CosineMotion(WrittenOnce):
 
     module_name: ClassVar[str] = "cosine_motion"
     caption: ClassVar[str] = (
-        "Arrows from the centre: q (thick), its positive k, and negatives, which end in a square. The arrow at the tip "
-        "of q is the next step of gradient descent; a small square marks a right angle. Solid circle: as long as q. "
-        "Dashed circle: as long as q after the step. Dots: where q has been. With JavaScript this picture is "
-        "interactive."
+        "Arrows from the centre: q (thick), the vector k that it should point to, and vectors that it should point "
+        "away from, which end in a square. The arrow at the tip of q is the next step of gradient descent; a small "
+        "square marks a right angle. Solid circle: as long as q. Dashed circle: as long as q after the step. Dots: "
+        "where q has been. With JavaScript this picture is interactive."
     )
 
     q = traitlets.List(traitlets.Float(), [1.2, 0.3]).tag(sync=True, state=True)

@@ -249,7 +249,7 @@ function success(state, { after, change, chosen, nearestAfter, nearestBefore, tr
     : `${missed}: with a stretch of ${number(state.stretch)} the films that you did not choose are not yet far enough away. Stretch more.`;
   return [now, `${one ? "Your film has a cosine of" : "Your choice has cosines of at least"} ${three(least)}, and the nearest other film has ${three(after[next])}.`,
     `As trained, ${one ? `your film was ${early ? "" : "not "}` : `${early || "none"} of your ${count} ${early > 1 ? "were" : "was"} `}among the ten nearest.`,
-    `The scores are the same: ${thousands(trained.length * after.length)} of them differ by ${power(change)} at most.`];
+    `The scores are the same: the largest difference among ${thousands(trained.length * after.length)} of them is ${power(change)}.`];
 }
 
 const HEADS = ["Film", "Chosen", "Cosine, as trained", "Place", "Cosine, your model", "Place in your model"];

@@ -308,7 +308,7 @@ function aboutAngles(angles) {
   if (!angles.length) return "Nothing has moved yet.";
   const count = angles.length === 1 ? "the one move" : `all ${angles.length} moves`;
   const worst = Math.max(...angles.map((angle) => Math.abs(angle - 90)));
-  if (worst < 1e-3) return `Of ${count}, each stood perpendicular to its vector, to a thousandth of a degree.`;
+  if (worst < 1e-3) return `${capital(count)} stood perpendicular to ${angles.length === 1 ? "its vector" : "their vectors"}, to a thousandth of a degree.`;
   return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their vectors (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
 }
 

@@ -32,10 +32,11 @@ class TowerMotion(WrittenOnce):
     module_name: ClassVar[str] = "tower_motion"
     caption: ClassVar[str] = (
         "First: the questions that decide whether a move stays perpendicular, and the leaf where they end. First "
-        "picture: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) and "
-        "the one on which it is. Second: how often a move made each angle with its vector, as the area of a petal; "
-        "straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. "
-        "Dashed lines: 90 ± 10 degrees. Third: the lengths. With JavaScript these pictures are interactive."
+        "picture: the paths of all users (thin) and of one (thick), with the circle of its first position (dashed) "
+        "and the circle of its present position. Second: how often a move made each angle with its vector, as the "
+        "area of a petal; straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn"
+        " uniformly. Dashed lines: 90 ± 10 degrees. Third: the lengths. With JavaScript these pictures are "
+        "interactive."
     )
 
     tower = Word("lookup", small_towers.TOWERS)

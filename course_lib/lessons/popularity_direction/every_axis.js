@@ -8,8 +8,8 @@ import { average } from "../shared/widgets/tables.js";
 const NAMES = ["sets", "law", "show", "place"];
 const SHOWS = [["after", "after training"], ["before", "and before training"], ["data", "and counted from the data"]];
 const LAWS = [
-  ["RecBole", "uniformly, again if liked (RecBole)"], ["cornac", "uniformly, left out if liked (cornac)"], ["Spotlight", "uniformly, liked or not (Spotlight)"],
-  ["LightFM", "by popularity, again if liked (LightFM)"], ["implicit", "by popularity, left out if liked (implicit)"], ["LightGCN", "uniformly, people alike (LightGCN)"],
+  ["RecBole", "uniformly, redrawn if liked (RecBole)"], ["cornac", "uniformly, left out if liked (cornac)"], ["Spotlight", "uniformly, liked or not (Spotlight)"],
+  ["LightFM", "by popularity, redrawn if liked (LightFM)"], ["implicit", "by popularity, left out if liked (implicit)"], ["LightGCN", "uniformly, people alike (LightGCN)"],
 ];
 const ORDER = { after: "after training", before: "after · before", data: "after · before · from the data" }; // of the numbers of a row
 const NONE = "not measured";
@@ -93,11 +93,11 @@ function summary(state) {
     return some.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ") + (none.length ? `; ${NONE} on ${list(none)}` : "");
   };
   const drawn = LAWS.find(([name]) => name === state.law)[1];
-  const lines = [`A training step compares a liked item with another one, drawn ${drawn}.`, `Correlation r after training: ${told(0)}.`];
+  const lines = [`A training step compares a liked item with another item, drawn ${drawn}.`, `Correlation r after training: ${told(0)}.`];
   if (state.show !== "after") lines.push(`Before training, with random vectors: ${told(1)}.`);
   if (state.show === "data") lines.push(`Counted from the data alone, without a model: ${told(2)}.`);
   const most = sets.reduce((one, set) => (set.chance > one.chance ? set : one));
-  return [...lines, aboutSet(state), `On average random vectors reach ${number(most.chance)} on ${most.name === "films of this page" ? "the " : ""}${most.name}, where the same items choose the axis and are measured.`].join(" ");
+  return [...lines, aboutSet(state), `Random vectors reach ${number(most.chance)} on average on ${most.name === "films of this page" ? "the " : ""}${most.name}, measured on the same items from which the axis is computed.`].join(" ");
 }
 
 /** How alike the lists along the first axis are. */
@@ -108,7 +108,7 @@ function aboutSet({ sets, law, place, show }) {
   return `Looked at: ${name}, where ${number(100 * average(side[law]))} % of the people are on one side of the first axis, along which they would all get the same list.`;
 }
 
-const HEADS = ["Data", "After training", "Before training", "From the data alone", "Least", "Most", "Chance", "Larger side of the axis"];
+const HEADS = ["Data", "After training", "Before training", "From the data alone", "Least of the seeds", "Most", "Chance", "People on the larger side"];
 
 const rowsOf = ({ sets, law }) => sets.map((set) => {
   const first = set.first[law] ?? [];
@@ -134,10 +134,10 @@ const FRAME = { width: 340, left: 6, right: 14, top: 0, row: 34, bottom: 34 };
 const [LOW, HIGH] = [-0.1, 1];
 
 const legend = () => h("ul", { class: "cw-legend" },
-  key("after training, on items that did not choose the axis", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5 })),
+  key("after training, on items that the axis was not computed from", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5 })),
   key("before training", svg("circle", { class: "cw-tail", cx: 10, cy: 10, r: 5 })),
   key("counted from the data: the first axis", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
-  key("mean of chance, on items that chose it", svg("path", { class: "cw-wish", d: "M10 1V19" })));
+  key("mean of chance, on the items it was computed from", svg("path", { class: "cw-wish", d: "M10 1V19" })));
 
 function picture(state, story) {
   const { width, left, right, top, row, bottom } = FRAME;

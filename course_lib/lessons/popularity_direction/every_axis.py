@@ -31,8 +31,9 @@ class EveryAxis(WrittenOnce):
     module_name: ClassVar[str] = "every_axis"
     caption: ClassVar[str] = (
         "Correlation of the items' places on the axis of popularity with their popularity, a row for each data set. "
-        "Dots: after training. Rings: before training. Diamonds: counted from the data alone. Dashed: what random "
-        "vectors give on average on the items that chose the axis. With JavaScript this picture is interactive."
+        "Dots: after training. Rings: before training. Diamonds: counted from the data alone. Dashed: the average for"
+        " random vectors, measured on the same items from which the axis was computed; the dots are measured on other"
+        " items. With JavaScript this picture is interactive."
     )
 
     sets = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)

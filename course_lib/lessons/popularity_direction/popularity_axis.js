@@ -120,11 +120,11 @@ class View extends Interactive {
 
 function summary({ model, show, shown }, { head, naive, crossed, agreement, shuffledNaive, shuffledCrossed, chance }) {
   const what = { embeddings: model, shuffled: `${model}, with counts dealt out anew`, random: `Random numbers in place of ${model}` }[show];
-  const asHigh = (many) => `${many || "none"} ${many > 1 ? "are" : "is"} as high as`;
-  const [first, second] = [[shuffledNaive, naive], [shuffledCrossed, crossed]].map(([by, r]) => asHigh(by.filter((other) => other >= r).length));
-  return `${what}: ${shown} items, head and tail of ${head.length} each. Projection against count: r = ${number(naive)} along the axis that these items have chosen, ` +
-    `r = ${number(crossed)} along axes that other items have chosen. Of ${CHANCE.shuffles} shuffles of the counts, ${first} the first (${number(average(shuffledNaive))} on average; ` +
-    `the law for random vectors says ${number(chance)}), ${second} the second (${number(average(shuffledCrossed))} on average). ` +
+  const reach = (many) => `${many || "none"} ${many > 1 ? "reach" : "reaches"}`;
+  const [first, second] = [[shuffledNaive, naive], [shuffledCrossed, crossed]].map(([by, r]) => reach(by.filter((other) => other >= r).length));
+  return `${what}: ${shown} items, head and tail of ${head.length} each. Projection against count: r = ${number(naive)} along the axis computed from these items, ` +
+    `r = ${number(crossed)} along axes computed from other items. Of ${CHANCE.shuffles} shuffles of the counts, ${first} ${number(naive)} on these items (${number(average(shuffledNaive))} on average; ` +
+    `the law for random vectors says ${number(chance)}), ${second} ${number(crossed)} on other items (${number(average(shuffledCrossed))} on average). ` +
     `Two halves of the items find axes with a cosine of ${number(agreement)}.`;
 }
 
@@ -156,7 +156,7 @@ function asPython({ stored, model, show, ratio, shown, seed, film }) {
     `shown = PopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ratio=${ratio}, shown=${shown}, seed=${seed}, film=${film})`,
     "items, counts, ratio = shown.embeddings, shown.popularity, shown.ratio",
     "projections = items @ popularity.popularity_direction(items, counts, ratio)",
-    "r = popularity.pearson(projections, counts)  # along the axis that these items have chosen",
+    "r = popularity.pearson(projections, counts)  # along the axis computed from these items",
     "crossed = np.mean([popularity.correlation_across_parts(items, counts, half, ratio) for half in shown.halves])",
     "chance = popularity.double_dipping_law(counts, items.shape[1], ratio).mean", "print(r, crossed, chance)", "shown",
   ].join("\n");

@@ -41,10 +41,10 @@ class PopularityAxis(WrittenOnce):
 
     module_name: ClassVar[str] = "popularity_axis"
     caption: ClassVar[str] = (
-        "First: item embeddings on their two main axes; the arrow leads from the mean of the tail (rings) to the mean "
-        "of the head (diamonds). Second: the projection of each item on that axis, against its count. Third: r of "
-        "projection and count, here (diamond, dot) and with shuffled counts (heaps). With JavaScript this picture is "
-        "interactive."
+        "First: item embeddings on their two main axes; the arrow leads from the mean of the tail (rings) to the mean"
+        " of the head (diamonds). Second: the projection of each item on that axis, against its count. Third: r of "
+        "projection and count, with an axis from the same items (diamond), from other items (dot), and with shuffled "
+        "counts (heaps). With JavaScript this picture is interactive."
     )
 
     items = traitlets.Dict().tag(sync=True, state=True)

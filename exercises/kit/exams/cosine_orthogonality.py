@@ -23,14 +23,15 @@ def gradient(rng: Generator) -> Question | None:
     if not found.any():
         return None
     return Question(
-        r"""Let $q=«q»$ and $k=«k»$. Compute $\cos(q,k)$ and $\nabla_q\cos(q,k)$ as fractions. Then check the right
-angle between the gradient and $q$.""",
+        r"""Let $q=«q»$ and $k=«k»$. Compute $\cos(q,k)$ and $\nabla_q\cos(q,k)$ as fractions. What angle do
+the gradient and $q$ make?""",
         r"""The lengths are $\|q\|=«length»$ and $\|k\|=«other»$, so $\cos(q,k)=«cosine»$. The gradient is
-$\frac1{\|q\|}\big(\hat k-\cos(q,k)\,\hat q\big)=«gradient»$. Its inner product with $q$ is 0.""",
+$\frac1{\|q\|}\big(\hat k-\cos(q,k)\,\hat q\big)=«gradient»$. Its inner product with $q$ is 0, so they stand at a
+right angle.""",
         (
             (1, r"the cosine, $«cosine»$"),
             (2, r"the gradient, $«gradient»$ (1 for a right formula with a slip in the numbers)"),
-            (1, "the check of the right angle"),
+            (1, "the right angle, from the inner product 0"),
         ),
         {"q": q.tolist(), "k": k.tolist()},
         {
@@ -109,9 +110,9 @@ BLIND = (
         "It is a function of a cosine, so it does not change along rays.",
     ),
     (
-        r"$L(q)=\langle q,k\rangle^{«n»}$ with $k\neq0$",
+        r"$L(q)=\ln\big(1+e^{-«n»\langle q,k\rangle}\big)$ with $k\neq0$",
         False,
-        r"At $q=k$ the inner product is $«n»\|k\|^{2\cdot«n»}>0$.",
+        r"At $q=k=(1,0)$ the inner product of $q$ and the gradient is $-\frac{«n»}{1+e^{«n»}}<0$.",
     ),
     (
         r"$L(q)=\cos(q,k)+\frac1{«n»}\|q\|^2$ with $k\neq0$",
@@ -124,7 +125,7 @@ BLIND = (
         "Numerator and denominator both gain the factor $c^2$ along a ray. No cosine need be seen in the formula.",
     ),
     (
-        r"$L(q)=\cos(q,k)$ with $k=q+y$, where $y=(«n»,0)$ is fixed and the gradient goes through $k$ too",
+        r"$L(q)=\cos(q,k)$ with $k=q+y$, where $y=(«n»,0)$ is fixed and the gradient goes through $k$ too,",
         False,
         r"""At $q=(0,1)$ the loss is $1/\sqrt{1+«n»^2}$. It grows when $q$ gets longer, since $k$ turns towards $q$.""",
     ),
@@ -177,8 +178,9 @@ def shorter(rng: Generator) -> Question:
     factor = float(rate)
     step = (-factor * slope, 100 * factor * slope, factor * (slope - q / 2), -factor * k)[case]
     return Question(
-        rf"""Let $q=«q»$, $k=(1,0)$ and $\eta=«rate»$. Plain gradient descent that raises $\cos(q,k)$ makes $q$
-longer. True or false: {change} makes this $q$ shorter. Decide by a calculation or by a theorem.""",
+        rf"""Let $q=«q»$, $k=(1,0)$ and $\eta=«rate»$. Plain gradient descent that raises $\cos(q,k)$ takes the
+step $\Delta q=\eta\nabla_q\cos(q,k)$. True or false: {change} makes this $q$ shorter. Decide by a calculation or by a
+theorem.""",
         rf"""**«verdict»** {why} The squared length goes from $«before»$ to $«after:.6g»$.""",
         ((1, "the verdict: «verdict»"), (2, "a calculation of the new length, or the right angle named as the reason")),
         {"q": q.tolist(), "rate": rate, "case": case},
@@ -341,8 +343,8 @@ films have vectors «ratio» times as long as others. That must be a bug in the 
         "The score ignores the length. Training does not: a tangent step makes the vector longer.",
     ),
     (
-        """Each step of our training lengthens every film's vector, and we measured a ratio of «ratio» after «n»
-epochs. So the loss must reward long vectors, and we should add a penalty on the length to the loss.""",
+        """After «n» epochs our films' vectors are up to «ratio» times as long as at the start. So the loss must reward
+long vectors, and we should add a penalty on the length to the loss.""",
         "The loss is constant along rays and rewards no length. The growth comes from finite perpendicular steps.",
     ),
     (

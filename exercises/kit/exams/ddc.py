@@ -26,16 +26,16 @@ def slopes(rng: Generator) -> Question | None:
 Start at $\alpha=\beta=0$.
 
 (a) What are the weights $w_{ij}$ and the loss? (b) Compute both slopes of $L_{DDC}$. (c) In which direction does
-gradient descent move $\alpha$ and $\beta$ first? (d) Is a negative $\alpha$ enough to make the user's list less
-popular?""",
+gradient descent move $\alpha$ and $\beta$ first? (d) What follows from $\alpha<0$ for the popularity of the
+user's list?""",
         r"""(a) All margins are 0, so $w=\frac12$ and the loss is $\ln2$. (b) $\mathbb{E}[wb]=\frac12\bar
-b=«alpha»$, $-\mathbb{E}[wa]=-\frac12\bar a=«beta»$. (c) $\alpha$ «down», $\beta$ «up». (d) No: $\beta e_{pref}$
-moves the user along $e_{pop}$ too, unless the two directions stand at a right angle.""",
+b=«alpha»$, $-\mathbb{E}[wa]=-\frac12\bar a=«beta»$. (c) $\alpha$ «down», $\beta$ «up». (d) Not that it falls: $\beta
+e_{pref}$ moves the user along $e_{pop}$ too, unless the two directions stand at a right angle.""",
         (
             (1, "(a) $w=\\frac12$, $\\ln2$"),
             (1, "(b) $«alpha»$ and $«beta»$"),
             (1, "(c) $\\alpha$ «down», $\\beta$ «up»"),
-            (1, "(d) no, because of $\\beta$"),
+            (1, "(d) nothing by itself, because of $\\beta$"),
         ),
         {"a": a, "b": b, "score": score},
         {
@@ -99,14 +99,19 @@ def push(rng: Generator) -> Question | None:
         r"""The mean of the head items minus the mean of the tail items is $v_{diff}=«v»$. A user has
 $e_{pref}=«own»$, and DDC found $\alpha=«alpha»$ and $\beta=«beta»$.
 
-(a) Compute $e_{pop}$ and $\langle e_{pref},e_{pop}\rangle$. (b) By how much does DDC change the difference between
+(a) Compute $e_{pop}$. (b) By how much does DDC change the difference between
 the user's mean score of the head and of the tail? (c) A report says of users with $\alpha<0$ that DDC has
 lowered the head against the tail. Is this right for this user? (d) Which $\alpha$ would leave the difference as it
 was?""",
-        r"""(a) $e_{pop}=«unit»$, and the product is $«cosine»$. (b) $\|v_{diff}\|\,(\alpha+\beta\langle
-e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
+        r"""(a) $e_{pop}=«unit»$. (b) With $\langle e_{pref},e_{pop}\rangle=«cosine»$ it is
+$\|v_{diff}\|\,(\alpha+\beta\langle e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
 $\alpha=-\beta\cdot«cosine»=«even»$.""",
-        ((1, "(a) $«unit»$, $«cosine»$"), (1, "(b) $«value»$"), (1, "(c) «verdict»"), (1, "(d) $«even»$")),
+        (
+            (1, "(a) $«unit»$"),
+            (1, "(b) $«value»$, with the product $«cosine»$"),
+            (1, "(c) «verdict»"),
+            (1, "(d) $«even»$"),
+        ),
         {
             "v": (scale * pop).tolist(),
             "own": pref.tolist() if length == 1 else rf"\frac1{{{length}}}{written(pref.tolist())}",
@@ -193,7 +198,7 @@ $«before»$ to $«after»$, so gradient descent moves $\\alpha$ the other way.)
     )
 
 
-@EXAM.asks(Kind.PROOF, "The free margin")
+@EXAM.asks(Kind.PROOF, "Two margins")
 def free(rng: Generator) -> Question | None:
     a, b = [whole(rng, -1, 4) for _ in range(2)], [whole(rng, 1, 6) for _ in range(2)]
     a_neg, b_pos = [whole(rng, -1, 4) for _ in range(2)], [whole(rng, 1, 6) for _ in range(2)]
@@ -306,15 +311,15 @@ the served embedding.
 
 (a) One column can never be larger than another. Which, and why? (b) For which users does serving raise the loss? (c)
 A report gives the mean of the second column beside that of the first and writes "direct evidence of better user
-vectors". Which column belongs there? (d) Does the served loss settle whether the lists are better?""",
+vectors". Which column belongs there? (d) Which measurement settles whether the lists are better?""",
         """(a) The DDC loss at its minimum is never larger than the model's, because $\\alpha=\\beta=0$ is allowed and
-gives the model's. (b) «raised». (c) The third: the second belongs to two vectors that are never served. (d) No. One
-factor on all scores changes the loss and no list; only ranks of test items settle it.""",
+gives the model's. (b) «raised». (c) The third: the second belongs to two vectors that are never served. (d) The
+ranks of test items. One factor on all scores changes the served loss and no list.""",
         (
             (2, "(a) the second and the first, because of $(0,0)$"),
             (1, "(b) «raised»"),
             (1, "(c) the third"),
-            (1, "(d) no, with a reason"),
+            (1, "(d) ranks of test items, or what the lists find"),
         ),
         {"shown": table(["user", "model", "DDC at its minimum", "served"], rows)},
         {"raised": " and ".join(name for name, up in zip("PQR", rises, strict=True) if up)},
@@ -364,9 +369,9 @@ of test items.""",
 
 SAID = (
     (
-        """DDC lowers our loss from «high» to «low», so the users' preferences are represented «times» times better.""",
-        """The loss that fell belongs to two trained vectors, of which neither is served. A common margin can lower it
-without ranking anything.""",
+        """With DDC our recall rose by «times» %. So the direction of popularity was what had spoiled our lists.""",
+        """A higher recall does not say which part of DDC raised it. The part along $e_{pref}$ moves each user towards
+films like their own, and the two scalars may have had trials of tuning that the model did not get.""",
     ),
     (
         """For «share» % of our users $\\alpha$ is negative, so DDC takes popularity out of their lists. The loss fell
@@ -383,7 +388,7 @@ still is the mean, and the moment of the stop chose their values.""",
 )
 
 
-@EXAM.asks(Kind.REPLY, "An engineer on a small loss")
+@EXAM.asks(Kind.REPLY, "An engineer on DDC")
 def reply(rng: Generator) -> Question:
     case = int(rng.integers(len(SAID)))
     said, core = SAID[case]
@@ -391,7 +396,7 @@ def reply(rng: Generator) -> Question:
     return Question(
         f"""An engineer says: "{said}" What do you reply? Say what is right, what does not follow, and name two
 controls. At most 150 words.""",
-        f"""{core} Right: each user's problem is convex, and the loss did fall. Controls: one number $c$ for all
+        f"""{core} Right is what was measured, and that each user's problem is convex. Controls: one number $c$ for all
 users with $e_u+c\\,e_{{pref}}$; DDC after centring the items; a random direction in the place of $e_{{pop}}$; the
 model with as many trials of tuning. Judge all by the ranks of test items and by the popularity of the lists, over
 several seeds.""",

@@ -27,7 +27,7 @@ def row(rng: Generator) -> Question | None:
         r"""A person meets three films in a batch. The scores divided by the temperature are $\ln «o1»$, $\ln «o2»$
 and $\ln «o3»$; the first film is the person's own.
 
-(a) Which probability has each film? (b) What is the loss of this row? (c) What would it be if all three scores
+(a) What probability does each film have? (b) What is the loss of this row? (c) What would it be if all three scores
 were equal? (d) What does logQ subtract from the second score if the second film has the share $«share»$ of all
 pairs?""",
         r"""(a) $«p»$. (b) $-\ln «first»=«loss:.3f»$. (c) $\ln3=1.099$. (d) $\ln «share»$, a negative number: the
@@ -101,15 +101,15 @@ $\pi_j=\frac{q_je^{x_j}}{\sum_lq_le^{x_l}}$, since film $j$ turns up as a wrong 
 
 (a) Show that $-\sum_jp_j\ln\pi_j$ is least where $\pi=p$ (use $\ln z\le z-1$). (b) Conclude that the best scores
 are $x_j=\ln\frac{p_j}{q_j}$ up to a constant. (c) Compute $p_j/q_j$ for $p\propto«likes»$ and $q\propto«fans»$.
-Which film leads the list by $x$, and which by $p$? (d) Which number must be added to each score to rank by $p$?""",
+Which film leads the list by $x$, and which by $p$? (d) How do you rank by $p$ if you know only the scores and $q$?""",
         r"""(a) $\sum_jp_j\ln\frac{\pi_j}{p_j}\le\sum_jp_j\big(\frac{\pi_j}{p_j}-1\big)=0$, so no $\pi$ has a
 smaller value than $\pi=p$. (b) $\pi_j=p_j$ means $e^{x_j}\propto p_j/q_j$. (c) $«ratio»$, so film «top» leads by
-$x$; by $p$ film «most» leads. (d) $\ln q_j$.""",
+$x$; by $p$ film «most» leads. (d) By $x_j+\ln q_j$.""",
         (
             (2, "(a) the inequality"),
             (1, "(b)"),
             (2, "(c) $«ratio»$, film «top» and «most»"),
-            (1, "(d) $\\ln q_j$"),
+            (1, "(d) by $x_j+\\ln q_j$, or by $q_je^{x_j}$"),
         ),
         {"likes": likes, "fans": fans},
         {
@@ -140,10 +140,10 @@ def recall(rng: Generator) -> Question | None:
 
 «shown»
 
-The four most popular films are «popular», the same list for everybody.
+A second program shows everybody the same four films, «popular».
 
-(a) Compute the recall of the model and of the list of popular films: of each person's hidden films the share that the
-list holds, and the mean over the people. (b) Which is better? (c) Is the comparison
+(a) Compute the recall of the model and of the second program: of each person's hidden films the share that the list
+holds, and the mean over the people. (b) Which is better? (c) Is the comparison
 settled? Name two things that are missing.""",
         """(a) $«model»$ and $«baseline»$. (b) «better». (c) No: three people are few, and one split and one training
 are no spread. Several splits and seeds are missing, and a look at what the lists hold.""",
@@ -153,7 +153,7 @@ are no spread. Several splits and seeds are missing, and a look at what the list
             "popular": " ".join(letter[i] for i in popular),
             "sets": [hidden, lists, [popular]],
         },
-        {"model": model, "baseline": baseline, "better": "The model" if model > baseline else "The popular films"},
+        {"model": model, "baseline": baseline, "better": "The model" if model > baseline else "The second program"},
     )
 
 

@@ -46,7 +46,7 @@ $«inner»$, so the cosine was positive.""",
     )
 
 
-@EXAM.asks(Kind.CALCULATION, "How many gauges are left")
+@EXAM.asks(Kind.CALCULATION, "Gauges that keep lengths")
 def count(rng: Generator) -> Question | None:
     rows = rng.integers(-1, 2, (3, 3))
     if not rows.any(axis=1).all() or np.linalg.matrix_rank(rows) < 3:
@@ -57,8 +57,8 @@ def count(rng: Generator) -> Question | None:
         return None
     return Question(
         r"""The table of the films has the rows $«rows»$. A gauge may change the table only if every row keeps its
-length. How many dimensions has the set of positive diagonal gauges that are allowed? How many has the set of all
-$S=RR^\top$ that are allowed? Name the rule that you use, and one allowed diagonal gauge other than the identity.""",
+length. How many dimensions does the set of allowed positive diagonal gauges have? And the set of all allowed
+$S=RR^\top$? Name the rule that you use, and an allowed diagonal gauge other than the identity, if there is one.""",
         r"""Diagonal gauges: $k-\mathrm{rank}(A\circ A)=3-«rank»=«diagonal»$. All gauges: $\frac{k(k+1)}2$ minus
 the dimension of the span of the $aa^\top$, $6-«span»=«linear»$. An allowed diagonal gauge: $d\circ d=1+t\,\delta$
 with a small $t$ and $\delta=«delta»$, since $(A\circ A)\,\delta=0$.""",
@@ -78,7 +78,7 @@ with a small $t$ and $\delta=«delta»$, since $(A\circ A)\,\delta=0$.""",
     )
 
 
-@EXAM.asks(Kind.CALCULATION, "What weight decay picks")
+@EXAM.asks(Kind.CALCULATION, "The least sum of squares")
 def decay(rng: Generator) -> Question | None:
     d = np.array([pick(rng, 1, 2, 3), pick(rng, 1, 2, 3)])
     a, sizes = np.array([whole(rng, 1, 3), whole(rng, 1, 3)]), np.array([[1, 1], [1, -1]])
@@ -87,11 +87,12 @@ def decay(rng: Generator) -> Question | None:
         return None
     even_A, even_B = gauge.balance_tables(A.astype(float), B.astype(float))
     return Question(
-        r"""The tables are $A=«A»$ for two people and $B=«B»$ for two films. Weight decay makes
-$\|AD\|^2+\|BD^{-1}\|^2$ small, where $D$ is a diagonal gauge with positive entries, and $\|\cdot\|^2$ is the sum
-of the squared entries.
+        r"""The tables are $A=«A»$ for two people and $B=«B»$ for two films. Consider the sum
+$\|AD\|^2+\|BD^{-1}\|^2$, where $D$ is a diagonal gauge with positive entries, and $\|\cdot\|^2$ is the sum of the
+squared entries.
 
-(a) Which $D$ is best? (b) What is the least value? (c) Are the two tables balanced now, $A'^\top A'=B'^\top B'$?""",
+(a) Which $D$ makes it least? (b) What is the least value? (c) Are the two tables balanced now, $A'^\top A'=B'^\top
+B'$?""",
         r"""(a) On axis $l$ the sum is $d_l^2\|A_l\|^2+\|B_l\|^2/d_l^2$ with the columns $A_l$ and $B_l$, least at
 $d_l^2=\|B_l\|/\|A_l\|$: $D=\mathrm{diag}«d»$. (b) $2\sum_l\|A_l\|\|B_l\|=«least»$. (c) Yes: the columns of each
 table are orthogonal here, and both tables now have columns of the same length.""",
@@ -107,7 +108,7 @@ def maps(a: int, b: int) -> list[tuple[list[list[int]], bool]]:
         ([[a, -b], [b, a]], True),
         ([[a, b], [b, -a]], True),
         ([[-a, 0], [0, a]], True),
-        ([[a, 0], [0, b]], a == b),
+        ([[a, 0], [b, a]], False),
         ([[a, b], [0, a]], False),
         ([[a, b], [b, a]], False),
     ]
@@ -256,17 +257,17 @@ def tables(rng: Generator) -> Question | None:
 «shown»
 
 (a) Which film is nearest to P in each model? (b) What can you say about the last column for model 2? (c) A page shows
-"films like P". Which of the three columns would you use, and what would have to be true of the training for the first
-column to mean something?""",
+"films like P". Which of the three columns would you use, and what would a training have to do to the gauge for the
+first column to mean something?""",
         """(a) «first» in model 1, «second» in model 2. (b) It is the same in both models, because the scores are
 the same: there «third» is nearest. (c) The last column, since no gauge changes it. The first means something if
-the training fixes the gauge up to turns and mirrors: by weight decay, or by unit length during training with
-enough rows.""",
+the training fixes the gauge up to turns and mirrors, as weight decay does, or unit length during training with enough
+rows.""",
         (
             (1, "(a) «first» and «second»"),
             (2, "(b) the same, with the reason"),
             (1, "(c) the last column"),
-            (1, "(c) decay, or unit length during training"),
+            (1, "(c) fix it up to turns and mirrors, or a training that does this"),
         ),
         {"shown": shown},
         {f"{place}": "PQRS"[nearest[name]] for place, name in zip(("first", "second", "third"), looks, strict=True)},
@@ -301,13 +302,13 @@ nearest films by cosine that stay.
 
 «shown»
 
-(a) Name the changes as far as the table allows, with a reason for each. (b) Which of them could a training on dot
-products without decay have made, without changing any score? (c) Two lists of five of 39 films at random share how
+(a) Name the changes as far as the table allows, with a reason for each. (b) For which of them can the table of the
+people be changed so that every score stays as it was? (c) Two lists of five of 39 films at random share how
 many films on average?""",
         """(a) «alike» are the rotation and the division, which no cosine feels; the table cannot tell them apart.
-«little» is the small stretch, «much» the large one. (b) The rotation and both stretches, if the people's table takes
-the inverse. The division has a factor of its own for each row and changes scores. (c) Each of the five is in the
-other list with probability 5/39, so $25/39\\approx0.64$ films.""",
+«little» is the small stretch, «much» the large one. (b) For the rotation and both stretches: the people's table takes
+the inverse (transposed). The division has a factor of its own for each row and changes scores. (c) Each of the five is
+in the other list with probability 5/39, so $25/39\\approx0.64$ films.""",
         (
             (2, "(a) «alike» cannot be told apart; «little» small, «much» large"),
             (2, "(b) rotation and stretches; not the division"),
@@ -324,10 +325,10 @@ other list with probability 5/39, so $25/39\\approx0.64$ films.""",
 
 SAID = (
     (
-        """We train with dot products and no decay, and then divide all vectors by their length. Two runs agree in all
-scores to «n» decimals, so their similar films agree.""",
-        """Equal scores leave every gauge open, and a gauge changes cosines. The cosine divides by the lengths anyway,
-so dividing once more after training changes no cosine and fixes nothing.""",
+        """Two runs agreed in all scores to «n» decimals, but not in their similar films, because nothing fixed the
+gauge. Now we divide all vectors by their length after training, so the similar films by cosine will agree.""",
+        """The cosine divides by the lengths anyway, so dividing once more after training changes no cosine and fixes
+nothing. The gauge has to be fixed in training, or the films compared by their columns of scores.""",
     ),
     (
         """Cosines of factor models are arbitrary, as the paper on cosine similarity shows. So we throw away our

@@ -59,8 +59,8 @@ def late(rng: Generator) -> Question:
         r"""SOGram with the rate $\alpha=«alpha»$ follows one entry of a Gramian.
 
 (a) The entry rises by «delta» in each step, and batches are exact. How far behind is the estimate in the long run?
-(b) The entry stands still, and a batch's value has the variance 1. Which variance has the estimate in the long
-run? (c) The entry stands still at 1, and the estimate starts at 0. What is the estimate after «steps» exact
+(b) The entry stands still, and a batch's value has the variance 1. What variance does the estimate have in the
+long run? (c) The entry stands still at 1, and the estimate starts at 0. What is the estimate after «steps» exact
 batches, and by what must it be divided to be right?""",
         r"""(a) $\delta\big(\frac1\alpha-1\big)=«lag»$. (b) $\frac{\alpha}{2-\alpha}=«variance»$. (c)
 $1-(1-\alpha)^{«steps»}=«weight»$, and this is the divisor.""",
@@ -193,13 +193,14 @@ def one_batch(rng: Generator) -> Question:
 G_v=\frac1b\sum_jv_jv_j^\top$ and, with this estimate held constant, the mean gradient $\frac1b\sum_i\nabla\langle
 u_i,\hat G_vu_i\rangle$.
 
-(a) Write it as a double sum over the batch. (b) Its expectation is $(1-\rho)$ times the gradient of one mean square of
-scores plus $\rho$ times that of another. Find both and $\rho$. (c) Give $\rho$ for $n=«n»$, $b=«b»$. (d) What does the
-second part do to scores? Name one way to be rid of it.""",
+(a) Write it as a double sum over the batch. (b) Write its expectation as a sum of gradients of mean squares
+of scores, each with its weight. (c) Give the weights for $n=«n»$, $b=«b»$. (d) Is it the gradient of the mean over all
+pairs? If not, what does the rest do to scores, and what is a repair?""",
         r"""(a) $\frac1{b^2}\sum_{i,j}\nabla_u\langle u_i,v_j\rangle^2$. (b) «why» The diagonal terms are observed
-pairs, and the share $\rho$ of the expectation is «rho_is». (c) $«share»$. (d) Observed pairs are pushed to zero,
-against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the batch, or
-the average of earlier batches.""",
+pairs. So it is $(1-\rho)$ times the gradient of the mean over all pairs plus $\rho$ times that of the mean over the
+observed pairs, where $\rho$ is «rho_is». (c) $\rho=«share»$, and $1-\rho$ for all pairs. (d) No: observed pairs are
+pushed to zero, against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the
+batch, or the average of earlier batches.""",
         (
             (1, "(a) the double sum"),
             (2, "(b) diagonal and rest, with their probabilities"),
@@ -230,21 +231,21 @@ def detach(rng: Generator) -> Question:
     factor = rational(float((flowing / (2 * u.detach() * old / 2))[0]))
     return Question(
         r"""An estimate of the Gramian holds a share $\alpha=«alpha»$ of the present embeddings, $\hat
-G=(1-\alpha)C+\alpha\,G(\theta)$, where $C$ is a constant and the value of $\hat G$ equals $G$. Consider the mean
-of $\langle u_i,\hat G_vu_i\rangle+\langle v_i,\hat G_uv_i\rangle$, that is $\langle G_u,\hat
-G_v\rangle+\langle\hat G_u,G_v\rangle$.
+G=(1-\alpha)C+\alpha\,G(\theta)$, where $C$ is a constant and the value of $\hat G$ equals $G$. Let
+$g=\langle G_u,G_v\rangle$ and $T=\langle G_u,\hat G_v\rangle+\langle\hat G_u,G_v\rangle$.
 
-(a) Compute its gradient with the estimates held constant. (b) Compute it when the gradient also flows through the
-estimates. (c) By which factor is (b) longer than (a), here? (d) What is the value of the term, compared with
-$g=\langle G_u,G_v\rangle$, in both cases?""",
+(a) Write the gradient of $T$ with the estimates held constant in terms of $g$. (b) Do it once more for a gradient that
+also flows through the estimates. (c) By which factor is (b) longer than (a), here? (d) A training has the weight
+$\lambda$ before $T$ and lets the gradient flow. Which weight has the same gradient with the estimates held
+constant?""",
         r"""(a) $\langle\nabla G_u,G_v\rangle+\langle G_u,\nabla G_v\rangle=\nabla g$. (b) Each estimate adds
 $\alpha$ times the derivative of its own matrix: $\alpha\langle G_u,\nabla G_v\rangle+\alpha\langle\nabla
-G_u,G_v\rangle=\alpha\nabla g$ more. (c) $1+\alpha=«factor»$. (d) $2g$ in both.""",
+G_u,G_v\rangle=\alpha\nabla g$ more. (c) $1+\alpha=«factor»$. (d) $«factor»\lambda$.""",
         (
             (2, "(a) the product rule, $\\nabla g$"),
             (2, "(b) $\\alpha\\nabla g$ more"),
             (1, "(c) $«factor»$"),
-            (1, "(d) $2g$ in both"),
+            (1, "(d) $«factor»\\lambda$"),
         ),
         {"alpha": alpha},
         {"factor": factor},
@@ -308,7 +309,7 @@ correction is noisy.""",
 @EXAM.asks(Kind.READING, "Which rate is best?")
 def best_rate(rng: Generator) -> Question | None:
     sigma, delta = 1.0, whole(rng, 2, 40) / 1000
-    rates = (0.005, 0.02, 0.05, 0.1, 0.3)
+    rates = (0.005, 0.02, 0.06, 0.12, 0.3)  # none that `late` draws
     parts = [
         (
             float(gramians.sogram_variance(a, sigma=sigma)),

@@ -44,9 +44,9 @@ def weights(rng: Generator) -> Question | None:
         r"""Rows are people, columns are films, and a 1 is a liked pair: $Y=«Y»$. A batch draws $s=«s»$ liked pairs
 uniformly without replacement, and all films of the batch serve as wrong answers.
 
-(a) Compute $\rho$. (b) In the expected in-batch loss, times $mn$, which weight has $\ell^-$ for the liked pair in
-row «li», column «lj», and for the pair in row «oi», column «oj», which is not liked? (c) Which weights has
-$\ell^-$ for these pairs in the loss over all pairs?""",
+(a) Compute $\rho$. (b) In the expected in-batch loss, times $mn$, what weight does $\ell^-$ have for the liked pair in
+row «li», column «lj», and for the pair in row «oi», column «oj», which is not liked? (c) What weights does $\ell^-$
+have for these pairs in the loss over all pairs?""",
         r"""(a) $\rho=\frac{s-1}{M-1}=«rho»$. (b) The liked pair has $\mathrm{pop}=«pop1»$, so the weight is
 $\rho(\mathrm{pop}-1)=«w1»$. The other has $\mathrm{pop}=«pop2»$, so the weight is $\rho\,\mathrm{pop}=«w2»$. (c) 0
 and 1.""",
@@ -255,8 +255,7 @@ $\frac{s^2}{M^2}\,\mathrm{pop}$, liked or not.""",
     return Question(
         asked[case]
         + r""" Prove your formula in terms of $r_i$, $c_j$, $s$, $M$ and $Y_{ij}$. Then give the number for $M=«M»$,
-$s=«s»$ and a cell with $\mathrm{pop}=r_ic_j=«pop»$ that is «liked». What does the answer say about the sign of the
-push on liked pairs?""",
+$s=«s»$ and a cell with $\mathrm{pop}=r_ic_j=«pop»$ that is «liked». What does the answer mean for liked pairs?""",
         shown[case]
         + r""" Here it is $«value»$. The number is positive for liked pairs of popular people and films: they are
 pushed apart, although they were liked.""",
@@ -300,7 +299,7 @@ pairs have $\mathrm{{pop}}=«rare»$ and $«popular»$. Compute $w$ and the best
 Logarithms may stay. (c) Which of the two films stands higher in the person's list? (d) Compute both best scores for
 the largest batch.""",
         rf"""(a) {words[1]} (b) $w=\rho(\mathrm{{pop}}-1)$ is $«w1»$ and $«w2»$, so $x$ is $«x1:.3f»$ and $«x2:.3f»$.
-(c) The rare one: $w$ grows with the number of fans and $x$ falls with $w$. (d) With $s=M$ is $\rho=1$ and
+(c) The rare one: $w$ grows with the number of fans and $x$ falls with $w$. (d) With $s=M$ we have $\rho=1$ and
 $w=\mathrm{{pop}}-1$, so $x$ is $«y1:.3f»$ and $«y2:.3f»$.""",
         (
             (2, "(a) the stationary point"),
@@ -343,8 +342,8 @@ def losses(rng: Generator) -> Question | None:
         for name, kind in zip("ABCD", order, strict=True)
     ]
     return Question(
-        r"""Batches of «s» of the 8 liked pairs were enumerated, all of them, for four losses. The table has the
-mean weight of $\ell^-$, times $mn$, for a liked pair of popularity «pop1» and for a pair of popularity «pop2» that
+        r"""Four losses use batches of «s» of the 8 liked pairs, drawn without replacement. The table has the weight
+of $\ell^-$ in expectation, times $mn$, for a liked pair of popularity «pop1» and for a pair of popularity «pop2» that
 is not liked.
 
 «shown»
@@ -398,20 +397,19 @@ def lists(rng: Generator) -> Question | None:
     rows = [(name, f"{fans[label]:.0f}") for name, label in zip("ABC", order, strict=True)]
     which = "ABC"[order.index("in-batch, largest batch")]
     return Question(
-        """Three models of a small catalogue with «films» films recommend three films to everybody: the best model by
-the loss over all pairs, the best model by the in-batch loss of the largest batch, and the latter with every score
+        """Three models of a small catalogue with «films» films recommend three films to each person: the best model
+by the loss over all pairs, the best model by the in-batch loss at $\\rho=1$, and the latter with every score
 multiplied by the film's fans. The median film of all has «median» fans. The table has the number of fans of the
 median film in the lists.
 
 «shown»
 
-(a) Which lists are the in-batch model's? (b) Why do they look as they do, although the model has the smallest
-possible in-batch loss? (c) The third model uses the same vectors. Why is it not enough to know that its lists look
-better? Name the number to report.""",
-        """(a) «which», which recommends rare films. (b) In the in-batch loss $\\ell^-$ of a pair is weighed with its
-popularity, so the best scores are divided by it: the model has learned how much a film is liked in proportion to its
-popularity. Training did not fail. (c) More popular lists are not yet better lists. Report how many hidden films the
-lists find, beside the list of the most popular films.""",
+(a) Which lists are the in-batch model's? (b) Why do they look as they do? (c) Which number would you report to
+choose among the three models, and why is it not the number in the table?""",
+        """(a) «which», which recommends rare films. (b) In this in-batch loss $\\ell^-$ of a pair is weighed with
+its popularity, so the best scores are divided by it: the model has learned how much a film is liked in proportion to
+its popularity. (c) More popular lists are not yet better lists. Report how many hidden films the lists find, beside the
+list of the most popular films.""",
         (
             (1, "(a) «which»"),
             (2, "(b) the weight is the popularity, so scores are divided by it"),

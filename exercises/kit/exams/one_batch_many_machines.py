@@ -28,8 +28,8 @@ vectors of other machines arrive «gather», and the machines average their grad
 takes the «reduction» of all rows.
 
 (a) Which factor do the pull on an item, a near push, a far push, and the temperature's gradient have? (b) By which
-number must the loss be multiplied so that all vectors get the right gradient, if there is one? (c) Which factor
-has the temperature's gradient after this change?""",
+number must the loss be multiplied so that all vectors get the right gradient, if there is one? (c) What
+factor does the temperature's gradient have after this change?""",
         r"""(a) Pull $«pull»$, near $«near»$, far $«far»$, temperature $«direct»$. (b) «repair». (c) «then».""",
         (
             (2, "(a) $«pull»$, $«near»$, $«far»$, $«direct»$ (half a point each)"),
@@ -65,7 +65,7 @@ each has $B=«B»$ of them and uses only its own films as wrong answers; the mac
 losses, scaled as in the chapter.
 
 (a) Compute $\rho$ for one machine with the whole batch, and for the local batches. (b) A pair that is not liked
-has $\mathrm{pop}=«pop»$. Which weight (times $mn$) has its $\ell^-$ in expectation, on one machine and on «P»? (c)
+has $\mathrm{pop}=«pop»$. What weight (times $mn$) does its $\ell^-$ have in expectation, on one machine and on «P»? (c)
 By which number must every local $\ell^-$ be multiplied to agree?""",
         r"""(a) $«large»$ and $«small»$. (b) $\rho\,\mathrm{pop}$: $«w1»$ and $«w2»$. (c)
 $\zeta=\frac{PB-1}{B-1}=«ratio»$.""",
@@ -161,17 +161,17 @@ def push(rng: Generator) -> Question:
         r"""$P$ machines hold $B$ pairs each. Each computes its own rows, the films of others arrive as constants,
 and the machines average their gradients.
 
-(a) Use "the average treats a vector $x$ of machine $s$ as if its gradient were
-$\frac1P\frac{\partial\Lambda_s}{\partial x}$" to find the factors that the pulls, the near pushes and the far
-pushes on a film have, compared with one machine that computes all rows. (b) The pairs are dealt out at random. Which
-share of its pushes does a film keep on average? Prove your formula. (c) Compute it for $P=«P»$, $B=«B»$. (d) Is there a
-factor before the loss that repairs the gradient? Give the reason.""",
-        r"""(a) $\Lambda_s$ is a mean over the $B$ own rows. One machine with all rows has $\frac1{PB}$ before each
+(a) Let $\Lambda_s$ be the loss of machine $s$. Find the factors that the pulls, the near pushes and the far
+pushes on a film have, compared with one machine that computes all rows. (b) The pairs are dealt out at random. What is
+the factor of a push on average over the dealing? Prove your formula. (c) Compute it for $P=«P»$, $B=«B»$. (d) Is there
+a number by which the loss can be multiplied so that all vectors get the gradient of one machine? Give the reason.""",
+        r"""(a) A vector of machine $s$ gets the gradient $\frac1P\frac{\partial\Lambda_s}{\partial x}$, and
+$\Lambda_s$ is a mean over the $B$ own rows. One machine with all rows has $\frac1{PB}$ before each
 row; here it is $\frac1P\cdot\frac1B$, the same, for each row of machine $s$: pulls and near pushes have the factor 1.
 Rows of other machines are not in $\Lambda_s$: far pushes have the factor 0. (b) Of the $PB-1$ other rows $B-1$ lie
-on the film's machine, each with equal probability, so the
-expected share is $\frac{B-1}{PB-1}$. (c) $«mean»$. (d) No. A factor multiplies pulls, near and far pushes alike: it
-cannot turn 0 into 1, and it would spoil the pulls.""",
+on the film's machine, each with equal probability, so a push
+has the factor $\frac{B-1}{PB-1}$ on average. (c) $«mean»$. (d) No. A factor multiplies pulls, near and far pushes
+alike: it cannot turn 0 into 1, and it would spoil the pulls.""",
         (
             (2, "(a) the weight of each row, and the missing rows"),
             (2, "(b) the count of near rows"),
@@ -190,7 +190,7 @@ def softmax(rng: Generator) -> Question:
     zeta = processes.negatives_ratio(processes=P, batch_size=B)
     return Question(
         r"""The loss of a row is $\log(e^{z_+}+S)-z_+$ with the sum $S$ of $e^z$ over the other items of the batch.
-A batch of $PB$ pairs is dealt out to $P$ machines at random; $S_B$ is the sum over the $B-1$ other items of the row's
+A batch of $PB$ pairs is dealt out to $P$ machines at random; $S_B$ is the sum over the other items of the row's
 machine.
 
 (a) Find the number $\zeta$ with $\mathbb{E}\,\zeta S_B=S$ over the dealing. (b) Conclude that
@@ -240,16 +240,16 @@ def recipe(rng: Generator) -> Question:
     right = [label for label, m in zip("ABC", made.values(), strict=True) if m.right]
     lost = [label for label, m in zip("ABC", made.values(), strict=True) if m.far == 0]
     return Question(
-        r"""Three programs train on $P=«P»$ machines. In each, the averaged gradient was compared with that of one
-machine, part by part:
+        r"""Three programs train on $P=«P»$ machines. The table has the factor of each part of their averaged
+gradient, where 1 stands for the gradient of one machine:
 
 «shown»
 
 The recipes are among: own rows with gradients; own rows with gradients, times $P$; own rows with constants; all
 rows with constants; all rows with constants, times $P$. (a) Which is which? (b) Which program is right in all
-parts? (c) Which errors does Adam hide, and which does it show?""",
-        """(a) «order». (b) «right». (c) Adam divides a gradient by its own size, so it hides a common factor before
-all gradients (not where decay or clipping compares them). It shows a part that is missing«lost».""",
+parts? (c) Which of the errors change a training with Adam, and why?""",
+        """(a) «order». (b) «right». (c) Adam divides a gradient by its own size, so a common factor before all
+gradients changes nothing (unless decay or clipping compares them). A part that is missing does«lost».""",
         ((3, "(a) «order»"), (1, "(b) «right»"), (1, "(c) factors are hidden, missing parts are not")),
         {
             "P": P,
@@ -279,7 +279,7 @@ rows, all films are gathered with gradients, and the machines average their grad
 
 «shown»
 
-(a) Which weight has each row of each machine in the average? Which weight would it have on one machine? (b) Which
+(a) What weight does each row of each machine have in the average? What weight would it have on one machine? (b) Which
 machine's rows count most, and by which factor more than on one machine? (c) By which number must each machine
 multiply its loss to be
 right?""",

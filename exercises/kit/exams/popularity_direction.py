@@ -217,15 +217,15 @@ def matrix(rng: Generator) -> Question | None:
         r"""In a pass each of the $|O|$ liked pairs is the positive once. The negative is drawn «how», and kept
 even if the person likes it. Let $n_u$ be the number of films that person $u$ likes.
 
-(a) Derive $M_{ui}$, the expected pulls minus pushes of $u$ on $i$. (b) Prove that each row of $M$ adds up to 0.
+(a) Derive $M_{ui}$, the expected pulls minus pushes of $u$ on $i$. (b) What does each row of $M$ add up to? Prove it.
 (c) Derive the sums of the columns. (d) Compute $M$ for $Y=«Y»$. (e) What does (c) say about popular films, near
 the start of a training?""",
-        r"""(a) $u$ pulls $i$ once if $Y_{ui}=1$, and pushes a film $n_u$ times: $M_{ui}=«formula»$. (b)
+        r"""(a) $u$ pulls $i$ once if $Y_{ui}=1$, and pushes a film $n_u$ times: $M_{ui}=«formula»$. (b) To 0:
 $\sum_iY_{ui}=n_u$, and the chances of the negatives add up to 1. (c) $\sum_uM_{ui}=«column»$, since
 $\sum_un_u=|O|$. (d) $M=«M»$. (e) «meaning»""",
         (
             (2, "(a) $«formula»$"),
-            (1, "(b)"),
+            (1, "(b) 0, with the proof"),
             (1, "(c) $«column»$"),
             (1, "(d) $«M»$"),
             (1, "(e) the meaning of the column sums"),
@@ -279,7 +279,7 @@ def two(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-@EXAM.asks(Kind.READING, "A correlation that nothing made")
+@EXAM.asks(Kind.READING, "Correlations in three tables")
 def null(rng: Generator) -> Question | None:
     counts = np.sort(rng.zipf(1.7, 200) % 500 + rng.integers(1, 4, 200))[::-1].copy()
     tables = {
@@ -310,21 +310,22 @@ on the other.
 «shown»
 
 (a) Which tables have a direction of popularity? (b) Why is $r$ of random vectors positive, and why does it rise
-with the width? (c) Which one number would you report, and beside what?""",
+with the width? (c) Which one number would you report, and why?""",
         """(a) «found» only: its $r$ is far above that of random vectors, and the cross-fitted one is high too. (b)
 Head and tail have chosen the direction along which they are then measured, and a wide table has more directions to
-choose from; «wide» shows it. (c) The cross-fitted correlation, beside that of the same model before its training.""",
+choose from; «wide» shows it. (c) The cross-fitted correlation: the items that judge the direction have not chosen
+it.""",
         (
             (2, "(a) «found», by both comparisons"),
             (2, "(b) the direction is fitted to the same items; more width, more freedom"),
-            (1, "(c) cross-fitted, beside the untrained model"),
+            (1, "(c) cross-fitted, with the reason"),
         ),
         {"shown": table(["table", "width", "$r$", "random vectors", "cross-fitted"], rows)},
         {"found": found, "wide": wide},
     )
 
 
-@EXAM.asks(Kind.READING, "Lists before the training")
+@EXAM.asks(Kind.READING, "The first lists")
 def first_lists(rng: Generator) -> Question | None:
     labels = fans(rng, 6, 5, 0.45)
     if labels is None:
@@ -356,9 +357,8 @@ $\nu_2=«slow:.2f»$, …, and the first singular vectors
 «shown»
 
 (a) A training by BPR starts with very small vectors. Which list of all five films does each person
-have soon? (b) Does the first axis follow popularity here? Compare the order
-with the numbers of fans. (c) After a while the part along the second axis has grown by a factor $f$. Which power of $f$
-is the factor of the part along the first axis, roughly?""",
+have soon? (b) Does this order follow the numbers of fans? Give a reason. (c) After a while the part along the second
+axis has grown by a factor $f$. Which power of $f$ is the factor of the part along the first axis, roughly?""",
         r"""(a) «order» for people with $\phi_1>0$, and the same in reverse for «back». (b) «follows»: the correlation
 of $\psi_1$ with the fans is «r:.2f». (c) Lengths grow like $e^{\nu t/2}$, so the factor is $f$ to the power
 $\nu_1/\nu_2=«ratio:.2f»$.""",
@@ -386,9 +386,9 @@ $\nu_1/\nu_2=«ratio:.2f»$.""",
 
 SAID = (
     (
-        """Before training the correlation along $e_{pop}$ is «low», after training «high». So BPR creates the
-popularity direction, inevitably, in every catalogue.""",
-        """The start value may be that of random vectors of this width. And the first axis is a singular vector of the
+        """We trained by BPR from five starts, and each time the correlation along $e_{pop}$ came near «high». So BPR
+creates the popularity direction, inevitably, in every catalogue.""",
+        """Five starts on one catalogue are still one catalogue. The axis that comes first is a singular vector of the
 pull matrix: it depends on who liked what and on the law of negatives, and on some data it is a taste instead.""",
     ),
     (

@@ -27,7 +27,7 @@ def crossover(rng: Generator) -> Question | None:
 $\eta=«rate»$, and the fourth powers of the steps may be left out. Compute the crossover count $n^*$, and the
 number of updates after which the vector is «times» times as long as at the start. By which factor would the second
 number change if the rate were halved?""",
-        r"""$n^*=\|q_0\|^4/(2\eta^2h^2)=«star»$. From $\|q_n\|^4=\|q_0\|^4(1+n/n^*)$ follows
+        r"""$n^*=\|q_0\|^4/(2\eta^2h^2)=«star»$. It follows from $\|q_n\|^4=\|q_0\|^4(1+n/n^*)$ that
 $n=n^*(«times»^4-1)=«n»$. With half the rate $n^*$, and so this number, is four times as large.""",
         ((1, "$n^*=«star»$"), (2, "$n=«n»$"), (1, "four times as many")),
         {"start": start, "h": h, "rate": rate, "times": times},
@@ -72,18 +72,18 @@ def decay(rng: Generator) -> Question:
     popular = float(norms.decay_equilibrium(float(often), lr=float(rate), decay=float(weight), h=float(h)))
     lazy = norms.lazy_decay_equilibrium(lr=float(rate), decay=float(weight), h=float(h))
     return Question(
-        r"""Weight decay $\lambda=«weight»$ acts at every step, with the rate $\eta=«rate»$, and pulls have
-$\|h\|=«h»$. A rare film is updated in a share $«base»$ of the batches, a popular film in a share $«often»$. An update
-takes $s=\|q\|^2$ to $(1-\eta\lambda)^2s+\eta^2h^2/s$; a step without an update only multiplies $s$ by
-$(1-\eta\lambda)^2$.
+        r"""Plain gradient descent on cosines has the rate $\eta=«rate»$ and weight decay $\lambda=«weight»$, and
+pulls have $\|h\|=«h»$. A rare film is updated in a share $«base»$ of the batches, a popular film in a share $«often»$.
+Every step multiplies the vector $q$ by $1-\eta\lambda$. An update also subtracts $\eta$ times the gradient that $q$
+had before the step.
 
 (a) By which factor is the popular film longer, by the chapter's law for the balance of growth and decay? (b) And if
 decay acts only on the vectors that a batch updates? (c) Compute the length of the popular film in the balance of
 (b).""",
         r"""(a) $\|q\|^4$ is proportional to $\pi$, so the ratio is $\big(«often»/«base»\big)^{1/4}=«ratio»$. (b)
-By the factor 1: the balance does not depend on how often a vector is updated. (c) An update leaves $s$ as it is
-where $s^2=\eta^2h^2/(1-(1-\eta\lambda)^2)$. With $1-\eta\lambda=\frac{99}{100}$ this gives
-$\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
+By the factor 1: the balance does not depend on how often a vector is updated. (c) An update takes $s=\|q\|^2$ to
+$(1-\eta\lambda)^2s+\eta^2h^2/s$, which is $s$ where $s^2=\eta^2h^2/(1-(1-\eta\lambda)^2)$. With
+$1-\eta\lambda=\frac{99}{100}$ this gives $\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
         ((1, "(a) proportional to $\\pi^{1/4}$"), (1, "(a) $«ratio»$"), (1, "(b) ratio 1"), (1, "(c) $«lazy:.2f»$")),
         {"weight": weight, "rate": rate, "h": h, "base": base, "often": often},
         {
@@ -129,9 +129,9 @@ def order(rng: Generator) -> Question:
         f"""Two films start at the length 1, under plain gradient descent on cosines with $\\eta=\\frac12$. Film P
 is in more pairs than film R, and the batches of a pass are drawn at random. True or false: whatever the pairs
 are, {claim}. Where it helps, think of a film that already points at its only target, and of one whose «n» updates
-come from two people at a right angle in turn.""",
+have two targets at a right angle in turn.""",
         f"""**«verdict»** {why} (A film that already points at its only target has $\\|h\\|=0$ and keeps the length
-$«agree»$, however many updates it gets. The film of the two people ends at the length $«conflict:.2f»$ after «n»
+$«agree»$, however many updates it gets. The film of the two targets ends at the length $«conflict:.2f»$ after «n»
 updates.)""",
         (
             (1, "the verdict: «verdict»"),
@@ -177,11 +177,11 @@ def brake(rng: Generator) -> Question:
     power = 2 + 2 * a
     return Question(
         r"""Suppose that the gradient of a loss is perpendicular to $q$ and has the length $h/\|q\|^{«a»}$ with a
-constant $h$, in place of $h/\|q\|$. Plain gradient descent has the rate $\eta$.
+constant $h$. Plain gradient descent has the rate $\eta$.
 
 (a) Write $s=\|q\|^2$ and find what one update adds to $s$. (b) Show that, where steps are short against the
 vector, each update adds about a constant to $\|q\|^{«power»}$, and find the constant. (c) How does the length grow
-with the number $n$ of updates in the long run? Which exponent has the cosine, and why is it another one?""",
+with the number $n$ of updates in the long run? What is the exponent for the cosine, and why does it differ?""",
         r"""(a) By Pythagoras $s$ gains $\eta^2h^2/s^{«a»}$. (b) $\|q\|^{«power»}=s^{«up»}$. To first order in the
 gain, $(s+\eta^2h^2s^{-«a»})^{«up»}-s^{«up»}\approx«up»\,s^{«a»}\cdot\eta^2h^2s^{-«a»}=«up»\,\eta^2h^2$. (c) So
 $\|q\|^{«power»}\approx«up»\,\eta^2h^2n$ and the length grows like $n^{«exponent»}$. For the cosine $a=1$ and the
@@ -210,20 +210,21 @@ adds a vector of mean square 1 to the item's gradient $h$, and two copies have t
 $\rho_c=«coherence»$.
 
 (a) Show that $\mathbb{E}\|h\|^2=Bp+\rho_cB(B-1)p^2$, counting a batch without the item as 0. (b) Compute it for
-$p=«p»$. (c) Far beyond the crossover $\|q\|^4$ is proportional to $\mathbb{E}\|h\|^2$. Which slope has $\log\|q\|$
-against $\log p$ at this $p$? Between which bounds does the slope lie for other $p$?""",
+$p=«p»$. (c) What is the slope of $\log\mathbb{E}\|h\|^2$ against $\log p$ at this $p$? Between which bounds does it
+lie for other $p$, and between which bounds does the slope of $\log\|q\|$ lie far beyond the crossover?""",
         r"""(a) $\|h\|^2$ is the sum over ordered pairs of copies. A slot holds the item with probability $p$: $B$
 terms of mean square 1. Two different slots both hold it with probability $p^2$: $B(B-1)$ terms of mean $\rho_c$.
-(b) $«size»$. (c) With $x=\rho_c(B-1)p=«x»$ the slope of $\log\mathbb{E}\|h\|^2$ is $\frac{1+2x}{1+x}=«slope»$, so
-that of $\log\|q\|$ is $«quarter»$. It lies between $\frac14$ for rare items and $\frac12$.""",
+(b) $«size»$. (c) With $x=\rho_c(B-1)p=«x»$ the slope is $\frac{1+2x}{1+x}=«slope»$. It lies between 1, for rare items,
+and 2. Far beyond the crossover $\|q\|^4$ is proportional to $\mathbb{E}\|h\|^2$, so the slope of $\log\|q\|$ lies
+between $\frac14$ and $\frac12$.""",
         (
             (2, "(a) single slots and pairs of slots"),
             (1, "(b) $«size»$"),
-            (2, "(c) the slope, $«quarter»$"),
-            (1, "(c) between $\\frac14$ and $\\frac12$"),
+            (2, "(c) the slope, $«slope»$"),
+            (1, "(c) between 1 and 2, a quarter of this for $\\log\\|q\\|$"),
         ),
         {"batch": batch, "coherence": coherence, "p": p},
-        {"size": size, "x": coherence * (batch - 1) * p, "slope": slope, "quarter": slope / 4},
+        {"size": size, "x": coherence * (batch - 1) * p, "slope": slope},
     )
 
 
@@ -245,7 +246,7 @@ cosines.
 
 «shown»
 
-(a) Which slope has the logarithm of the length against the logarithm of $n$, without the film that is out of line?
+(a) What is the slope of the logarithm of the length against the logarithm of $n$, without the film out of line?
 (b) Which film is out of line, and by which factor must its pulls $\|h\|$ have been stronger than those of the
 others? (c) What would you look at in the data of this film?""",
         r"""(a) «slope:.2f», the fourth root. (b) Film «odd» is «longer:.2f» times as long as the law says. The
@@ -285,19 +286,19 @@ def served(rng: Generator) -> Question | None:
     )
     first = "ABC"[labels.index("high rate, dot product")]
     return Question(
-        """Films have random directions that know nothing of popularity, and lengths by the quartic law. Lists of ten
-are ranked in three ways: a training at a high rate ranked by dot product, the same training ranked by cosine, and a
-training at a very low rate ranked by dot product. The table has the share of the places that the 5 most popular of
-the 100 films fill.
+        """Films have directions drawn at random, and the lengths that the chapter's law gives for their numbers of
+updates. Lists of ten are ranked in three ways: a training at a high rate ranked by dot product, the same training
+ranked by cosine, and a training at a very low rate ranked by dot product. The table has the share of the places that
+the 5 most popular of the 100 films fill.
 
 «shown»
 
 (a) Which lists can you name, and which two can you not tell apart? (b) Which share is that of chance? (c) A report
-says: "the low rate removes the popularity bias". What must it also show?""",
+says of one of these two: "no popularity bias". What must it also show?""",
         """(a) «first» is the high rate by dot product: long vectors come forward. The other two are alike: the cosine
 divides the lengths away, and at the low rate all lengths are still nearly those of the start. (b) 5 of 100 films, 5
-%. (c) That the model of the low rate has learned anything: its accuracy, beside that of a random model, which has no
-popularity bias either.""",
+%. (c) That the lists find anything: their accuracy, beside that of a random model, which has no popularity bias
+either.""",
         (
             (2, "(a) «first», with the reason"),
             (1, "(a) why the other two are alike"),
@@ -317,8 +318,8 @@ popularity in the lengths, and the effect is strong.""",
 size, and nothing about the cause: the untrained model of the same start must stand beside it.""",
     ),
     (
-        """Our correlation of length and popularity is only «r» over «n» films. So the law of the fourth root does not
-hold for our training.""",
+        """Our correlation of length and popularity is only «r» over «n» films. So the chapter's law for lengths does
+not hold for our training.""",
         r"""The law is about the number of updates and the pulls, and it is exact. A low correlation can mean that
 the crossover count is large: with a low rate or long starting vectors the growth has hardly begun.""",
     ),

@@ -42,7 +42,7 @@ def tangent(n: int, case: int) -> dict[str, Any]:
     k, y = np.array([1.0, 2.0]), np.array([float(n), 0.0])
     loss = (
         lambda q: (1 - cos(q, k)) ** n,
-        lambda q: np.dot(q, k) ** n,
+        lambda q: np.log1p(np.exp(-n * np.dot(q, k))),
         lambda q: cos(q, k) + np.dot(q, q) / n,
         lambda q: (q[0] ** 2 + n * q[1] ** 2) / np.dot(q, q),
         lambda q: cos(q, q + y),

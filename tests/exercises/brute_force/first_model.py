@@ -37,4 +37,4 @@ def recall(shown: str, popular: str, sets: Any) -> dict[str, Any]:
     hidden, lists, [same] = sets
     own = sum(len([i for i in h if i in s]) / len(h) for h, s in zip(hidden, lists, strict=True)) / 3
     other = sum(len([i for i in h if i in same]) / len(h) for h in hidden) / 3
-    return {"model": own, "baseline": other, "better": "The model" if own > other else "The popular films"}
+    return {"model": own, "baseline": other, "better": "The model" if own > other else "The second program"}

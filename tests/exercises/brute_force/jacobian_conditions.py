@@ -25,8 +25,10 @@ def layer(x1: Any, x2: Any, g1: Any, g2: Any, rate: Any, plus: str, and_bias: st
     return {"own": K[0, 0], "other": K[0, 2], "theirs": theirs, "motion": theirs - float(rate) * K[:2, :2] @ g1}
 
 
-def two_layers(z: Any, B: Any) -> dict[str, Any]:
-    J = jacobian(lambda w: w[2:].reshape(2, 2) @ w[:2], np.concatenate([z, np.ravel(B)]).astype(float))
+def two_layers(z: Any, B: Any, J: Any) -> dict[str, Any]:
+    shown = np.array(J)
+    J = jacobian(lambda w: w[:4].reshape(2, 2) @ w[4:], np.concatenate([np.ravel(B), z]).astype(float))
+    assert np.allclose(J, shown)
     q = np.array(B) @ z
     return {"q": q, "K": J @ J.T, "Kq": J @ J.T @ q}
 

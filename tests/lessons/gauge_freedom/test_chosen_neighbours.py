@@ -143,7 +143,7 @@ def test_any_ten_films_become_the_nearest() -> None:
     for seed in range(8):
         story = shown(10, seed).summary()
         assert f"the 10 films nearest to {FIRST} are those that you chose." in story
-        [score] = re.findall(r"differ by (\d) · 10⁻(\S+) at most", story)
+        [score] = re.findall(r"of them is (\d) · 10⁻([^\s.]+)", story)
         assert "".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(digit)) for digit in score[1]) >= "10"
 
 

@@ -53,7 +53,7 @@ def leaf(shown: TowerMotion) -> str:
 
 def test_what_a_training_says() -> None:
     calm = TowerMotion(steps=40).summary()
-    assert "each stood perpendicular to its vector" in calm and "No vector ever became shorter." in calm
+    assert "stood perpendicular to their vectors" in calm and "No vector ever became shorter." in calm
     assert "Every move is perpendicular, and no vector becomes shorter." in calm
     scaled = TowerMotion("scale", steps=40)
     assert near_tangent(scaled) == 1 and "Theorem “Sharp criterion”" in scaled.picture()

@@ -144,8 +144,8 @@ def test_the_same_in_python_computes_the_numbers_of_sentences_and_table() -> Non
         names: dict[str, Any] = {}
         exec(one.python(), names)
         assert names["shown"].state() == one.state()
-        assert f"r = {words.number(names['r'])} along the axis that these items" in one.summary()
-        assert f"r = {words.number(names['crossed'])} along axes that other items" in one.summary()
+        assert f"r = {words.number(names['r'])} along the axis computed from these items" in one.summary()
+        assert f"r = {words.number(names['crossed'])} along axes computed from other items" in one.summary()
         assert f"random vectors says {words.number(names['chance'])})" in one.summary()
         first = np.argsort(-names["counts"], kind="stable")[: one.shown // 10]
         assert one.table()[1][0][2] == words.number(names["projections"][first].mean())
@@ -181,7 +181,7 @@ def test_the_stored_films_show_what_the_chapter_says() -> None:
         assert found["naive"] > 0.7 and found["crossed"] > 0.7 and found["agreement"] > 0.9
         assert found["naive"] > 2 * max(found["shuffled_naive"]) and np.mean(found["shuffled_naive"]) > 0.08
         assert abs(np.mean(found["shuffled_crossed"])) < 0.03
-        assert "none is as high as the first" in axis(model=model).summary()
+        assert "none reaches 0." in axis(model=model).summary()
     untrained = measured(axis(model="LightGCN, untrained"))
     assert np.mean(untrained["shuffled_naive"]) < untrained["naive"] < 0.5  # propagation alone knows of the counts
     few = measured(axis(show="random", shown=30))
