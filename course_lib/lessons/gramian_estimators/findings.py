@@ -31,13 +31,21 @@ on_p4_t2_f8 = partial(finding, rests_on=["P4-T2-laptop", "P4-F8-laptop"])
 # ---- free tables on the films: what the penalty does
 
 
-@finding("Without the penalty at least four fifths of random pairs score above one half", case="seed")
+@finding(
+    "Without the penalty, at least four fifths of the combinations of one random example's person with another's film "
+    "score above one half",
+    case="seed",
+)
 def folded_says_yes(shares: Sequence[float]) -> dict[str, Difference]:
-    """The share of random pairs above 1/2, minus 0.8; lambda = 0."""
+    """The share above 1/2 of the person of one random example with the film of another, minus 0.8; lambda = 0."""
     return by_seed([share - 0.8 for share in shares])
 
 
-@finding("With λ = 1 MAP@10 is at least five times that without the penalty", case="seed")
+@finding(
+    "The mean average precision (MAP@10) of the model with the weight λ = 1 of the penalty exceeds five times that of "
+    "the model without the penalty",
+    case="seed",
+)
 def penalty_finds_more(without: Sequence[float], with_it: Sequence[float]) -> dict[str, Difference]:
     """MAP@10 with lambda = 1 minus five times that with lambda = 0."""
     return by_seed([new - 5 * old for old, new in zip(without, with_it, strict=True)])

@@ -134,9 +134,9 @@ function settings({ alpha, batch_size: batch, drift, size, correct_start: correc
 }
 
 /** What its error is made of, and which rate would do better. */
-function verdict({ size }, { now, best, least }) {
+function verdict({ size, step }, { now, best, least }) {
   const made = now.square <= now.variance ? "variance: it trembles with the batches" : `bias: ${size ? "it lags behind" : "the zero of the start is still in it"}`;
-  const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `With α = ${figures(best)} it would be least, ${figures(least.total)}`;
+  const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `The error after ${step === 1 ? "1 step" : `${step} steps`} would be least with α = ${figures(best)}: ${figures(least.total)}`;
   return `SOGram’s expected square error is now ${figures(now.total)}, mostly ${made}. ${compared}.`;
 }
 
@@ -156,13 +156,13 @@ function nearest(off) {
 function details({ alpha, batch_size: batch, drift, size }, { now, bound, longRun, longRunAlpha }) {
   const walks = drift === "random walk" ? " on average over walks" : "";
   return `SOGram’s bias is ${figures(Math.sqrt(now.square))}${walks} (P4’s Proposition 5 allows ${figures(bound)}), its standard deviation ${figures(Math.sqrt(now.variance))}. ` +
-    `In the long run it varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}, ${aboutTheLongRun(size, longRunAlpha, longRun)}`;
+    `In the long run SOGram varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}, ${aboutTheLongRun(size, longRunAlpha, longRun)}`;
 }
 
 function aboutTheLongRun(size, best, error) {
   if (!size) return "and no rate is best: nothing moves, and the smaller α, the better.";
   if (Number.isNaN(best)) return "and no rate is best: the drift dies out, and α had better fall with it.";
-  return `and the best rate is ${figures(best)}, with error ${figures(error(best))}.`;
+  return `and the best rate of the long run is ${figures(best)}, with error ${figures(error(best))}.`;
 }
 
 const HEADS = ["Step", "Gramian", "Sampling", "SOGram", "SAGram", "Expected bias of SOGram", "Its standard deviation"];

@@ -100,28 +100,28 @@ export function fittedScores(labels, pointwise, fit) {
 }
 
 /** The sentences, in order. */
-export function sentences({ labels, cells }, result) {
+export function sentences({ labels, cells, fit }, result) {
   if (result.problem) return [result.problem];
   if (cells !== "weights") return [...aboutScores(labels, cells, result), ...result.warnings];
   return [
     opening(result),
     aboutMistakes(result),
     aboutNegatives(labels, result),
-    aboutObjective(result),
+    aboutObjective(fit, result),
     ...result.warnings,
   ].filter(Boolean);
 }
 
 function opening({ kind, batchSize, total, rho, omega }) {
   const chosen = kind === "unbiased_omega" ? `, ω = ${number(omega)}` : "";
-  return `${KIND_NAMES[kind]} loss, batches of ${batchSize} of ${total} positives (ρ = ${number(rho)}${chosen}).`;
+  return `${KIND_NAMES[kind]} loss, batches of ${batchSize} of ${total} positives (balance ρ = ${number(rho)}${chosen}).`;
 }
 
 function aboutMistakes({ mistaken, total, threshold }) {
   if (!mistaken.length) return "No positive pair is mistaken for a negative.";
   const verb = mistaken.length === 1 ? "is" : "are";
   return `${mistaken.length} of ${total} positive pairs ${verb} mistaken: ${list(mistaken.map(pairName))} ${verb} pushed apart harder ` +
-    `than pulled together, because the popularity of such a pair is above ${number(threshold)}.`;
+    `than pulled together, because the popularity of such a pair, its row count times its column count, is above ${number(threshold)}.`;
 }
 
 /** What the best scores are, what multiplying makes of them, and whom they put in a wrong order. */
@@ -167,12 +167,13 @@ function aboutNegatives(labels, { weights }) {
   return `${range}; the full objective gives each 1.`;
 }
 
-function aboutObjective({ expected, wanted }) {
-  return `At these scores the expected objective is ${number(expected.total)} and the full objective ${number(wanted.total)}.`;
+function aboutObjective(fit, { expected, wanted }) {
+  const scores = fit === 0 ? "all scores 0" : fit === 1 ? "scores that fit the labels" : `scores ${Math.round(100 * fit)} % of the way to the labels`;
+  return `With ${scores} the expected objective is ${number(expected.total)} and the full objective ${number(wanted.total)}.`;
 }
 
 const HEADS = {
-  weights: ["Pair", "Label", "Popularity", "Pull, weight of ℓ⁺", "Push, weight of ℓ⁻", "Asked push", "Best score", "Mistaken"],
+  weights: ["Pair", "Label", "Popularity", "Pull together", "Push apart", "Push apart in the full objective", "Best score", "Mistaken for a negative"],
   scores: ["Pair", "Label", "Popularity", "Best score, square loss", "Out of order", "Times popularity", "Out of order", "Best for all pairs", "Out of order"],
 };
 
@@ -189,7 +190,7 @@ export function tableOf({ labels, pointwise, cells }, result) {
   };
   const ofScores = (name, label, i, j) => ["scores", "multiplied", "allPairs"].flatMap((which) => [number(result.best[which][i][j]), label ? yes(result.best.wrong[which])(name) : ""]);
   const [of, caption] = cells === "weights"
-    ? [ofWeights, "Expected weights, multiplied by mn, so that the full objective gives every pair 1."]
+    ? [ofWeights, "Expected weights, scaled so that the full objective gives every pair 1."]
     : [ofScores, "Out of order: a positive that stands no higher than some negative of its row."];
   const rows = mapCells(labels, (label, i, j) => {
     const name = pairName([i, j]);

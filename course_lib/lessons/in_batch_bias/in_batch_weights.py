@@ -44,10 +44,10 @@ class InBatchWeights(WrittenOnce):
 
     module_name: ClassVar[str] = "in_batch_weights"
     caption: ClassVar[str] = (
-        "Ring: how hard the batch pulls a positive pair together, the weight of ℓ⁺. Square: how hard it pushes a pair "
-        "apart, the weight of ℓ⁻. Both in units of 1/(mn); the full objective pulls every positive by 1 and pushes "
-        "every negative by 1. Cross: a positive that is pushed harder than it is pulled. Without rings, squares are "
-        "scores, and dashed frames labels. With JavaScript this picture is interactive."
+        "Ring: how hard the batch pulls a positive pair together. Square: how hard it pushes a pair apart. The unit is "
+        "that of the full objective, the mean over all pairs: it pulls every positive by 1 and pushes every negative "
+        "by 1. Cross: a positive that is pushed harder than it is pulled. Where no rings are drawn, squares show "
+        "scores and dashed frames show labels. With JavaScript this picture is interactive."
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)

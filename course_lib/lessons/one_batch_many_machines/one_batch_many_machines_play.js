@@ -68,7 +68,7 @@ class View extends Interactive {
   buildFactors() {
     const { parts } = this;
     return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict,
-      h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by a model of cost")), parts.cost);
+      h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by our simple cost model")), parts.cost);
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class View extends Interactive {
     parts.factors.replaceChildren(factorsPicture(state, this.found));
     parts.verdict.textContent = shortVerdict(state, this.found);
     parts.cost.replaceChildren(...costPicture(state, this.found));
-    this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by the model of cost."], python: asPython(state) });
+    this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by our simple cost model."], python: asPython(state) });
   }
 
   showControls({ processes, batch, gather, rows: which, reduction, times_world: times, d, bandwidth, rate, tower }) {
@@ -148,9 +148,9 @@ function shortVerdict({ processes, gather }, { exact, common }) {
 
 function aboutCost({ processes }, { sent, gramians, seconds, one }) {
   const total = inSeconds(sum(seconds));
-  if (processes === 1) return `By the model of cost, a step takes ${total}.`;
+  if (processes === 1) return `By our simple cost model, a step takes ${total}.`;
   const what = sent === 0 ? "Nothing is sent for the loss" : `Each process sends ${inBytes(sent)} for the loss`;
-  return `${what}; the sums of two Gramians would be ${inBytes(gramians)}, whatever the batch. By the model of cost, a step takes ${total}, and ${inSeconds(sum(one))} in one process.`;
+  return `${what}; the sums of two Gramians would be ${inBytes(gramians)}, whatever the batch. By our simple cost model, a step takes ${total}, and ${inSeconds(sum(one))} in one process.`;
 }
 
 const sum = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);

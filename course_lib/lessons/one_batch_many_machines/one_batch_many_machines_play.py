@@ -40,8 +40,8 @@ class OneBatchManyMachines(WrittenOnce):
     caption: ClassVar[str] = (
         "First: the scores of all pairs of the batch, in blocks: a row of blocks for each process's queries, a column "
         "for its items. Filled: a gradient flows to the item. Hatched: the item is a constant. Empty: in nobody's "
-        "loss. The diagonal holds the positives. Second: what each part of the averaged gradient is, times that of one "
-        "process with the whole batch. With JavaScript this picture is interactive."
+        "loss. The diagonal holds the positives. Second: each part of the averaged gradient, as a multiple of the same "
+        "part in one process with the whole batch. With JavaScript this picture is interactive."
     )
 
     processes = Count(4, 1, 8)

@@ -244,7 +244,7 @@ def test_the_table_has_three_figures_of_small_numbers() -> None:
 
 def test_the_sentences_say_what_the_numbers_say() -> None:
     slow, fast = shown(alpha=0.005, size=0.01), shown(alpha=0.5, size=0.001)
-    assert "mostly bias: it lags behind. With α = " in slow.summary()
+    assert "mostly bias: it lags behind. The error after 400 steps would be least with α = " in slow.summary()
     assert "mostly variance: it trembles with the batches" in fast.summary()
     assert "the zero of the start is still in it" in shown(alpha=0.01, size=0.0, step=100).summary()
     best = shown(alpha=best_alpha(shown()))

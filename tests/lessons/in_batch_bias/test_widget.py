@@ -430,10 +430,11 @@ def test_equal_singular_values_are_said_to_leave_a_choice() -> None:
 def test_empty_rows_and_columns_have_numbers_and_a_warning(site_page: Callable[..., Any]) -> None:
     shown = InBatchWeights([[1, 1, 0], [1, 0, 0], [0, 0, 0]], batch_size=2)
     assert shown.summary() == (
-        "In-Batch loss, batches of 2 of 3 positives (ρ = 0.5). 1 of 3 positive pairs is mistaken: R1–C1 is pushed "
-        "apart harder than pulled together, because the popularity of such a pair is above 3. Negative pairs weigh "
-        "from 0 to 0.5; the full objective gives each 1. At these scores the expected objective is 0.46 and the full "
-        f"objective 0.69. R3 and C3 have no positive, {OUT_OF_REACH}"
+        "In-Batch loss, batches of 2 of 3 positives (balance ρ = 0.5). 1 of 3 positive pairs is mistaken: R1–C1 is "
+        "pushed apart harder than pulled together, because the popularity of such a pair, its row count times its "
+        "column count, is above 3. Negative pairs weigh from 0 to 0.5; the full objective gives each 1. With all "
+        "scores 0 the expected objective is 0.46 and the full objective 0.69. "
+        f"R3 and C3 have no positive, {OUT_OF_REACH}"
     )
     page = site_page(shown.static_html())
     assert page.locator(SUMMARY).inner_text() == shown.summary()
