@@ -19,15 +19,19 @@ from tools.course_index import Index
 
 
 def replace(app: Sphinx, failure: Exception | None) -> None:
-    """Put the plain copies in the place of the notebooks that the site offers."""
+    """Put the plain copies in the place of the notebooks that Sphinx has copied with the pages that it wrote."""
     if failure is not None or app.builder.format != "html":
         return
-    sources = Path(app.outdir) / "_sources"
-    offered = [path for path in sources.rglob("*.ipynb") if path.is_file()]
-    if not offered:
+    sources, written = Path(app.outdir) / "_sources", Path(app.srcdir)
+    copied = [
+        path
+        for path in sources.rglob("*.ipynb")
+        if path.is_file() and path.read_bytes() == (written / path.relative_to(sources)).read_bytes()
+    ]
+    if not copied:
         return
-    index = Index(Path(app.srcdir))
-    for path in offered:
+    index = Index(written)
+    for path in copied:
         page = path.relative_to(sources).with_suffix("").as_posix()
         path.write_text(normalise.write_text(export_notebooks.export(index, page)), encoding="utf-8")
 

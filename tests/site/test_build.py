@@ -11,6 +11,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import yaml
+from docutils import nodes
+from docutils.utils import new_document
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -221,3 +223,30 @@ def test_a_warning_stops_the_build_every_time(tmp_path: Path) -> None:
             command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_a_node_that_another_parser_made_belongs_to_its_page(generated: ModuleType) -> None:
+    page, other = new_document("page"), new_document("nested")
+    other += (paragraph := nodes.paragraph("", "", nodes.emphasis("", "a")))
+    page += paragraph
+    paragraph.document = other
+    generated.adopt(None, page)
+    assert {id(node.document) for node in page.findall()} == {id(page)}
+
+
+def test_a_notebook_is_cleaned_once_for_each_time_that_sphinx_copies_it(monkeypatch, tmp_path: Path) -> None:
+    from tools import clean_downloads
+
+    source, copied = tmp_path / "page.ipynb", tmp_path / "site" / "_sources" / "page.ipynb"
+    copied.parent.mkdir(parents=True)
+    source.write_text("raw")
+    app = SimpleNamespace(outdir=tmp_path / "site", srcdir=tmp_path, builder=SimpleNamespace(format="html"))
+    cleaned: list[str] = []
+    monkeypatch.setattr(clean_downloads, "Index", lambda folder: folder)
+    monkeypatch.setattr(clean_downloads.export_notebooks, "export", lambda index, page: cleaned.append(page))
+    monkeypatch.setattr(clean_downloads.normalise, "write_text", lambda notebook: "clean")
+    for state in ("raw", "clean", "raw"):  # copied; left as it was by a build that writes no page; copied again
+        copied.write_text(state)
+        clean_downloads.replace(app, None)
+        assert copied.read_text() == "clean"
+    assert cleaned == ["page", "page"]
