@@ -3,8 +3,7 @@
 A notebook stores more than that: the numbers that its text quotes ("slope = 0.25"), for the test that they have not
 moved, and folded cells that import, publish, or draw. The page shows neither those lines nor an empty bar "Show the
 code", unless open code of the page reads what they make; the notebook, which every page's buttons open, has them all.
-And what an experiment gives at the scale of a page
-is folded where the page shows its stored run, which is the one to read.
+And what an experiment gives at the scale of a page is folded where the page shows its stored run, the one to read.
 """
 
 from __future__ import annotations
@@ -57,23 +56,15 @@ def is_set_up(code: str) -> bool:
         return False
 
 
-def defined(code: str) -> set[str]:
-    """The names that a piece of code gives values to, functions and classes included; imports are none."""
+def names(code: str, context: type[ast.expr_context]) -> set[str]:
+    """The names that a piece of code reads (ast.Load) or gives values to (ast.Store; what it imports is none)."""
     try:
         tree = ast.parse(code)
-    except SyntaxError:
+    except SyntaxError:  # a magic of IPython
         return set()
-    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return made | {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
-
-
-def used(code: str) -> set[str]:
-    """The names that a piece of code reads."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+    made = {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    return found | made if context is ast.Store else found
 
 
 def _only_tells(statement: ast.stmt) -> bool:
@@ -108,7 +99,7 @@ def _stays(code: str, with_output: bool, needed: set[str]) -> bool:
     """Whether folded code stays behind its bar: it computes something, or makes what open code of the page reads."""
     if is_set_up(code):
         return with_output and is_worth_showing(code)
-    return is_worth_showing(code) or bool(defined(code) & needed)
+    return is_worth_showing(code) or bool(names(code, ast.Store) & needed)
 
 
 def _code(cell: nodes.container) -> str:
@@ -124,7 +115,7 @@ def tidy(app: Sphinx, doctree: nodes.document) -> None:
     published = published_names(app)
     cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
     fold_small_runs(cells)
-    needed = set().union(*(used(_code(cell)) for cell in cells if not _tags(cell) & FOLDED))
+    needed = set().union(*(names(_code(cell), ast.Load) for cell in cells if not _tags(cell) & FOLDED))
     for cell in cells:
         for printed in [node for node in cell.findall(nodes.literal_block) if "stream" in node["classes"]]:
             if is_bookkeeping(printed.astext(), published):

@@ -107,6 +107,13 @@ def test_digits_go_as_far_as_the_deviation_says(values: list[float], digits: int
     assert display.number(values, digits) == text
 
 
+def test_heads_have_words_also_where_two_codes_make_one() -> None:
+    pivot = display.Pivot((), {}, [], {})
+    assert pivot.head(("last", "P@5")) == "P@5 at the end" and pivot.head(("cost", "step ms")) == "ms a step"
+    assert pivot.head(("test", "P@5")) == "test P@5" and pivot.head((None, "share dot")) == "top 1 %, dot product"
+    assert display.name_of("gauge") == "gauge"  # a column of P2-X1, which says the kind of gauge, and a metric of P2-X3
+
+
 def test_a_run_that_diverged_is_said_and_draws_no_dot() -> None:
     assert display.number([float("nan"), 1.0], 3) == "not finite" == display.number([float("inf")], 3)
     diverged = [line | {"value": float("nan")} for line in rows(unbiased=17.07)]

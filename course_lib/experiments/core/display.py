@@ -28,7 +28,6 @@ NAMES = {
     "excess": "objective of two runs, excess",
     "first axis": "first axis: |r|",
     "formula bytes": "kB by the formula",
-    "gauge": "objective after a gauge, excess",
     "gauged": "overlap after a gauge",
     "headless": "first axis without the head: |r|",
     "k": "width",
@@ -190,7 +189,8 @@ class Pivot:
 
     def head(self, head: tuple[Any, ...]) -> str:
         """The title of a column."""
-        return " ".join(name_of(text_of(part)) for part in head if part is not None)
+        parts = [text_of(part) for part in head if part is not None]
+        return NAMES.get(" ".join(parts)) or " ".join(map(name_of, parts))
 
     def row(self, key: tuple[Any, ...]) -> str:
         """The name of a row in the chart: names stand alone, a number needs the name of its column."""
