@@ -1,8 +1,8 @@
 """What a piece of code depends on: the files of a package that it imports, near and far, and the data beside them.
 
 Nothing is imported here: the files are read. A comment or a docstring is no part of what code does, and so no part of
-its hash. The cache of executed notebooks stands on this, and the stored results of experiments, which must know whether
-the code that made them has changed.
+its hash; but all of a lesson's `findings.py` is, because the page shows its docstrings. The cache of executed notebooks
+stands on this, and the stored results of experiments, which must know whether the code that made them has changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
 HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
+SHOWN = {"findings.py"}  # modules whose docstrings a page shows
 LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
 
 
@@ -50,7 +51,7 @@ def _file_hash(path: Path) -> str:
 @cache
 def _hash_of_state(path: Path, _mtime: int, _size: int) -> str:
     content = path.read_bytes()
-    if path.suffix == ".py":
+    if path.suffix == ".py" and path.name not in SHOWN:
         content = meaning(content)
     return hashlib.sha256(content).hexdigest()
 

@@ -18,7 +18,8 @@ FILES = {
     "lib/models/__init__.py": "from lib.models.losses import loss\n",
     "lib/models/losses.py": "from ..maths import shapes\n\n\ndef loss():\n    return shapes.area(2)\n",
     "lib/lessons/__init__.py": "",
-    "lib/lessons/bias/__init__.py": "from lib.lessons.bias import drawing\n",
+    "lib/lessons/bias/__init__.py": "from lib.lessons.bias import drawing, findings\n",
+    "lib/lessons/bias/findings.py": 'def grows():\n    """After minus before."""\n',
     "lib/lessons/bias/drawing.py": "import lib\n\narea = lib.shapes.area\n",
     "lib/lessons/bias/words.js": "// words\n",
     "lib/lessons/bias/tables/numbers.csv": "1,2\n",
@@ -66,7 +67,7 @@ def test_the_files_behind_some_code_are_found(root: Path, source: str, expected:
 
 def test_a_lesson_brings_its_data_its_packages_and_no_other_lesson(root: Path) -> None:
     found = names(root, "from lib.lessons import bias")
-    lesson = {"lessons/__init__.py", "lessons/bias/__init__.py", "lessons/bias/drawing.py"}
+    lesson = {"lessons/__init__.py", "lessons/bias/__init__.py", "lessons/bias/drawing.py", "lessons/bias/findings.py"}
     data = {"lessons/bias/words.js", "lessons/bias/tables/numbers.csv"}
     assert found == lesson | data | {"maths/__init__.py", "maths/shapes.py", "arrays.py"}
 
@@ -99,6 +100,7 @@ def edited(path: Path, old: str, new: str) -> None:
         ("maths/shapes.py", "side * arrays.one", "side*arrays.one  # formatted otherwise", True),
         ("maths/shapes.py", "side * arrays.one", "side + arrays.one", False),
         ("arrays.py", "one = 1", "one = 2", False),
+        ("lessons/bias/findings.py", "After minus before", "Before minus after", False),  # a page shows it
         ("lessons/bias/words.js", "words", "other words", False),
         ("lessons/bias/tables/numbers.csv", "2", "3", False),
         ("lessons/norms/__init__.py", "two = 2", "two = 3", True),

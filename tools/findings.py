@@ -65,7 +65,8 @@ def _entry(found: findings.Finding) -> str:
     anchor = f"(finding-{found.lesson}-{found.name})="
     if not found.rests_on:
         return (
-            f"{anchor}\n**{found.sentence}.** Each {found.case} is one case; the page itself computes the difference."
+            f"{anchor}\n**{found.sentence}.** Each {found.case} is one case; the page itself computes the difference: "
+            f"{found.difference}."
         )
     evidence = from_results(found)
     rows = [f"| {case} | {difference} | {holds} |" for case, difference, holds in evidence.rows()]
@@ -74,7 +75,7 @@ def _entry(found: findings.Finding) -> str:
     return "\n".join(
         [
             anchor,
-            f"**{found.sentence}**: {evidence.support}. From {where}.",
+            f"**{found.sentence}**: {evidence.support}. The difference: {found.difference}. From {where}.",
             "",
             "::::{dropdown} Cases",
             *head,

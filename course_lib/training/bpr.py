@@ -35,6 +35,7 @@ from course_lib.data.interactions import NEGATIVE_LAWS, Interactions
 GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt
 AHEAD, LINE = 6, 64  # triples whose rows are asked for before their turn; bytes of a line of the cache
+FINE = 4  # blocks for each positive of a user when uniform negatives are drawn
 SCAN = 128  # sorted numbers that are counted through; among more of them a binary search goes first
 SMALL = 100_000  # pairs below which one thread is as fast as several
 LAWS = tuple(name for name, law in NEGATIVE_LAWS.items() if law.collision == "redraw")
@@ -198,22 +199,32 @@ def _below(seed: np.uint64, position: int, size: int) -> np.int64:
 def _draw_uniform(
     start: int, stop: int, users: Table, row_starts: Table, items: Table, free: Table, seed: np.uint64, out: Table
 ) -> None:
-    """The r-th item outside O_u, r uniform: positives that stand before it are those with items[k] - k <= r."""
-    for p in range(start, stop):
+    """The r-th item outside O_u, r uniform: positives that stand before it are those with items[k] - k <= r.
+
+    The range of r is cut into FINE blocks for each positive of the user, and the positives below each block are counted
+    once for all of the user's draws: most draws then find their count in the table.
+    """
+    before = np.empty(FINE * (np.max(row_starts[1:] - row_starts[:-1]) + 1) + 2, np.int64)
+    p = start
+    while p < stop:
         u = users[p]
-        r = _below(seed, p, free[u])
-        row = items[row_starts[u] : row_starts[u + 1]]
-        low, high = 0, len(row)
-        while high - low > SCAN:
-            middle = (low + high) >> 1
-            if row[middle] - middle <= r:
-                low = middle + 1
-            else:
-                high = middle
-        rest, found = row[low:high], r + low
-        for k in range(len(rest)):
-            found += rest[k] - k <= r + low
-        out[p] = found
+        row, size = items[row_starts[u] : row_starts[u + 1]], free[u]
+        shift = 0
+        while size >> shift > FINE * len(row):
+            shift += 1
+        before[: (size >> shift) + 2] = 0
+        for k in range(len(row)):
+            before[((row[k] - k) >> shift) + 1] += 1
+        for block in range(size >> shift):
+            before[block + 1] += before[block]
+        last = min(stop, row_starts[u + 1])
+        for at in range(p, last):
+            r = _below(seed, at, size)
+            found = before[r >> shift]
+            while found < len(row) and row[found] - found <= r:
+                found += 1
+            out[at] = r + found
+        p = last
 
 
 @njit(nogil=True, cache=True)

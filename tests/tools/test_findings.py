@@ -20,9 +20,10 @@ ALL = [found for some in stored_findings.by_lesson().values() for found in some]
 STORED = [found for found in ALL if found.rests_on]
 
 
-def made(cases: dict[str, Difference], **options: Any) -> findings.Finding:
-    @finding("Cats are longer than dogs", case="city", **options)
+def made(cases: dict[str, Difference], *, case: str = "city", **options: Any) -> findings.Finding:
+    @finding("Cats are longer than dogs", case=case, **options)
     def cats_are_longer() -> dict[str, Difference]:
+        """Centimetres of the cats minus those of the dogs."""
         return cases
 
     return cats_are_longer
@@ -51,8 +52,7 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
     [("city", "cities"), ("play", "plays"), ("loss", "losses"), ("pair of loss and city", "pairs of loss and city")],
 )
 def test_several_cases_have_the_plural_of_one(one: str, many: str) -> None:
-    made_of_two = finding("Cats are longer than dogs", case=one)(lambda: dict.fromkeys("ab", Difference(1)))
-    assert made_of_two.evidence().support == f"both {many}, one seed each"
+    assert made(dict.fromkeys("ab", Difference(1)), case=one).evidence().support == f"both {many}, one seed each"
 
 
 def test_an_interval_that_reaches_zero_supports_nothing() -> None:
@@ -90,6 +90,23 @@ def test_support_says_in_how_many_cases_and_how_many_seeds() -> None:
     assert made({"Rome": three, "Oslo": one}).evidence().support == "both cities, 1 to 3 seeds each"
     users = Difference(1, 0.1, 900, "users")
     assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users"
+
+
+@pytest.mark.parametrize("found", ALL, ids=lambda found: f"{found.lesson}.{found.name}")
+def test_every_finding_tells_the_reader_what_its_difference_is(found: findings.Finding) -> None:
+    assert found.difference and not re.search("->|`", found.difference)
+
+
+def test_the_evidence_says_what_the_difference_is() -> None:
+    @finding("Two is more than one", case="seed")
+    def two_is_more() -> dict[str, Difference]:
+        """Two minus one.
+
+        For the reader of the code.
+        """
+        return {"seed 0": Difference(1.0)}
+
+    assert "Two is more than one: one seed. The difference: Two minus one.<" in two_is_more.evidence()._repr_html_()
 
 
 def test_a_claimed_case_that_fails_is_named_with_its_difference() -> None:
@@ -225,3 +242,5 @@ def test_what_is_no_finding_is_refused_with_what_was_expected() -> None:
         made({"Rome": 1.0}).evidence()
     with pytest.raises(ValueError, match="n is 0"):
         Difference(1.0, n=0)
+    with pytest.raises(ValueError, match="got no docstring, expected one that tells what the difference is"):
+        finding("Cats are longer than dogs", case="city")(lambda: {})

@@ -93,26 +93,31 @@ LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose cen
     claimed={*(f"{name}, Last.fm" for name in LASTFM), "MF, ML-1M", "LightGCN, ML-1M"},
 )
 def alpha_alone_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    """Log of the popularity of the lists of the backbone over that with α alone, over seeds."""
     return -_alone(t2, where, "alpha")
 
 
 @on_p1_t2("Served alone, β makes the lists more popular")
 def beta_alone_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    """Log of the popularity of the lists with β alone over that of the backbone, over seeds."""
     return _alone(t2, where, "beta")
 
 
 @on_p1_t2("DDC makes the lists more popular", claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"})
 def ddc_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    """Change of AvgPop@10 in percent of the same seed's backbone, over seeds."""
     return _change(t2, where, "AvgPop@10")
 
 
 @on_p1_t2("DDC makes the lists less popular", claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"})
 def ddc_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    """Fall of AvgPop@10 in percent of the same seed's backbone, over seeds."""
     return -_change(t2, where, "AvgPop@10")
 
 
 @on_p1_t2("DDC raises the MRR@10", claimed={"MF, ML-1M"})
 def ddc_raises_accuracy(t2: Any, where: dict[str, str]) -> Difference:
+    """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
     return _change(t2, where, "MRR@10")
 
 
@@ -226,7 +231,10 @@ def correlation(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     claimed={"0", "+1", "+2", "+3"},
 )
 def lists_follow_the_push(shifts: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]) -> dict[str, Difference]:
-    """Correlation with the push minus correlation with α; shift -> (α, push, change), each (users,)."""
+    """Correlation with the push minus correlation with α.
+
+    shifts: of each shift the scalars α, the pushes and the changes of the lists, (users,) each.
+    """
     return {
         shift: Difference.paired(correlation(push, change), correlation(alpha, change), over="users")
         for shift, (alpha, push, change) in shifts.items()

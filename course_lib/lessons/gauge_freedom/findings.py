@@ -240,7 +240,10 @@ def tables_rank_rated_films(x2: Any, data: str) -> Difference | None:
 
 @finding("Models 2 and 3 name none of the ten films that model 1 names nearest to the film", case="model")
 def models_name_other_films(lists: Sequence[Sequence[int]]) -> dict[str, Difference]:
-    """Half a film minus the films in common. lists: the ten films that models 1, 2 and 3 name."""
+    """Half a film minus the films in common.
+
+    lists: the ten films that models 1, 2 and 3 name.
+    """
     first, *others = (set(films) for films in lists)
     return {f"model {at}": Difference(0.5 - len(first & other)) for at, other in enumerate(others, 2)}
 
@@ -276,7 +279,10 @@ def searching_finds_worse(random: Sequence[float], searched: float) -> dict[str,
     "Where lengths may vary by 1 %, more of the neighbours stay in a table with more random rows", case="pair of sizes"
 )
 def more_rows_hold_firmer(kept: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
-    """Percent of the neighbours, over random tables. kept: {size: one share for each table}, by growing size."""
+    """Percent of the neighbours, over random tables.
+
+    kept: {size: one share for each table}, by growing size.
+    """
     return {
         f"{more} against {fewer}": Difference.paired(kept[more], kept[fewer], over="tables")
         for fewer, more in itertools.pairwise(kept)

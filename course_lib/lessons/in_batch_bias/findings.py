@@ -548,5 +548,8 @@ def some_beat_popularity(runs: Runs) -> dict[str, Difference]:
 
 @finding("No rate replaces a correction: with it the best rate finds more", case="kind of loss")
 def no_rate_replaces_a_correction(found: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
-    """P@5 at the best rate with the correction minus that without; objective -> P@5 at each rate, one seed."""
+    """P@5 at the best rate with the correction minus that without, one seed.
+
+    found: of each objective, its P@5 at each rate.
+    """
     return {kind: Difference(max(found[mended]) - max(found[plain])) for kind, (mended, plain) in MENDED.items()}

@@ -125,6 +125,7 @@ def _against_chance(results: Iterable[Any]) -> dict[str, Difference]:
     rests_on=("P0-E4-laptop", "P0-E5-laptop"),
 )
 def linear_layers_beat_chance(*results: Any) -> dict[str, Difference]:
+    """Share of angles within 90 ± 10 degrees minus that of uniform directions, over seeds."""
     return _against_chance(results)
 
 
@@ -134,6 +135,7 @@ def linear_layers_beat_chance(*results: Any) -> dict[str, Difference]:
     rests_on=("P0-E3-laptop",),
 )
 def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
+    """Share of uniform directions within 90 ± 10 degrees minus that of the angles, over seeds."""
     return {name: -nearer for name, nearer in _against_chance([e3]).items()}
 
 
@@ -175,6 +177,7 @@ def _longer_than_plain_table(one: Any, plain: Any, sides: Sequence[str]) -> dict
 
 @stored("Momentum makes the vectors longer than plain SGD does", rests_on=("P0-E0-laptop", "P0-E1-laptop"))
 def momentum_lengthens_more(e0: Any, e1: Any) -> dict[str, Difference]:
+    """Log of the growth in length, minus that with plain SGD, over seeds."""
     return _longer_than_plain_table(e0, e1, ("user", "item"))
 
 
@@ -182,6 +185,7 @@ def momentum_lengthens_more(e0: Any, e1: Any) -> dict[str, Difference]:
     "Users of a one-hot layer grow by a larger factor than users of a table", rests_on=("P0-E6-laptop", "P0-E1-laptop")
 )
 def one_hot_layers_grow_more(e6: Any, e1: Any) -> dict[str, Difference]:
+    """Log of the growth in length, minus that of the table, over seeds."""
     return _longer_than_plain_table(e6, e1, ("user",))
 
 
@@ -230,7 +234,10 @@ def _by_run(runs: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
 
 @finding("None of the movements under these changes makes its vector shorter", case=RUN)
 def these_changes_never_shorten(lengths: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
-    """1e-12 minus the largest share of its length that a vector loses in a step; change -> lengths for each seed."""
+    """1e-12 minus the largest share of its length that a vector loses in a step.
+
+    lengths: of each change, those for each seed.
+    """
     return _by_run(
         {change: [ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in some] for change, some in lengths.items()}
     )
@@ -238,7 +245,10 @@ def these_changes_never_shorten(lengths: Mapping[str, Sequence[Tensor]]) -> dict
 
 @finding("Under these changes fewer of the movements make their vector longer than without a change", case=RUN)
 def these_changes_shorten(shares: Mapping[str, Sequence[float]], unchanged: Sequence[float]) -> dict[str, Difference]:
-    """Share of the movements that do not lengthen, minus that of the unchanged run; change -> shares for each seed."""
+    """Share of the movements that do not lengthen, minus that of the unchanged run.
+
+    shares: of each change, those for each seed.
+    """
     return _by_run({change: [x - y for x, y in zip(some, unchanged, strict=True)] for change, some in shares.items()})
 
 
@@ -253,7 +263,10 @@ def inversion_always_shortens(shares: Sequence[float]) -> dict[str, Difference]:
 
 @finding("The median output rises and falls again while no layer ever becomes shorter", case="seed")
 def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[ArrayLike]]]) -> dict[str, Difference]:
-    """Each run: (outputs (steps + 1,), layers). The fall from its peak as a share of it; -1 if a layer shrinks."""
+    """How far the output falls from its peak, as a share of the peak; -1 if a layer shrinks.
+
+    runs: of each, the outputs (steps + 1,) and the norms of each layer.
+    """
     found = []
     for outputs, layers in runs:
         path = np.asarray(outputs, dtype=float)
@@ -265,7 +278,10 @@ def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[Arra
 
 @finding("Linear layers on the toy stay nearer to the right angle than uniform directions do", case=RUN)
 def toy_shares_beat_chance(shares: Mapping[str, Sequence[float]], chance: float) -> dict[str, Difference]:
-    """Share of angles within 90 ± 10 degrees minus chance; name of the setting -> shares for each seed."""
+    """Share of angles within 90 ± 10 degrees minus chance.
+
+    shares: of each setting, those for each seed.
+    """
     return _by_run({name: [share - chance for share in some] for name, some in shares.items()})
 
 
@@ -277,6 +293,7 @@ def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
 
 @finding("Training spreads the people out: the mean cosine between two of them falls", case="seed")
 def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
+    """The mean cosine before training minus that after it."""
     return by_seed(a - b for a, b in zip(before, after, strict=True))
 
 
@@ -294,7 +311,10 @@ def transformer_moves_together(lengths: Sequence[float], users: int) -> dict[str
 
 @finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
 def each_dial_raises_the_share(ends: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, Difference]:
-    """dial -> (shares at its low end, at its high end) for each seed: high minus low, over seeds."""
+    """The share at the high end of the dial minus that at its low end, over seeds.
+
+    ends: of each dial, the shares at its low end and at its high end.
+    """
     return {dial: Difference.paired(high, low) for dial, (low, high) in ends.items()}
 
 

@@ -274,7 +274,7 @@ def one_number_is_too_flat(runs: Sequence[FilmRun]) -> dict[str, Difference]:
 
 @finding("Among the most popular films the fitted law with copies has too large a slope", case="data set")
 def copies_are_too_steep_in_the_head(runs: Sequence[FilmRun]) -> dict[str, Difference]:
-    """Log-log slope among films with `HEAD` training pairs or more, fitted less measured, over seeds."""
+    """Log-log slope among films with many training pairs, fitted less measured, over seeds."""
     slopes = [(run.slope(run.by_copies()[1], least=HEAD), run.slope(run.after, least=HEAD)) for run in runs]
     return {"MovieTweetings": Difference.paired(*zip(*slopes, strict=True))}
 

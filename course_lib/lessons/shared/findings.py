@@ -18,6 +18,7 @@ A finding with `rests_on` is computed from stored results, by whoever needs it; 
 from __future__ import annotations
 
 import html
+import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -103,8 +104,9 @@ class Difference:
 class Finding:
     """A sentence about data; see the head of this module.
 
-    case: what one case is, in the singular ("model", "seed", "data set"). claimed: the cases in which the sentence is
-    said to hold (None: all of them). rests_on: names of stored results, "P1-T5-laptop", which `function` is given.
+    function: gives the differences; the first paragraph of its docstring tells the reader what they are. case: what one
+    case is, in the singular ("model", "seed", "data set"). claimed: the cases in which the sentence is said to hold
+    (None: all of them). rests_on: names of stored results, "P1-T5-laptop", which `function` is given.
     """
 
     function: Callable[..., Mapping[str, Difference]]
@@ -117,6 +119,11 @@ class Finding:
     def name(self) -> str:
         """The name that pages use: "alpha-raises-popularity" for the function `alpha_raises_popularity`."""
         return str(self.function.__name__).replace("_", "-")
+
+    @property
+    def difference(self) -> str:
+        """What the differences are, in words, "P@5 of the one minus that of the other, over seeds"."""
+        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split()).rstrip(".")
 
     @property
     def lesson(self) -> str:
@@ -193,7 +200,8 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         heads = [self.finding.case, "difference", "holds"]
-        table = scalars.Table(f"{self.finding.sentence}: {self.support}.", heads, self.rows())
+        caption = f"{self.finding.sentence}: {self.support}. The difference: {self.finding.difference}."
+        table = scalars.Table(caption, heads, self.rows())
         return f"<details><summary>Evidence: {html.escape(self.support)}</summary>{table._repr_html_()}</details>"
 
     def __repr__(self) -> str:
@@ -229,6 +237,9 @@ def finding(
         )
 
     def made(function: Callable[..., Any]) -> Finding:
+        if not function.__doc__:
+            raise ValueError(f"{function.__name__}: got no docstring, expected one that tells what the difference is")
+
         @wraps(function)
         def of_each(*given: Any) -> dict[str, Difference]:
             each = cases(*given) if callable(cases) else cases or {}
