@@ -243,4 +243,7 @@ def test_what_is_no_finding_is_refused_with_what_was_expected() -> None:
     with pytest.raises(ValueError, match="n is 0"):
         Difference(1.0, n=0)
     with pytest.raises(ValueError, match="got no docstring, expected one that tells what the difference is"):
-        finding("Cats are longer than dogs", case="city")(lambda: {})
+
+        @finding("Cats are longer than dogs", case="city")
+        def says_nothing() -> dict[str, Difference]:
+            return {}
