@@ -26,7 +26,7 @@ SCOPES = {
     "every size": "an identity in symbols, for every size that the statement names",
     "some sizes": "the sizes named; others rest on the proof in words",
     "one direction": "one direction; the other rests on the proof in words",
-    "pieces": "the computations of the proof; what joins them rests on words",
+    "pieces": "the computations of the proof; proved by hand: what joins them",
 }
 ERRATUM_KINDS = ("misprint", "counterexample", "imprecise", "protocol")
 ROOT = Path(__file__).parents[2]
