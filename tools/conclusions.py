@@ -11,8 +11,7 @@ needs one of
     <!-- paragraph: not data -->        the same for all of its paragraph; never at the head of a line, where Markdown
                                         would take the whole paragraph for HTML
 
-The build warns of each sentence of a page that has none; pages of instructions and of corrections stand in
-`conclusions_unchecked` of _config.yml.
+The build warns of each sentence of any page that has none.
 """
 
 import json
@@ -90,9 +89,7 @@ def text_of(path: Path) -> str:
 
 
 def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
-    """Warns of every conclusion without support, on the pages that are checked."""
-    if docname in app.config.conclusions_unchecked:
-        return
+    """Warns of every conclusion of a page without support."""
     for sentence in unsupported(text_of(Path(app.env.doc2path(docname)))):
         message = "conclusion without a finding, a theorem, a number or the mark <!-- not data -->: %s"
         logger.warning(message, sentence, location=docname, type="conclusion")
@@ -100,6 +97,5 @@ def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
-    app.add_config_value("conclusions_unchecked", [], "env", list)
     app.connect("source-read", check_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "book" / "teach" / "instructors-guide.md"
+ROLE = r"\{[\w:]+\}`[^`]*`"
+SUPPORT = re.compile(rf"\s*(?:<!--.*?-->|\({ROLE}(?:, {ROLE})*\)|\(\[claim\]\([^)]*\)\))")
 
 
 @cache
@@ -26,6 +28,7 @@ def homework(name: str) -> dict[str, str]:
 
 
 def pitfalls(name: str) -> list[str]:
-    """Where students of a chapter stumble, a line for each."""
+    """Where students of a chapter stumble, a line for each, without what the guide says in support."""
     _, _, listed = sections(GUIDE).get(name, "").partition("Pitfalls:")
+    listed = SUPPORT.sub("", listed)
     return [" ".join(one.split()) for one in re.split(r"^- ", listed, flags=re.MULTILINE)[1:]]

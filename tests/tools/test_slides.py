@@ -119,7 +119,7 @@ GUIDE = """## Chapter by chapter
 Exercises. Before class: *By hand*. At home: *Two, or three?*, *Four*.
 Pitfalls:
 - The rate $\\eta$ alone
-  means *nothing*.
+  means *nothing* ({prf:ref}`thm-one`, {finding}`two`). <!-- not data --> Ask ([claim](#claim-a)). <!-- not data -->
 - Another one.
 ## What to assign
 - Nothing.
@@ -141,7 +141,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None) -> None:
     said = pieces.wrong("topic", "guide: The rate $\\eta$ alone")
-    assert "<math" in said and "$" not in said and "<em>nothing</em>" in said
+    assert "<math" in said and "$" not in said and "<em>nothing</em>. Ask." in said
     with pytest.raises(Missing, match="no pitfall of topic that begins with 'Nobody'"):
         pieces.wrong("topic", "guide: Nobody")
 

@@ -397,7 +397,7 @@ def reply(rng: Generator) -> Question:
         f"""An engineer says: "{said}" What do you reply? Say what is right, what does not follow, and name two
 controls. At most 150 words.""",
         f"""{core} Right is what was measured, and that each user's problem is convex. Controls: one number $c$ for all
-users with $e_u+c\\,e_{{pref}}$; DDC after centring the items; a random direction in the place of $e_{{pop}}$; the
+users with $e_u+c\\,e_{{pref}}$; DDC after centring the items; a random direction in place of $e_{{pop}}$; the
 model with as many trials of tuning. Judge all by the ranks of test items and by the popularity of the lists, over
 several seeds.""",
         (

@@ -19,7 +19,7 @@ EXAM = Exam("jacobian-conditions")
 
 
 def with_weights(tower: nn.Module, *weights: Any) -> nn.Module:
-    """The tower in double precision, with these weights in the place of its own."""
+    """The tower in double precision, with these weights in place of its own."""
     tower = tower.double()
     with torch.no_grad():
         for parameter, weight in zip(tower.parameters(), weights, strict=True):
