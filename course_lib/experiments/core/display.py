@@ -19,6 +19,7 @@ from course_lib.papers.agreement import Verdict
 
 # What the columns of results are called where people read them; other columns keep their names.
 NAMES = {
+    "<e_pref, e_pop>": "cosine of e_pref and e_pop",
     "alpha < 0": "share with α below 0",
     "bytes": "kB",
     "centroid": "centroid on e_pop, in sd",
@@ -90,6 +91,7 @@ DATA = {
     "tastes": "invented tastes",
 }
 VALUES = {
+    **{rule: rule for rule in ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")},  # of P1's Table 5
     "score rows": "predictions",
     "pos_neg": "Pos-Neg",
     "in_batch": "In-Batch",
