@@ -19,7 +19,7 @@ from course_lib.papers.agreement import Verdict
 
 # What the columns of results are called where people read them; other columns keep their names.
 NAMES = {
-    "<e_pref, e_pop>": "cosine of e_pref and e_pop",
+    "<e pref, e pop>": "cosine of e_pref and e_pop",
     "alpha < 0": "share with α below 0",
     "centroid": "centroid on e_pop, in sd",
     "chance": "by chance",
