@@ -16,6 +16,8 @@ PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in PAGES if ".ipyn
 
 def strangers(html: str) -> list[str]:
     """The columns that sentences of a page name in italics, and that no table of the page has."""
+    if not re.search(r"\b[Cc]olumns?\s+<em>", html):  # most pages name none, and to parse a page takes its time
+        return []
     page = BeautifulSoup(html, "html.parser")
     heads = {" ".join(head.get_text(" ").split()).lower() for head in page.select("thead th")}
     for name in page.select("article em"):
