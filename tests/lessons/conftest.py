@@ -11,7 +11,7 @@ import matplotlib as mpl
 import pytest
 
 from course_lib.lessons.shared.widgets import bundle
-from tests.widget_pages import mount_in_jupyter, page_html, script_of
+from tests.widget_pages import evaluated, mount_in_jupyter, page_html, script_of
 
 mpl.use("Agg")
 
@@ -68,7 +68,7 @@ def library(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
         page.add_script_tag(content=script_of(name, source))
-        return page.evaluate
+        return lambda expression, argument=None: evaluated(page, expression, argument)
 
     yield load
     page.close()
