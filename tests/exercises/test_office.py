@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from planted_class import automatic, untouched, work
 from exercises import classroom
 from exercises.office import late, people, stages
 from exercises.office.ledger import Ledger
-from exercises.office.room import Room
+from exercises.office.room import HERE, Room
 
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
@@ -583,6 +584,30 @@ def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: 
     assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
     if system == "canvas":
         assert rows[0]["Student"].strip() == "Points Possible" and float(rows[0][WEEK_1]) == 10
+
+
+# ---- the pages for marks by hand ----
+
+PAGES = """
+import os
+from nbconvert.exporters import HTMLExporter
+from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
+pages = FormgradeExtension()
+pages.root_dir = os.environ["COURSE_CLASSROOM"]
+pages.initialize([])
+exporter = HTMLExporter(config=pages.config)
+print(exporter.template.filename, *(type(one).__name__ for one in exporter._preprocessors))
+"""
+
+
+@pytest.mark.parametrize("place", ["in the checkout", "elsewhere"])
+def test_formgrader_finds_its_page_and_the_rubric_wherever_the_class_lies(place: str, tmp_path: Path) -> None:
+    course = HERE if place == "in the checkout" else tmp_path
+    environment = {**os.environ, "COURSE_CLASSROOM": str(course)}
+    run = subprocess.run(
+        [sys.executable, "-c", PAGES], cwd=HERE, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "formgrade" in Path(run.stdout.split()[0]).parts and "ShowRubric" in run.stdout
 
 
 def test_points_of_the_planted_judge() -> None:
