@@ -42,7 +42,10 @@ class Desk:
     @cached_property
     def deadlines(self) -> Deadlines:
         """What is due when, read once."""
-        return read_deadlines(self.course)
+        found = read_deadlines(self.course)
+        students = None if self.roster.open else self.roster.people
+        found.check([room.assignment for room in rooms(self.course)], students)
+        return found
 
     # ---- taking in ----
 

@@ -139,6 +139,15 @@ def recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
     return shared[0][1] if clear else None
 
 
+def _unreadable(content: bytes) -> str | None:
+    """Why no cell of a file can be read; None where they can."""
+    try:
+        notebooks.handed_in(content)
+    except notebooks.Unreadable as error:
+        return str(error)
+    return None
+
+
 def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
     """The assignment whose name stands in a path: the longest, as one name may hold another."""
     own = path.split("/", 1)[-1]  # a folder's name is the student's
@@ -159,6 +168,8 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
         return replace(arrival, problem=match.problem, advice=match.advice)
     if not looks_like_a_notebook(arrival):
         return replace(arrival, problem="it is no notebook", advice=SAVE_AGAIN)
+    if arrival.assignment is None and (unreadable := _unreadable(arrival.content or b"")):
+        return replace(arrival, problem=unreadable, advice=SAVE_AGAIN)
     if arrival.assignment is None:
         advice = "give --assignment NAME, or put the assignment's name into the file's"
         return replace(arrival, problem="it is none of the assignments", advice=advice)

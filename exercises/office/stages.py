@@ -228,6 +228,7 @@ def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receip
     desk.ledger.withdraw(taken)
     for receipt in taken:
         print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
+    print("undo: now run grade, so that what came before has its marks again")
     return taken
 
 

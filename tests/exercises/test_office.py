@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -193,7 +194,8 @@ def test_one_students_failure_stops_no_other(term: Class, monkeypatch: pytest.Mo
         term.all(folder)
     assert term.totals() == {"anna": 3, "cleo": 1}
     assert "not graded yet" in term.rows(WEEK_1)["ben"]["look_at"]
-    assert {who: row[WEEK_1] for who, row in term.rows("gradebook").items()} == {"anna": "3.0", "cleo": "1.0"}
+    totals = {who: row[WEEK_1] for who, row in term.rows("gradebook").items()}
+    assert totals == {"anna": "3.0", "ben": "", "cleo": "1.0"} and term.rows("gradebook")["ben"]["open"] == WEEK_1
 
 
 def test_the_tables_are_written_when_the_collection_fails_and_no_failure_hides_another(
@@ -450,7 +452,31 @@ def test_a_bad_roster_is_refused(tmp_path: Path, text: str, message: str) -> Non
 def test_a_file_that_is_no_assignments_stands_in_the_tables(term: Class) -> None:
     strange = json.dumps({"cells": []}).encode()
     term.all(term.files({"anna/ddc.ipynb": work(WEEK_1, 3), "b/gauge.ipynb": work(WEEK_2, 3), "cleo/x.ipynb": strange}))
+    assert term.rows(WEEK_1)["anna"]["look_at"] == ""
     assert "cleo/x.ipynb: it is none of the assignments" in term.looks()
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "the file is empty"), (b"\x00", "no notebook in format 4")])
+def test_a_file_that_nobody_can_read_stands_in_the_line_of_its_student(
+    term: Class, content: bytes, reason: str
+) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    files = {"asmith/ddc.ipynb": work(WEEK_1, 3), "asmith/gauge-freedom.ipynb": work(WEEK_2, 3)}
+    term.all(term.files({**files, "jmueller.ipynb": content}))
+    for assignment in (WEEK_1, WEEK_2):
+        rows = term.rows(assignment)
+        assert set(rows) == {"asmith", "amiller", "jmueller"}
+        assert reason in rows["jmueller"]["look_at"] and "nothing handed in" not in rows["jmueller"]["look_at"]
+        assert rows["amiller"]["look_at"] == "nothing handed in"
+
+
+def test_a_strangers_copy_of_a_classmates_file_stands_in_the_table_until_somebody_is_found(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    folder = term.files({"asmith/ddc.ipynb": work(WEEK_1, 3), "Bob/ddc.ipynb": work(WEEK_1, 3)})
+    term.all(folder)
+    assert "Bob/ddc.ipynb: nobody in roster.csv is called 'Bob'" in term.looks()
+    (folder / "Bob").rename(folder / "jmueller")
+    assert term.all(folder)["jmueller"]["total"] and "Bob" not in term.looks()
 
 
 def test_no_cell_of_a_table_is_a_formula(term: Class) -> None:
@@ -545,12 +571,32 @@ def test_a_penalty_by_the_files_own_date_is_a_doubt(term: Class) -> None:
         ("[penalty]\nper_day = 1", "penalty is unknown"),
         ("[assignments.ddc]\ndue = 2026-11-20", "expected a date with a time"),
         ("[late]\nfree_days = -1", "not negative"),
+        ("[assignments.ddc]\nwieght = 2", "wieght in assignments.ddc is unknown; expected due, weight"),
     ],
 )
 def test_bad_deadlines_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "deadlines.toml").write_text(text, encoding="utf-8")
     with pytest.raises(late.BadDeadlines, match=message):
         late.read_deadlines(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[assignments.dcc]\nweight = 2", "no assignment called 'dcc' (perhaps ddc)"),
+        ("[extensions.asmith]\ngauge-freedm = 2", "no assignment called 'gauge-freedm' (perhaps gauge-freedom)"),
+        ("[extensions.asmit]\nddc = 2", "no student in roster.csv called 'asmit' (perhaps asmith)"),
+    ],
+)
+def test_a_deadline_for_nothing_or_an_extension_for_nobody_is_refused(term: Class, text: str, message: str) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (term.course / "deadlines.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4)}))
+
+
+def test_a_day_is_one_day() -> None:
+    assert late.Lateness(1, 1).note() == "1 day late, 1 of them free: 0 % off"
 
 
 def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> None:
@@ -584,6 +630,21 @@ def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: 
     assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
     if system == "canvas":
         assert rows[0]["Student"].strip() == "Points Possible" and float(rows[0][WEEK_1]) == 10
+
+
+def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.CaptureFixture[str]) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
+    assert f"make grade-by-hand): {WEEK_1} 2\n" in capsys.readouterr().out
+    term.mark("asmith", 5)
+    term.mark("amiller", 5)
+    term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4)}))
+    assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
+    term.run("export", "--to", "moodle")
+    assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out
+    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: (row[WEEK_1], row["open"]) for row in csv.DictReader(file)}
+    assert rows == {"amiller": ("9.0", ""), "asmith": ("9.0", ""), "jmueller": ("", WEEK_1)}
 
 
 # ---- the pages for marks by hand ----
