@@ -66,7 +66,7 @@ class Deadlines:
     at_most_percent: float = 100.0
 
     def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
-        """BadDeadlines for an assignment that the classroom does not have, or a student who is not in its roster."""
+        """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster."""
         given = set(self.weights).union(*self.extensions.values())
         _known("assignment", given, set(assignments))
         if students is not None:
