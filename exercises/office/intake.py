@@ -26,7 +26,7 @@ from .people import Label, Roster, label, without_copy
 KEPT_BYTES = 100_000_000
 """The bytes of a larger file are not kept; that it came is."""
 TIMESTAMP = "timestamp.txt"
-_NOT_WORK = {TIMESTAMP, "Thumbs.db", "desktop.ini", "__MACOSX"}
+_NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
 
@@ -74,7 +74,7 @@ def _files(folder: Path) -> Iterator[Arrival]:
 
 
 def _is_nobodys(path: Path, above: Path | None = None) -> bool:
-    """Hidden files that are no notebooks, checkpoints of Jupyter, time stamps, what systems leave behind."""
+    """Hidden files that are no notebooks, checkpoints of Jupyter, what nbgrader's exchange and systems add."""
     parts = path.relative_to(above).parts if above else (path.name,)
     hidden = any(part.startswith("._") or (part.startswith(".") and not part.endswith(".ipynb")) for part in parts)
     return hidden or not _NOT_WORK.isdisjoint(parts)

@@ -254,6 +254,13 @@ def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: 
     assert term.totals() == {"anna": 8}
 
 
+def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class) -> None:
+    rows = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    (term.course / "gradebook.db").unlink()
+    term.run("grade")
+    assert term.rows(WEEK_1) == rows
+
+
 def test_every_version_can_be_had_again(term: Class) -> None:
     versions = [work(WEEK_1, number) for number in range(5)] + [b"\x00 broken"]
     for content in versions:
@@ -271,8 +278,9 @@ def test_what_nbgraders_exchange_collected_is_taken_in(term: Class) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(work(WEEK_1, 3))
     (path.parent / "timestamp.txt").write_text("2026-11-20 10:00:00.5 UTC")
+    (path.parent / "submission_secret.txt").write_text("d0" * 64)
     term.run("grade")
-    assert term.totals() == {"anna": 3}
+    assert term.totals() == {"anna": 3} and term.looks() == ""
     (receipt,) = Ledger(term.course).receipts()
     assert (receipt.stamped, receipt.handed_in) == (True, "2026-11-20T10:00:00+00:00")
     term.run("grade")
