@@ -15,20 +15,22 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
+    from exercises.office.desk import Desk
     from exercises.office.room import HERE, Room, rooms
 except ImportError as error:
     sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
 
 def queue(course: Path) -> dict[str, int]:
-    """assignment -> how many submissions a person must still look at, of each that anything was graded of."""
+    """assignment -> how many of the submissions that count a person must look at, where anything was graded."""
     if not (course / "gradebook.db").exists():
         return {}
-    every, found = rooms(course), {}
-    with every[0].gradebook() as book:
-        for name in sorted({room.assignment for room in every}.intersection(one.name for one in book.assignments)):
+    desk, every, found = Desk(course), {room.assignment: room for room in rooms(course)}, {}
+    with Room(course, "").gradebook() as book:
+        for name in sorted(every.keys() & {one.name for one in book.assignments}):
             if submissions := book.notebook_submissions(name, name):
-                found[name] = sum(bool(one.needs_manual_grade) for one in submissions)
+                here = desk.standings(every[name])
+                found[name] = sum(bool(one.needs_manual_grade) and one.student.id in here for one in submissions)
     return found
 
 

@@ -646,8 +646,11 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     assert f"make grade-by-hand): {WEEK_1} 2\n" in capsys.readouterr().out
     term.mark("asmith", 5)
     term.mark("amiller", 5)
-    term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4)}))
+    term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4)}))
+    assert f"make grade-by-hand): {WEEK_1} 1\n" in capsys.readouterr().out
+    term.run("undo")
     assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
+    term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
     term.run("export", "--to", "moodle")
     assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out
     with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
