@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def missing(deck: Deck, root: Path = ROOT) -> list[str]:
     return found
 
 
+@cache
 def article(path: Path) -> Tag:
     """A source as the article that it will be, roughly: the same elements, ids and classes where a deck looks."""
     text = path.read_text(encoding="utf-8")
