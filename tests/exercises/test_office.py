@@ -261,6 +261,12 @@ def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class) -> None:
     assert term.rows(WEEK_1) == rows
 
 
+def test_a_gradebook_is_made_where_no_environment_is_active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with Room(tmp_path, WEEK_1).gradebook() as book:
+        assert book.assignments == []
+
+
 def test_every_version_can_be_had_again(term: Class) -> None:
     versions = [work(WEEK_1, number) for number in range(5)] + [b"\x00 broken"]
     for content in versions:
