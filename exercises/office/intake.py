@@ -196,12 +196,15 @@ def _person(arrival: Arrival) -> str:
 
 
 def _same_name_twice(found: list[Arrival]) -> Iterator[Arrival]:
-    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt."""
+    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt.
+
+    An empty folder is nobody's work: `undo` leaves them in submitted/.
+    """
     spellings: dict[str | None, set[str]] = {}
-    for arrival in found:
+    for arrival in (one for one in found if not one.path.endswith("/")):
         spellings.setdefault(arrival.student, set()).add(arrival.name.casefold())
     for arrival in found:
-        if arrival.student and len(spellings[arrival.student]) > 1 and not arrival.problem:
+        if arrival.student and not arrival.problem and len(spellings[arrival.student]) > 1:
             names = " and ".join(repr(name) for name in sorted(spellings[arrival.student]))
             yield replace(
                 arrival,

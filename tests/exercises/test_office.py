@@ -320,6 +320,15 @@ def test_files_in_submitted_are_taken_in_whatever_they_are_called(term: Class) -
     assert not (term.course / "submitted/müller/ddc/ddc.ipynb").exists(), "nor is it graded as somebody else's"
 
 
+def test_the_empty_folder_that_undo_leaves_is_no_second_spelling(term: Class) -> None:
+    term.all(term.files({"smith, anna/ddc.ipynb": work(WEEK_1, 3)}))
+    term.run("undo")
+    assert (term.course / "submitted/smith-anna").is_dir()
+    by_exchange(term, {"smith, anna/ddc/ddc.ipynb": work(WEEK_1, 4)})
+    term.run("grade")
+    assert term.totals() == {"smith-anna": 4}
+
+
 def test_a_stranger_in_submitted_stays_until_the_roster_knows_them(term: Class) -> None:
     (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     by_exchange(term, {"anna smith/ddc/ddc.ipynb": work(WEEK_1, 4), "Bob/ddc/ddc.ipynb": work(WEEK_1, 3)})
