@@ -15,23 +15,28 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
+    from exercises.office.desk import Desk
     from exercises.office.room import HERE, Room, rooms
 except ImportError as error:
     sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
 
 def queue(course: Path) -> dict[str, int]:
-    """assignment -> how many submissions a person must still look at."""
-    found = {}
+    """assignment -> how many of the submissions that count a person must look at, where anything was graded."""
     if not (course / "gradebook.db").exists():
         return {}
-    for room in rooms(course):
-        with room.gradebook() as book:
-            known = {one.name for one in book.assignments}
-            if room.assignment in known:
-                submissions = book.notebook_submissions(room.assignment, room.assignment)
-                found[room.assignment] = sum(bool(one.needs_manual_grade) for one in submissions)
+    desk, every, found = Desk(course), {room.assignment: room for room in rooms(course)}, {}
+    with Room(course, "").gradebook() as book:
+        for name in sorted(every.keys() & {one.name for one in book.assignments}):
+            if submissions := book.notebook_submissions(name, name):
+                here = desk.standings(every[name])
+                found[name] = sum(bool(one.needs_manual_grade) and one.student.id in here for one in submissions)
     return found
+
+
+def described(waiting: dict[str, int]) -> str:
+    """The queue in a line."""
+    return ", ".join(f"{name} {count}" for name, count in waiting.items() if count) or "nothing waits"
 
 
 def page(room: Room | None) -> str:
@@ -43,6 +48,7 @@ def page(room: Room | None) -> str:
 def command(course: Path, start: str, extra: list[str]) -> list[str]:
     """The server: at the classroom's folder, with nbgrader's pages, and without Jupyter's own ones in the way."""
     server = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    server += ["--log-level=WARN"]  # the address is shown all the same
     return [*server, "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *extra]
 
 
@@ -55,9 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
     waiting = queue(course)
     if not waiting:
         sys.exit(f"by_hand: nothing was graded in {course} yet: run classroom.py all --submissions FOLDER first")
-    print("To grade by hand:")
-    for name, count in waiting.items():
-        print(f"  {name}: {count} submissions wait")
+    print(
+        f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it.", flush=True
+    )
     first = given.assignment or next((name for name, count in waiting.items() if count), None)
     os.environ["COURSE_CLASSROOM"] = str(course)
     os.chdir(HERE)  # where nbgrader_config.py lies

@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 try:
     from sqlalchemy.exc import SAWarning
 
+    from exercises import by_hand
     from exercises.office import exports, stages, tables
     from exercises.office.desk import Desk
     from exercises.office.late import BadDeadlines
@@ -161,6 +162,7 @@ def _tables(desk: Desk, asked: list[Room]) -> None:
 def _gradebook(desk: Desk, every: list[Room]) -> None:
     if here := _in_use(desk, every):
         print(f"gradebook: {exports.gradebook(desk, here)}")
+        print(f"to grade by hand (make grade-by-hand): {by_hand.described(by_hand.queue(desk.course))}")
 
 
 def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:

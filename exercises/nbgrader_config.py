@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import nbgrader
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -57,8 +58,10 @@ c.Autograde.autograde_preprocessors = [
 c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
 c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
+# Our page of feedback, and formgrader's own pages, which it finds only here where the class lies in this folder.
 c.HTMLExporter.extra_template_basedirs = [
-    str(HERE / "grading" / "pages")
-]  # the page of feedback; formgrader has its own
+    str(HERE / "grading" / "pages"),
+    str(Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"),
+]
 c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand
 c.HTMLExporter.filters = {"markdown2html": markdown2html}  # a student's Markdown may hold scripts

@@ -88,6 +88,8 @@ def answer_names(notebook: NotebookNode) -> frozenset[str]:
 
 def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
     """Every cell of a submitted file; Unreadable for anything else."""
+    if not content:
+        raise Unreadable("the file is empty")
     if len(content) > MOST_BYTES:
         raise Unreadable(f"the file has {len(content):,} bytes; at most {MOST_BYTES:,} are read. Clear the outputs")
     try:

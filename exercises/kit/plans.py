@@ -1,6 +1,7 @@
 """What students do in each week of a plan, with hours: `make syllabus PLAN=eight-weeks START=2027-01-11`.
 
-Writes the syllabus of exercises/kit/syllabus.md with the weeks of the plan into _build/syllabus. The plans stand in
+Writes the syllabus of exercises/kit/syllabus.md with the weeks of the plan into _build/syllabus, and with START the
+deadlines.toml that the classroom reads, with the same due dates and the same rule for late work. The plans stand in
 plans.yml, the exercises of a chapter in the instructor's guide, and the minutes on the pages and in the assignments.
 Reading is counted by the rule of tools/study_time.py.
 """
@@ -30,6 +31,8 @@ QUIZ, LAB = 15, 45
 """Minutes that the guide gives for a quiz, and the middle of what it gives for a lab."""
 CLASS_HOURS = 3
 """Two sessions of 90 minutes."""
+LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
+"""The rule for late work, as the syllabus states it and deadlines.toml has it."""
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
@@ -158,9 +161,21 @@ def syllabus(name: str, start: date | None = None) -> str:
         "most": f"{max(hours):g}",
         "total": f"{sum(hours) + CLASS_HOURS * len(hours):g}",
         "weeks": as_table(plan, start),
+        **{key: str(number) for key, number in LATE.items()},
     }
     text = (HERE / "syllabus.md").read_text(encoding="utf-8")
     return re.sub(r"«(\w+)»", lambda match: numbers[match[1]], text)
+
+
+def deadlines(plan: dict[str, Any], start: date) -> str:
+    """The deadlines.toml of a plan: each assignment is due on the Sunday of the week that asks for it."""
+    rule = [f"{key} = {number}" for key, number in LATE.items()]
+    lines = ["# Times are those of the machine that grades; +01:00 behind one names another zone.", "[late]", *rule]
+    for number, one in enumerate(plan["weeks"]):
+        if one.get("assignment"):
+            sunday = start + timedelta(weeks=number, days=6)
+            lines += ["", f"[assignments.{one['chapter']}]", f"due = {sunday}T23:59:00"]
+    return "\n".join([*lines, ""])
 
 
 def monday(text: str) -> date:
@@ -192,6 +207,10 @@ def main(arguments: list[str] | None = None) -> None:
     path = given.out / f"{given.plan}.md"
     path.write_text(text, encoding="utf-8")
     print(f"syllabus: {path}")
+    if given.start:
+        due = given.out / "deadlines.toml"
+        due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
+        print(f"deadlines: {due}; copy it into the classroom's folder")
 
 
 if __name__ == "__main__":

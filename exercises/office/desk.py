@@ -22,7 +22,7 @@ from .intake import Assignment, arrivals
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
 from .people import Roster, read_roster
-from .room import Failed, Room, rooms
+from .room import HERE, Failed, Room, rooms
 from .standing import Content, Standing, nobodys, standings
 
 
@@ -42,7 +42,10 @@ class Desk:
     @cached_property
     def deadlines(self) -> Deadlines:
         """What is due when, read once."""
-        return read_deadlines(self.course)
+        found = read_deadlines(self.course)
+        students = None if self.roster.open else self.roster.people
+        found.check({room.assignment for room in [*rooms(self.course), *rooms(HERE)]}, students)
+        return found
 
     # ---- taking in ----
 

@@ -35,10 +35,9 @@ SYSTEMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Mark:
-    """A total, out of how many points, and whether a person must still grade some of it."""
+    """A total, None before it is graded, and whether some of it must still be graded."""
 
-    total: float
-    out_of: float
+    total: float | None
     open: bool
 
 
@@ -46,15 +45,17 @@ def marks(desk: Desk, rooms: list[Room]) -> dict[str, dict[str, Mark]]:
     """student -> assignment -> mark, for everybody in the roster and everybody who handed anything in."""
     found: dict[str, dict[str, Mark]] = {student: {} for student in desk.roster.people}
     for room in rooms:
-        for student, (total, out_of, waiting) in totals(desk, room).items():
-            found.setdefault(student, {})[room.assignment] = Mark(total, out_of, waiting)
+        given = totals(desk, room)
+        for student in desk.standings(room):
+            total, waiting = given.get(student, (None, True))
+            found.setdefault(student, {})[room.assignment] = Mark(total, waiting)
     return dict(sorted(found.items()))
 
 
 def gradebook(desk: Desk, rooms: list[Room]) -> Path:
     """Writes grades/gradebook.csv: a line a student, the total of every assignment, and the weighted percentage.
 
-    An assignment that was not handed in counts 0; `open` names those that a person must still grade.
+    An assignment that was not handed in counts 0; `open` names those of which some points must still be given.
     """
     names = [room.assignment for room in rooms]
     most = {room.assignment: _most(room) for room in rooms}
@@ -62,7 +63,7 @@ def gradebook(desk: Desk, rooms: list[Room]) -> Path:
     whole = sum(weights.values())
     lines = []
     for student, own in marks(desk, rooms).items():
-        share = sum(weights[name] * mark.total / most[name] for name, mark in own.items() if most[name])
+        share = sum(weights[name] * (mark.total or 0) / most[name] for name, mark in own.items() if most[name])
         lines.append(
             {
                 **_about(desk, student),
@@ -79,12 +80,17 @@ def gradebook(desk: Desk, rooms: list[Room]) -> Path:
 def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     """Writes grades/SYSTEM.csv, to be imported there: its own columns from the roster, then a column an assignment.
 
-    A student who handed nothing in gets an empty cell, which the systems leave as it is.
+    A student who handed nothing in gets an empty cell, which the systems leave as it is. Marks that are not complete
+    yet go out as they are, and are named on the screen.
     """
     columns = SYSTEMS[system]
     names = [room.assignment for room in rooms]
     lines: list[dict[str, Any]] = []
-    for student, own in marks(desk, rooms).items():
+    every = marks(desk, rooms)
+    for name in names:
+        if unfinished := [student for student, own in every.items() if name in own and own[name].open]:
+            print(f"export: in {name}, points must still be given to {', '.join(unfinished)}")
+    for student, own in every.items():
         known = {**_about(desk, student), **_person(desk, student).numbers}
         line = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
         lines.append({**line, **{name: mark.total for name, mark in own.items()}})

@@ -26,7 +26,7 @@ from .people import Label, Roster, label, without_copy
 KEPT_BYTES = 100_000_000
 """The bytes of a larger file are not kept; that it came is."""
 TIMESTAMP = "timestamp.txt"
-_NOT_WORK = {TIMESTAMP, "Thumbs.db", "desktop.ini", "__MACOSX"}
+_NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
 
@@ -74,7 +74,7 @@ def _files(folder: Path) -> Iterator[Arrival]:
 
 
 def _is_nobodys(path: Path, above: Path | None = None) -> bool:
-    """Hidden files that are no notebooks, checkpoints of Jupyter, time stamps, what systems leave behind."""
+    """Hidden files that are no notebooks, checkpoints of Jupyter, what nbgrader's exchange and systems add."""
     parts = path.relative_to(above).parts if above else (path.name,)
     hidden = any(part.startswith("._") or (part.startswith(".") and not part.endswith(".ipynb")) for part in parts)
     return hidden or not _NOT_WORK.isdisjoint(parts)
@@ -139,6 +139,15 @@ def recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
     return shared[0][1] if clear else None
 
 
+def _unreadable(content: bytes) -> str | None:
+    """Why no cell of a file can be read; None where they can."""
+    try:
+        notebooks.handed_in(content)
+    except notebooks.Unreadable as error:
+        return str(error)
+    return None
+
+
 def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
     """The assignment whose name stands in a path: the longest, as one name may hold another."""
     own = path.split("/", 1)[-1]  # a folder's name is the student's
@@ -159,6 +168,8 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
         return replace(arrival, problem=match.problem, advice=match.advice)
     if not looks_like_a_notebook(arrival):
         return replace(arrival, problem="it is no notebook", advice=SAVE_AGAIN)
+    if arrival.assignment is None and (unreadable := _unreadable(arrival.content or b"")):
+        return replace(arrival, problem=unreadable, advice=SAVE_AGAIN)
     if arrival.assignment is None:
         advice = "give --assignment NAME, or put the assignment's name into the file's"
         return replace(arrival, problem="it is none of the assignments", advice=advice)
@@ -185,12 +196,15 @@ def _person(arrival: Arrival) -> str:
 
 
 def _same_name_twice(found: list[Arrival]) -> Iterator[Arrival]:
-    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt."""
+    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt.
+
+    An empty folder is nobody's work: `undo` leaves them in submitted/.
+    """
     spellings: dict[str | None, set[str]] = {}
-    for arrival in found:
+    for arrival in (one for one in found if not one.path.endswith("/")):
         spellings.setdefault(arrival.student, set()).add(arrival.name.casefold())
     for arrival in found:
-        if arrival.student and len(spellings[arrival.student]) > 1 and not arrival.problem:
+        if arrival.student and not arrival.problem and len(spellings[arrival.student]) > 1:
             names = " and ".join(repr(name) for name in sorted(spellings[arrival.student]))
             yield replace(
                 arrival,

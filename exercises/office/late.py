@@ -18,9 +18,10 @@ own date, which copying can change: a line of the table says so where it costs m
 
 from __future__ import annotations
 
+import difflib
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -50,7 +51,7 @@ class Lateness:
         if not self.days:
             return None
         doubt = ", by the file's own date, which copying can change" if self.by_the_files_date and self.percent else ""
-        return f"{self.days} days late, {self.free} of them free: {self.percent:g} % off{doubt}"
+        return f"{self.days} day{'s' * (self.days > 1)} late, {self.free} of them free: {self.percent:g} % off{doubt}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,13 @@ class Deadlines:
     free_days: int = 0
     percent_per_day: float = 0.0
     at_most_percent: float = 100.0
+
+    def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
+        """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster."""
+        given = set(self.weights).union(*self.extensions.values())
+        _known("assignment", given, set(assignments))
+        if students is not None:
+            _known("student in roster.csv", set(self.extensions), set(students))
 
     def weight(self, assignment: str) -> float:
         """What an assignment counts in the combined gradebook."""
@@ -99,9 +107,15 @@ def read_deadlines(course: Path) -> Deadlines:
     except tomllib.TOMLDecodeError as error:
         raise BadDeadlines(f"{path}: {error}") from None
     late, assignments = content.get("late", {}), content.get("assignments", {})
-    unknown = set(content) - {"late", "assignments", "extensions"} | set(late) - _LATE
-    if unknown:
-        raise BadDeadlines(f"{path}: {', '.join(sorted(unknown))} is unknown; expected late, assignments, extensions")
+    for place, given, known in (
+        ("", content, {"late", "assignments", "extensions"}),
+        (" in late", late, _LATE),
+        *((f" in assignments.{name}", about, _ASSIGNMENT) for name, about in assignments.items()),
+    ):
+        if unknown := set(given) - known:
+            raise BadDeadlines(
+                f"{path}: {', '.join(sorted(unknown))}{place} is unknown; expected {', '.join(sorted(known))}"
+            )
     due = {name: _due(path, name, about) for name, about in assignments.items() if "due" in about}
     return Deadlines(
         due=due,
@@ -119,6 +133,14 @@ def read_deadlines(course: Path) -> Deadlines:
 
 
 _LATE = {"free_days", "percent_per_day", "at_most_percent"}
+_ASSIGNMENT = {"due", "weight"}
+
+
+def _known(what: str, given: set[str], known: set[str]) -> None:
+    for name in sorted(given - known):
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" (perhaps {close[0]})" if close else ""
+        raise BadDeadlines(f"{DEADLINES}: there is no {what} called {name!r}{hint}")
 
 
 def _due(path: Path, name: str, about: Mapping[str, Any]) -> datetime:

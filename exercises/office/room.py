@@ -54,12 +54,20 @@ class Room:
 
     def gradebook(self) -> Gradebook:
         """nbgrader's gradebook of the classroom; use it in a `with` block."""
+        _let_nbgrader_find_alembic()
         return Gradebook(f"sqlite:///{self.course / 'gradebook.db'}", COURSE_ID)
+
+
+def _let_nbgrader_find_alembic() -> None:
+    """nbgrader makes a new gradebook with the command of that name, which lies beside this Python."""
+    here, paths = str(Path(sys.executable).parent), os.environ.get("PATH", "").split(os.pathsep)
+    if here not in paths:
+        os.environ["PATH"] = os.pathsep.join([here, *paths])
 
 
 @cache
 def _api(course: Path) -> NbGraderAPI:
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # alembic
+    _let_nbgrader_find_alembic()
     os.environ["COURSE_CLASSROOM"] = str(course)
     return NbGraderAPI(config=PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config())
 

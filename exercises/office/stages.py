@@ -38,6 +38,13 @@ def release(room: Room) -> None:
     print(f"release: {released.parent} is what students get")
 
 
+def is_released(room: Room) -> bool:
+    """Whether release/ holds the assignment and the gradebook knows it, which a new gradebook does not."""
+    with room.gradebook() as gradebook:
+        known = {assignment.name for assignment in gradebook.assignments}
+    return room.assignment in known and room.notebook("release").exists()
+
+
 def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
     """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
     _say_what_came("collect", desk.collect(folder, only))
@@ -59,7 +66,7 @@ def _say_what_came(where: str, new: list[Receipt]) -> None:
 
 def sort_out(desk: Desk, room: Room) -> None:
     """Brings submitted/ to what counts, and says which files do not."""
-    if not room.notebook("release").exists():
+    if not is_released(room):
         release(room)
     for student, standing in desk.lay_out(room).items():
         for note in standing.notes:
@@ -71,7 +78,7 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
 
     Failed, at the end, where a submission could not be graded. NoWalls where none can be.
     """
-    if not room.notebook("release").exists():
+    if not is_released(room):
         release(room)
     students = sorted(desk.lay_out(room))
     waiting = sorted(set(students) - graded(room, students))
@@ -228,6 +235,7 @@ def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receip
     desk.ledger.withdraw(taken)
     for receipt in taken:
         print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
+    print("undo: now run grade, so that what came before has its marks again")
     return taken
 
 

@@ -90,13 +90,17 @@ def _shown(receipt: Receipt) -> str:
 
 
 def nobodys(receipts: Iterable[Receipt], assignment: str | None) -> list[Receipt]:
-    """Files of an assignment (or of none) that nobody could be given, and that did not come in properly since."""
+    """Files of an assignment (or of none) that nobody could be given, and that did not come in properly since.
+
+    The same bytes in the same collection are another student's.
+    """
     every = [receipt for receipt in receipts if not receipt.withdrawn]
-    settled = {receipt.sha256 for receipt in every if receipt.student and receipt.assignment and not receipt.problem}
+    placed = [receipt for receipt in every if receipt.student and receipt.assignment and not receipt.problem]
+    settled = {receipt.sha256: receipt.collection for receipt in placed}  # the last one that it came in with
     return [
         receipt
         for receipt in every
         if receipt.assignment == assignment
-        and receipt.sha256 not in settled
+        and settled.get(receipt.sha256, 0) <= receipt.collection
         and (receipt.student is None or (receipt.assignment is None and receipt.problem))
     ]

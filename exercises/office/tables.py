@@ -30,35 +30,36 @@ def table(desk: Desk, room: Room) -> Path:
     settle(desk, room)
     found, late = desk.standings(room), desk.lateness(room)
     present = graded(room, found)
-    everybody = sorted({*found, *desk.roster.people})
+    everybody, astray = sorted({*found, *desk.roster.people}), desk.nobodys(None)
     columns, lines = _columns(room), []
     with room.gradebook() as gradebook:
         for student in everybody:
             person = desk.roster.people.get(student)
             line: dict[str, Any] = {"student": student, "name": person.name if person else ""}
             standing = found.get(student)
+            unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
             if standing is None:
-                line["look_at"] = "nothing handed in"
+                line["look_at"] = "; ".join(unplaced) or "nothing handed in"
             elif student in present:
                 line |= _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
-                line |= _about(room, standing, late.get(student, Lateness()))
+                line |= _about(room, standing, late.get(student, Lateness()), unplaced)
             else:
-                line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes])}
+                line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced])}
             lines.append(line)
-    nobodys = [*desk.nobodys(room.assignment), *desk.nobodys(None)]  # what is no assignment's might be this one's
-    lines += [{"look_at": _strange(receipt)} for receipt in nobodys]
+    nobodys = [*desk.nobodys(room.assignment), *astray]  # what is no assignment's might be this one's
+    lines += [{"look_at": _strange(receipt)} for receipt in nobodys if receipt.student not in everybody]
     path = room.course / "grades" / f"{room.assignment}.csv"
     write_table(path, [*FRAME[0], *columns, *FRAME[1]], lines)
     return path
 
 
-def totals(desk: Desk, room: Room) -> dict[str, tuple[float, float, bool]]:
-    """student -> (total after penalties, out of how many, whether a person must still look), of those graded."""
+def totals(desk: Desk, room: Room) -> dict[str, tuple[float, bool]]:
+    """student -> (total after penalties, whether a person must still grade some of it), of those graded."""
     with room.gradebook() as gradebook:
         found = {}
         for student in graded(room, desk.standings(room)):
             line = _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
-            found[student] = line["total"], line["out_of"], bool(line["to_grade_by_hand"])
+            found[student] = line["total"], bool(line["to_grade_by_hand"])
         return found
 
 
@@ -79,10 +80,10 @@ def _marks(notebook: Any) -> dict[str, Any]:
     }
 
 
-def _about(room: Room, standing: Standing, late: Lateness) -> dict[str, Any]:
+def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
     verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
-    looks = [*standing.notes, late.note(), verdict.get("look"), *_looks(verdict)]
+    looks = [*standing.notes, *unplaced, late.note(), verdict.get("look"), *_looks(verdict)]
     return {
         "seconds": verdict.get("student_seconds", ""),
         "handed_in": standing.counts.handed_in if standing.counts else "",

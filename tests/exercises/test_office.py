@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from planted_class import automatic, untouched, work
 from exercises import classroom
 from exercises.office import late, people, stages
 from exercises.office.ledger import Ledger
-from exercises.office.room import Room
+from exercises.office.room import HERE, Room
 
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
@@ -192,7 +194,8 @@ def test_one_students_failure_stops_no_other(term: Class, monkeypatch: pytest.Mo
         term.all(folder)
     assert term.totals() == {"anna": 3, "cleo": 1}
     assert "not graded yet" in term.rows(WEEK_1)["ben"]["look_at"]
-    assert {who: row[WEEK_1] for who, row in term.rows("gradebook").items()} == {"anna": "3.0", "cleo": "1.0"}
+    totals = {who: row[WEEK_1] for who, row in term.rows("gradebook").items()}
+    assert totals == {"anna": "3.0", "ben": "", "cleo": "1.0"} and term.rows("gradebook")["ben"]["open"] == WEEK_1
 
 
 def test_the_tables_are_written_when_the_collection_fails_and_no_failure_hides_another(
@@ -251,6 +254,19 @@ def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: 
     assert term.totals() == {"anna": 8}
 
 
+def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class) -> None:
+    rows = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    (term.course / "gradebook.db").unlink()
+    term.run("grade")
+    assert term.rows(WEEK_1) == rows
+
+
+def test_a_gradebook_is_made_where_no_environment_is_active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with Room(tmp_path, WEEK_1).gradebook() as book:
+        assert book.assignments == []
+
+
 def test_every_version_can_be_had_again(term: Class) -> None:
     versions = [work(WEEK_1, number) for number in range(5)] + [b"\x00 broken"]
     for content in versions:
@@ -268,8 +284,9 @@ def test_what_nbgraders_exchange_collected_is_taken_in(term: Class) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(work(WEEK_1, 3))
     (path.parent / "timestamp.txt").write_text("2026-11-20 10:00:00.5 UTC")
+    (path.parent / "submission_secret.txt").write_text("d0" * 64)
     term.run("grade")
-    assert term.totals() == {"anna": 3}
+    assert term.totals() == {"anna": 3} and term.looks() == ""
     (receipt,) = Ledger(term.course).receipts()
     assert (receipt.stamped, receipt.handed_in) == (True, "2026-11-20T10:00:00+00:00")
     term.run("grade")
@@ -301,6 +318,15 @@ def test_files_in_submitted_are_taken_in_whatever_they_are_called(term: Class) -
     term.run("grade")
     assert len(ledger.receipts()) == len(files), "what came once is no news"
     assert not (term.course / "submitted/müller/ddc/ddc.ipynb").exists(), "nor is it graded as somebody else's"
+
+
+def test_the_empty_folder_that_undo_leaves_is_no_second_spelling(term: Class) -> None:
+    term.all(term.files({"smith, anna/ddc.ipynb": work(WEEK_1, 3)}))
+    term.run("undo")
+    assert (term.course / "submitted/smith-anna").is_dir()
+    by_exchange(term, {"smith, anna/ddc/ddc.ipynb": work(WEEK_1, 4)})
+    term.run("grade")
+    assert term.totals() == {"smith-anna": 4}
 
 
 def test_a_stranger_in_submitted_stays_until_the_roster_knows_them(term: Class) -> None:
@@ -449,7 +475,31 @@ def test_a_bad_roster_is_refused(tmp_path: Path, text: str, message: str) -> Non
 def test_a_file_that_is_no_assignments_stands_in_the_tables(term: Class) -> None:
     strange = json.dumps({"cells": []}).encode()
     term.all(term.files({"anna/ddc.ipynb": work(WEEK_1, 3), "b/gauge.ipynb": work(WEEK_2, 3), "cleo/x.ipynb": strange}))
+    assert term.rows(WEEK_1)["anna"]["look_at"] == ""
     assert "cleo/x.ipynb: it is none of the assignments" in term.looks()
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "the file is empty"), (b"\x00", "no notebook in format 4")])
+def test_a_file_that_nobody_can_read_stands_in_the_line_of_its_student(
+    term: Class, content: bytes, reason: str
+) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    files = {"asmith/ddc.ipynb": work(WEEK_1, 3), "asmith/gauge-freedom.ipynb": work(WEEK_2, 3)}
+    term.all(term.files({**files, "jmueller.ipynb": content}))
+    for assignment in (WEEK_1, WEEK_2):
+        rows = term.rows(assignment)
+        assert set(rows) == {"asmith", "amiller", "jmueller"}
+        assert reason in rows["jmueller"]["look_at"] and "nothing handed in" not in rows["jmueller"]["look_at"]
+        assert rows["amiller"]["look_at"] == "nothing handed in"
+
+
+def test_a_strangers_copy_of_a_classmates_file_stands_in_the_table_until_somebody_is_found(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    folder = term.files({"asmith/ddc.ipynb": work(WEEK_1, 3), "Bob/ddc.ipynb": work(WEEK_1, 3)})
+    term.all(folder)
+    assert "Bob/ddc.ipynb: nobody in roster.csv is called 'Bob'" in term.looks()
+    (folder / "Bob").rename(folder / "jmueller")
+    assert term.all(folder)["jmueller"]["total"] and "Bob" not in term.looks()
 
 
 def test_no_cell_of_a_table_is_a_formula(term: Class) -> None:
@@ -544,12 +594,32 @@ def test_a_penalty_by_the_files_own_date_is_a_doubt(term: Class) -> None:
         ("[penalty]\nper_day = 1", "penalty is unknown"),
         ("[assignments.ddc]\ndue = 2026-11-20", "expected a date with a time"),
         ("[late]\nfree_days = -1", "not negative"),
+        ("[assignments.ddc]\nwieght = 2", "wieght in assignments.ddc is unknown; expected due, weight"),
     ],
 )
 def test_bad_deadlines_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "deadlines.toml").write_text(text, encoding="utf-8")
     with pytest.raises(late.BadDeadlines, match=message):
         late.read_deadlines(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[assignments.dcc]\nweight = 2", "no assignment called 'dcc' (perhaps ddc)"),
+        ("[extensions.asmith]\ngauge-freedm = 2", "no assignment called 'gauge-freedm' (perhaps gauge-freedom)"),
+        ("[extensions.asmit]\nddc = 2", "no student in roster.csv called 'asmit' (perhaps asmith)"),
+    ],
+)
+def test_a_deadline_for_nothing_or_an_extension_for_nobody_is_refused(term: Class, text: str, message: str) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (term.course / "deadlines.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4)}))
+
+
+def test_a_day_is_one_day() -> None:
+    assert late.Lateness(1, 1).note() == "1 day late, 1 of them free: 0 % off"
 
 
 def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> None:
@@ -583,6 +653,48 @@ def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: 
     assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
     if system == "canvas":
         assert rows[0]["Student"].strip() == "Points Possible" and float(rows[0][WEEK_1]) == 10
+
+
+def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.CaptureFixture[str]) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
+    assert f"make grade-by-hand): {WEEK_1} 2\n" in capsys.readouterr().out
+    term.mark("asmith", 5)
+    term.mark("amiller", 5)
+    term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4)}))
+    assert f"make grade-by-hand): {WEEK_1} 1\n" in capsys.readouterr().out
+    term.run("undo")
+    assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
+    term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
+    term.run("export", "--to", "moodle")
+    assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out
+    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: (row[WEEK_1], row["open"]) for row in csv.DictReader(file)}
+    assert rows == {"amiller": ("9.0", ""), "asmith": ("9.0", ""), "jmueller": ("", WEEK_1)}
+
+
+# ---- the pages for marks by hand ----
+
+PAGES = """
+import os
+from nbconvert.exporters import HTMLExporter
+from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
+pages = FormgradeExtension()
+pages.root_dir = os.environ["COURSE_CLASSROOM"]
+pages.initialize([])
+exporter = HTMLExporter(config=pages.config)
+print(exporter.template.filename, *(type(one).__name__ for one in exporter._preprocessors))
+"""
+
+
+@pytest.mark.parametrize("place", ["in the checkout", "elsewhere"])
+def test_formgrader_finds_its_page_and_the_rubric_wherever_the_class_lies(place: str, tmp_path: Path) -> None:
+    course = HERE if place == "in the checkout" else tmp_path
+    environment = {**os.environ, "COURSE_CLASSROOM": str(course)}
+    run = subprocess.run(
+        [sys.executable, "-c", PAGES], cwd=HERE, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "formgrade" in Path(run.stdout.split()[0]).parts and "ShowRubric" in run.stdout
 
 
 def test_points_of_the_planted_judge() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from exercises.kit import plans
+from exercises.office import late
 from tools import guide, study_time
 from tools.toc import page_of
 
@@ -110,6 +111,18 @@ def test_the_syllabus_is_filled_in(name: str, tmp_path: Path) -> None:
     assert "«" not in text and text.count("\n| 1, 11 January | ") == 1
     assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", text)) == 100
     assert text.count("\n| ") >= len(PLANS[name]["weeks"]) + 6
+
+
+@every_plan
+def test_the_classroom_reads_the_same_due_dates_and_the_same_rule_for_late_work(name: str, tmp_path: Path) -> None:
+    plans.main(["--plan", name, "--start", "2027-01-11", "--out", str(tmp_path)])
+    found = late.read_deadlines(tmp_path)
+    handed_out = [one["chapter"] for one in PLANS[name]["weeks"] if one.get("assignment")]
+    assert list(found.due) == handed_out
+    assert all((due.weekday(), due.hour, due.minute) == (6, 23, 59) for due in found.due.values())
+    text = " ".join((tmp_path / f"{name}.md").read_text(encoding="utf-8").split())
+    assert f"has {found.free_days} late days in the term" in text
+    assert f"costs {found.percent_per_day:g} % of the points earned, at most {found.at_most_percent:g} %" in text
 
 
 def test_an_unknown_plan_is_refused_with_the_known_ones(tmp_path: Path) -> None:

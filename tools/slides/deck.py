@@ -13,9 +13,7 @@ first:                              # the first session of 50 minutes; `second` 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,34 +139,3 @@ def _piece(row: str | dict[str, Any]) -> Piece:
         return Piece(row, ())
     [(kind, said)] = row.items()
     return Piece(kind, (said,) if isinstance(said, str) else tuple(said))
-
-
-# ---- whether the names of a deck exist, before anything is built
-
-
-def unknown(deck: Deck) -> list[str]:
-    """The names that a chapter's sources do not hold, as "figure fig-x"; quotations are found when a deck is built."""
-    text = sources(deck.name)
-    known: dict[str, Callable[[str], bool]] = {
-        "statement": lambda name: f":label: {name}\n" in text,
-        "proof": lambda name: f":label: {name}\n" in text,
-        "exercise": lambda name: f":label: {name}\n" in text,
-        "figure": lambda name: re.search(rf'"name": "{re.escape(name)}"', text) is not None,
-        "quiz": lambda name: name in {question.id for question in quiz.load(deck.name).questions},
-    }
-    pieces = [piece for slide in deck.slides for piece in slide.pieces if piece.kind in known]
-    return [f"{piece.kind} {piece.names[0]}" for piece in pieces if not known[piece.kind](piece.names[0])]
-
-
-def sources(name: str) -> str:
-    """The text of a chapter's main page, further page and lab, cell for cell, with the metadata of the cells."""
-    found = []
-    for path in sorted((ROOT / "book").glob(f"*/{name}*")):
-        if path.stem.removeprefix(name) not in ("", "-further", "-lab") or path.suffix not in (".ipynb", ".md"):
-            continue
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".ipynb":
-            cells = json.loads(text)["cells"]
-            text = "\n".join("".join(cell["source"]) + json.dumps(cell["metadata"]) for cell in cells)
-        found.append(text)
-    return "\n".join(found)

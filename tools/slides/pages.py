@@ -25,6 +25,7 @@ from tools import typography
 MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
+SET = str.maketrans("’“”−", '\'""-')  # signs that the build sets, and how a source may have them
 NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, source, iframe, .cw-data"
 
 
@@ -164,10 +165,14 @@ class Chapter:
 
 
 def _article(path: Path) -> Tag:
-    """The article of a built page, without what no slide shows."""
+    """The article of a built page."""
     text = path.read_text(encoding="utf-8")
     found = BeautifulSoup(text[text.index("<article") : text.index("</article>")], "html.parser").article
-    article = _only(found, f"{path.name} has no article; expected a page of the built book")
+    return bare(_only(found, f"{path.name} has no article; expected a page of the built book"))
+
+
+def bare(article: Tag) -> Tag:
+    """An article without what no slide shows."""
     for node in article.select(NOT_HERE):
         node.decompose()
     for comment in article.find_all(string=lambda text: isinstance(text, Comment)):
@@ -186,7 +191,7 @@ def _only(found: Tag | None, otherwise: str) -> Tag:
 
 def _plain(text: str) -> str:
     """Without spaces, marks of emphasis and of formulas: a page and its source then read the same."""
-    return re.sub(r"\\[\[\]()]|\\begin\{split\}|[\s*`$]", "", text).replace("’", "'").replace("−", "-")
+    return re.sub(r"\\[\[\]()]|\\begin\{split\}|[\s*`$]", "", text).translate(SET)
 
 
 def _fits(node: ast.stmt, name: str, source: str) -> bool:

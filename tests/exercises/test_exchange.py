@@ -1,0 +1,52 @@
+"""JupyterHub's way: nbgrader's exchange hands the assignment out, brings the work in, and the feedback back."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from classroom_helpers import classroom, grade_table
+
+pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+
+from exercises import simulate
+from exercises.office.room import COURSE_ID, HERE
+
+NAME = simulate.FIRST
+
+
+def nbgrader(step: str, *options: str, exchange: Path, cwd: Path, course: Path | None = None) -> None:
+    """An nbgrader command of the instructor (with `course`) or of a student (without)."""
+    environment = dict(os.environ)
+    environment |= {"COURSE_CLASSROOM": str(course)} if course else {}
+    options = (*options, f"--Exchange.root={exchange}", *(() if course else ("--course", COURSE_ID)))
+    command = [sys.executable, "-m", "nbgrader", step, NAME, *options]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_student_gets_the_assignment_and_the_feedback_by_the_exchange(tmp_path: Path) -> None:
+    course, exchange, home = (tmp_path / name for name in ("course", "exchange", "home"))
+    for folder in (course, exchange, home):
+        folder.mkdir()
+    exchange.chmod(0o777)
+    classroom("release", "--assignment", NAME, "--course", course)
+    nbgrader("release_assignment", exchange=exchange, cwd=HERE, course=course)
+    nbgrader("fetch_assignment", exchange=exchange, cwd=home)
+    (home / NAME / f"{NAME}.ipynb").write_text(json.dumps(simulate.reference()), encoding="utf-8")
+    nbgrader("submit", exchange=exchange, cwd=home)
+    nbgrader("collect", exchange=exchange, cwd=HERE, course=course)
+    classroom("grade", "--course", course)
+    classroom("feedback", "--course", course)
+    (row,) = grade_table(course).values()
+    assert float(row["total"]) == 28 and row["look_at"] == "" and row["student"] == getpass.getuser()
+    nbgrader("release_feedback", exchange=exchange, cwd=HERE, course=course)
+    nbgrader("fetch_feedback", exchange=exchange, cwd=home)
+    (page,) = home.glob(f"{NAME}/feedback/*/{NAME}.html")
+    assert "28.0 / 34.0 points" in page.read_text(encoding="utf-8")
