@@ -67,7 +67,7 @@ def of_torchrun() -> Share:
     """
     if OF_TORCHRUN not in os.environ:
         return ALONE
-    from torch.distributed import rendezvous
+    from torch.distributed.rendezvous import rendezvous
 
     store, rank, size = next(rendezvous("env://"))
     local, count = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
