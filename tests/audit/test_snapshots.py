@@ -227,6 +227,17 @@ def test_a_fault_that_another_seed_may_have_is_no_new_fault(
     assert ("by no more than chance moves: ddc-gain" in found.support) == (answer == "cannot tell")
 
 
+def test_the_larger_of_two_numbers_decides() -> None:
+    """Seeds 633 to 635 of the planted models: the directions alone are over .3, and they moved by a fifth."""
+    found = [
+        [Verdict("popularity-direction", answer, "Measured.", {"correlation": rows, "correlation_of_directions": unit})]
+        for answer, rows, unit in cast(
+            list[tuple[Answer, float, float]], [("fine", 0.181, 0.277), ("fault", 0.251, 0.332), ("fine", 0.212, 0.281)]
+        )
+    ]
+    assert new_faults(*found).verdict == "cannot tell"
+
+
 def test_what_decides_a_fault_is_among_its_figures() -> None:
     report = audit(*two().old, pairs=two().pairs, held_out=two().held_out, training=Training("in_batch", 64), rng=rng())
     for name, figures in some(DECIDES.items()):

@@ -27,12 +27,12 @@ NOISE = 2.0  # times what a second training moves, where that is more
 DROP, UNSURE = 0.20, 0.10  # of NDCG on held-out pairs, with an interval off 0: a fault; too near to seeds to tell
 NEAR = 0.25  # of the number that decides a fault: from here on it has moved
 GAIN = "gain"  # from "before" to "after", with its interval "low" to "high"
-DECIDES = {  # the figures of a verdict on one model that its thresholds ask
+DECIDES = {  # the figure of a verdict on one model that its threshold asks, or the larger of two
     "popularity-lengths": ("slope",),
     "popularity-direction": ("correlation", "correlation_of_directions"),
     "shifted-centre": ("length_of_mean_direction",),
-    "free-gauge": ("balanced_overlap", "free_dimensions"),
-    "in-batch-bias": (GAIN, "misled"),
+    "free-gauge": ("balanced_overlap",),
+    "in-batch-bias": (GAIN,),
     "collapsed-rank": ("effective_rank",),
     "duplicated-rows": ("share",),
     "dead-rows": ("share", "user_share"),
@@ -231,28 +231,25 @@ def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[V
 
 
 def _moved(old: Verdict | None, new: Verdict | None, again: Verdict | None) -> bool:
-    """Whether a number that decides the verdict moved by NEAR of it, half its interval, and NOISE times `again`.
+    """Whether the number that decides the verdict moved by NEAR of it, half its interval, and NOISE times `again`.
 
     A number that one of the two lacks has moved.
     """
-    if old is None or new is None or new.id not in DECIDES:
+    before, after, chance = (None if each is None else _decisive(each) for each in (old, new, again))
+    if before is None or after is None:
         return True
-    for name in DECIDES[new.id]:
-        before, after = _decisive(old, name), _decisive(new, name)
-        if before is None and after is None:
-            continue
-        if before is None or after is None:
-            return True
-        chance = None if again is None else _decisive(again, name)
-        noise = 0.0 if chance is None else NOISE * abs(chance[0] - before[0])
-        if abs(after[0] - before[0]) > max(NEAR * abs(before[0]), after[1], noise):
-            return True
-    return False
+    noise = 0.0 if chance is None else NOISE * abs(chance[0] - before[0])
+    return abs(after[0] - before[0]) > max(NEAR * abs(before[0]), after[1], noise)
 
 
-def _decisive(verdict: Verdict, name: str) -> tuple[float, float] | None:
-    """A number that decides a verdict, and half its 95 % interval, 0 where it has none. GAIN is a difference."""
-    figures = verdict.figures
+def _decisive(verdict: Verdict) -> tuple[float, float] | None:
+    """The number that decides a verdict, and half its 95 % interval, 0 where it has none."""
+    found = [_figure(verdict.figures, name) for name in DECIDES.get(verdict.id, ())]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _figure(figures: Mapping[str, Number], name: str) -> tuple[float, float] | None:
+    """A figure and half its interval. GAIN is a difference."""
     ends = [figures.get(f"{name}_{end}" if name != GAIN else end) for end in ("low", "high")]
     start, value = (figures.get("before"), figures.get("after")) if name == GAIN else (0.0, figures.get(name))
     if start is None or value is None:
