@@ -127,7 +127,7 @@ def _compared(given: argparse.Namespace) -> Comparison:
     return compare(
         read["old"],
         new,
-        None if given.counts is None else read_counts(given.counts),
+        None if given.counts is None else read_counts(given.counts, new.items.size),
         again=read.get("again"),
         pairs=pairs,
         held_out=held_out,
@@ -155,7 +155,7 @@ def _audited(given: argparse.Namespace) -> Report:
     return audit(
         items,
         users,
-        None if given.counts is None else read_counts(given.counts),
+        None if given.counts is None else read_counts(given.counts, items.size),
         pairs=pairs,
         held_out=held_out,
         training=_training(given),

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import extras
+from course_lib import checking, extras
 from course_lib.audit.tables import AnyArray, Table, table_of
 
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
@@ -70,7 +70,8 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         advice = " (a .csv holds pairs or counts)" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
-        raise refuse_file(name, path, f"the ending {path.suffix or 'of this name'!r} is no table's{advice}", TABLES)
+        what = f"the ending {path.suffix!r} is no table's{advice}" if path.suffix else "its name has no ending"
+        raise refuse_file(name, path, what, TABLES)
     rows, names = reader(path, chosen, name)
     if ids is not None:
         names = read_ids(ids, f"{name} ids")
@@ -80,8 +81,8 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
     return Table(table.rows, str(path), table.size, table.zero_rows, names)
 
 
-def read_counts(text: str, name: str = "counts") -> AnyArray:
-    """The numbers (n,) of FILE.npy, FILE.npz#NAME, or of a text file with one number a line."""
+def read_counts(text: str, size: int, name: str = "counts") -> AnyArray:
+    """The counts (size,) of FILE.npy, FILE.npz#NAME, or of a text file with one number a line."""
     expected = "one number for each item, in .npy, or in .txt or .csv, one a line"
     path, chosen = located(text, name, expected)
     found = _vector(path, chosen, name, expected)
@@ -90,7 +91,7 @@ def read_counts(text: str, name: str = "counts") -> AnyArray:
             found = found.astype(np.float64)
         except ValueError as problem:
             raise refuse_file(name, path, f"it holds no numbers ({problem})", expected) from None
-    return found
+    return checking.counts(found, f"{name} ({path})", size)
 
 
 def read_ids(text: str, name: str) -> AnyArray:
@@ -106,6 +107,8 @@ def read_ids(text: str, name: str) -> AnyArray:
 def _read_npy(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
     arrays = _arrays(path, name)
     if list(arrays) == [""]:
+        if chosen:
+            raise refuse_file(name, path, f"it holds one array, which has no name {chosen!r}", f"{path.name} alone")
         return arrays[""], None
     ids = next((arrays[key] for key in ID_NAMES if key in arrays), None)
     tables = {key: array for key, array in arrays.items() if np.ndim(array) == 2}
@@ -126,7 +129,11 @@ def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray 
             "what torch.save(model.state_dict(), FILE) wrote: a checkpoint that holds other objects can run code when "
             "it is loaded; where you trust it, load it yourself and store its state_dict",
         ) from None
-    return _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, name, path), None
+    table = _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, name, path)
+    kind = "quantized" if table.is_quantized else "on no device" if table.is_meta else str(table.layout)
+    if kind != "torch.strided":
+        raise refuse_file(name, path, f"its table is {kind}", "a dense tensor of floating-point numbers")
+    return table, None
 
 
 def _read_safetensors(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:

@@ -2,7 +2,8 @@
 
     .npz             arrays `users` and `items`, or one (N, 2)
     .npy             (N, 2)
-    .csv .tsv .txt   a pair a line, read in chunks; with a header where a field is named as users or items are
+    .csv .tsv .txt   a pair a line, read in chunks, split by what the first line has: a tab, a comma, a semicolon, or
+                     else a space; with a header where a field is named as users or items are
     .parquet         read in chunks; .arrow and .feather too; needs pyarrow
 
 Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (OTHER_NAMES), or what
@@ -170,7 +171,7 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
         return left, right
     two = [array for array in arrays.values() if array.ndim == 2 and array.shape[1] == 2]
     if wanted or len(two) != 1:
-        listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
+        listed = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
         raise refuse_file(
             name, path, f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
         )
@@ -198,7 +199,7 @@ def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Colum
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
-            split = "\t" if "\t" in first else "," if "," in first else " "
+            split = next((sign for sign in "\t,;" if sign in first), " ")
             fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(split)]
             places = _places(fields, wanted, name, path)
             if places is None:
@@ -215,7 +216,8 @@ def _columns(block: list[list[str]], places: tuple[int, int], name: str, path: P
     need = max(places) + 1
     short = next((number for number, line in enumerate(block) if 0 < len(line) < need), None)
     if short is not None:
-        raise refuse_file(name, path, f"line {at + short + 1} has {len(block[short])} columns", f"at least {need}")
+        what = f"line {at + short + 1} has {len(block[short])} column{'s' * (len(block[short]) != 1)}"
+        raise refuse_file(name, path, what, f"at least {need}, split by tabs, commas, semicolons or spaces")
     left, right = (np.array([line[place].strip() for line in block if line]) for place in places)
     return left, right
 

@@ -150,7 +150,10 @@ def audit(
     item_table = table_of(items, "items", drop_zero_rows=drop_zero_rows)
     user_table = None if users is None else table_of(users, "users", drop_zero_rows=drop_zero_rows)
     if len(item_table.rows) < k + 2:
-        raise ValueError(f"items has {len(item_table.rows)} rows; {k} neighbours need at least {k + 2}")
+        where = "" if item_table.source == "memory" else f" ({item_table.source})"
+        raise ValueError(
+            f"items{where} has {len(item_table.rows)} rows; expected at least {k + 2}, as each has {k} neighbours"
+        )
     if user_table is not None:
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
     if not isinstance(training, Training | None):

@@ -49,7 +49,7 @@ class Training:
 def read_training(path: Path) -> dict[str, Any]:
     """The values of a TOML file whose keys are the fields of `Training`, such as `batch_size = 4096`.
 
-    Raises ValueError for a file that is missing or no TOML, and for a key that is no field.
+    Raises ValueError for a file that is missing or no TOML, and for a key or a value that is none of a field.
     """
     known = [field.name for field in fields(Training)]
     if not path.is_file():
@@ -60,4 +60,8 @@ def read_training(path: Path) -> dict[str, Any]:
         raise ValueError(f"training: {path} is no TOML ({problem}); expected lines such as batch_size = 4096") from None
     for key in found:
         checking.choice(key, f"training: a key of {path}", known)
+    try:
+        Training(**found)
+    except ValueError as problem:
+        raise ValueError(f"training: {path}: {problem}") from None
     return found

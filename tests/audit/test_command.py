@@ -182,8 +182,12 @@ def test_a_wrong_call_is_refused(given, reason, folder, capsys):
     assert reason in capsys.readouterr().err
 
 
-def test_an_unknown_key_of_the_training_is_refused(folder, tmp_path, capsys):
-    for text, reason in (("bach_size = 4", "bach_size"), ("loss = ", "is no TOML")):
+def test_what_no_training_has_is_refused_with_its_file(folder, tmp_path, capsys):
+    for text, reason in (
+        ("bach_size = 4", "bach_size"),
+        ("loss = ", "is no TOML"),
+        ("batch_size = 1", "training.toml: batch_size is 1; expected a whole number of at least 2"),
+    ):
         (tmp_path / "training.toml").write_text(text)
         assert cli([f"{folder}/clean.npz#items", "--training", f"{tmp_path}/training.toml"]) == 2
         assert reason in capsys.readouterr().err

@@ -7,6 +7,8 @@ import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,12 +17,14 @@ from audit.planted_changes import Two
 from course_lib.interactions import Interactions
 
 from course_lib import gauge, metrics
-from course_lib.audit import CHANGES, Comparison, Snapshot, Table, compare, read_table
+from course_lib.audit import CATALOGUE, CHANGES, Comparison, Snapshot, Table, Training, audit, compare, read_table
 from course_lib.audit.command import cli
 from course_lib.audit.rates import rates
-from course_lib.audit.snapshots.change import rotation
-from course_lib.audit.snapshots.questions import SPREAD, new_faults
+from course_lib.audit.snapshots.change import Change, rotation
+from course_lib.audit.snapshots.questions import DECIDES, GAIN, SPREAD, _lost_neighbours, new_faults
 from course_lib.audit.tables import table_of
+from course_lib.audit.verdicts import Answer, Verdict
+from course_lib.checking import some
 
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
 SEEDS = range(100, 120 if THOROUGH else 101)
@@ -187,12 +191,68 @@ def test_lengths_are_judged_by_the_scores_where_there_are_users() -> None:
 
 
 def test_one_fault_is_no_faults() -> None:
-    said = [new_faults(["hubs"] * count, [], None).support for count in range(3)]
+    faults = [Verdict(name, "fault", "Measured.") for name in ("hubs", "dead-rows")]
+    said = [new_faults(faults[:count], [], None).support for count in range(3)]
     assert [text.split(" in ")[0].removeprefix("The audit finds ") for text in said] == [
         "0 faults",
         "1 fault",
         "2 faults",
     ]
+
+
+def gains(after: float, answer: Answer, half: float = 0.002) -> list[Verdict]:
+    """A report in which DDC moves NDCG from .1 to `after`."""
+    moved = {"before": 0.1, "after": after, "low": after - 0.1 - half, "high": after - 0.1 + half}
+    return [Verdict("ddc-gain", answer, "Measured.", dict(moved))]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "answer"),
+    [
+        (gains(0.1046, "fine"), gains(0.1055, "fault"), None, "cannot tell"),  # by less than a quarter
+        (gains(0.1046, "fine"), gains(0.109, "fault"), None, "fault"),
+        (gains(0.1046, "fine"), gains(0.109, "fault", half=0.005), None, "cannot tell"),  # within its interval
+        (gains(0.1046, "fine"), gains(0.109, "fault"), gains(0.1020, "fine"), "cannot tell"),  # seeds move it by .0026
+        (gains(0.1046, "fine"), gains(0.109, "fault"), gains(0.1040, "fine"), "fault"),
+        (gains(0.1046, "fine"), gains(0.2, "fault"), gains(0.1055, "fault"), "fine"),  # the second training has it
+        ([Verdict("ddc-gain", "cannot tell", "No users.")], gains(0.1055, "fault"), None, "fault"),
+    ],
+)
+def test_a_fault_that_another_seed_may_have_is_no_new_fault(
+    old: list[Verdict], new: list[Verdict], again: list[Verdict] | None, answer: Answer
+) -> None:
+    found = new_faults(old, new, again)
+    assert found.verdict == answer
+    assert found.figures["added"] == (answer == "fault") and found.figures["near"] == (answer == "cannot tell")
+    assert ("by no more than chance moves: ddc-gain" in found.support) == (answer == "cannot tell")
+
+
+def test_the_larger_of_two_numbers_decides() -> None:
+    """Seeds 633 to 635 of the planted models: the directions alone are over .3, and they moved by a fifth."""
+    found = [
+        [Verdict("popularity-direction", answer, "Measured.", {"correlation": rows, "correlation_of_directions": unit})]
+        for answer, rows, unit in cast(
+            list[tuple[Answer, float, float]], [("fine", 0.181, 0.277), ("fault", 0.251, 0.332), ("fine", 0.212, 0.281)]
+        )
+    ]
+    assert new_faults(*found).verdict == "cannot tell"
+
+
+def test_what_decides_a_fault_is_among_its_figures() -> None:
+    report = audit(*two().old, pairs=two().pairs, held_out=two().held_out, training=Training("in_batch", 64), rng=rng())
+    for name, figures in some(DECIDES.items()):
+        for figure in figures:
+            assert figure == GAIN or figure in report[name].figures, (name, figure)
+    assert {*DECIDES} == {*CATALOGUE} - {"leaked-test-pairs"}
+
+
+def test_neighbours_that_no_matrix_explains_are_not_called_a_gauge() -> None:
+    """Of a model with too few epochs lists changed less than neighbours, and no matrix leads to its table."""
+    kept: dict[str, Any] = {"lists": np.full(5, 0.42), "neighbours": np.full(5, 0.06)}
+    for linear, again, gauge_moved in ((0.87, 0.71, False), (0.70, 0.71, True), (0.87, None, False), (0.1, None, True)):
+        second = None if again is None else cast(Change, SimpleNamespace(linear=again))
+        said = _lost_neighbours(cast(Change, SimpleNamespace(linear=linear, **kept)), second)
+        assert ("the gauge moved" in said) == gauge_moved
 
 
 def test_without_a_second_training_what_chance_moves_is_not_judged() -> None:

@@ -146,7 +146,7 @@ def test_a_device_that_is_not_there_is_refused_before_the_work(toy) -> None:
         (["--only", "x=7"], "only: no cell of TOY at smoke scale has x 7; expected one of '1', '2', '3'"),
         (["--option", "foo=1"], "option 'foo' is none of TOY: expected power"),
         (["--option", "scale=full"], "option 'scale' is none of TOY: expected power"),
-        (["--devices", "2"], "option 'devices' is none of TOY"),
+        (["--devices", "0"], "devices is 0; expected a whole number from 1 to 64, processes on this machine"),
     ],
 )
 def test_a_command_that_fits_no_cell_is_refused_in_one_line(toy, capsys, arguments, words: str) -> None:

@@ -167,7 +167,7 @@ def test_devices_choose_the_number_of_processes(
         cells_of("SCALE-X4", devices=3)
     monkeypatch.undo()
     assert cli(["run", "SCALE-X1", "--devices", "0", "--no-write", "--seeds", "77"]) == 2
-    assert "processes is 0" in capsys.readouterr().out
+    assert "devices is 0" in capsys.readouterr().out
 
 
 def test_torchrun_runs_the_same_lines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -333,6 +336,23 @@ def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: s
         assert words in other.stderr.read()
     finally:
         stop(started)
+
+
+@pytest.mark.slow
+@pytest.mark.pipeline
+def test_the_program_of_the_page_runs_on_two_cores(tmp_path: Path) -> None:
+    """The program of "How to use this course", with two processes on the CPU in place of four GPUs, in few steps."""
+    page = (Path(__file__).parents[2] / "book/start/how-to-use.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for before, after in (('"cuda", devices=4', '"cpu", devices=2'), ("steps=3000", "steps=20")):
+        assert before in program
+        program = program.replace(before, after)
+    (tmp_path / "train.py").write_text(program + "print('done', fabric.global_rank)\n", encoding="utf-8")
+    command, root = [sys.executable, str(tmp_path / "train.py")], Path(__file__).parents[2]
+    given = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=False, env=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done") == 2
 
 
 # ---- what each process does, with this one as the only process of its group

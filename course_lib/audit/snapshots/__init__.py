@@ -134,13 +134,14 @@ def compare(
         counts = found["pairs"].pairs.col_counts
     matched = match(snapshots, counts=counts, k=k, seed=seed, **found)
     evidence = matched.evidence
-    faults = {name: _faults(each, training or Training(), k, seed, progress) for name, each in evidence.items()}
+    reports = {name: _audited(each, training or Training(), k, seed, progress) for name, each in evidence.items()}
+    faults = {name: [each.id for each in found if each.verdict == "fault"] for name, found in reports.items()}
     rows = {"items": matched.items, "users": matched.users}
     source = " to ".join(snapshots[name].items.source for name in ("old", "new"))
-    return Comparison(_verdicts(evidence, faults, k), rows, faults, {"k": k, "seed": given_seed}, source)
+    return Comparison(_verdicts(evidence, reports, k), rows, faults, {"k": k, "seed": given_seed}, source)
 
 
-def _verdicts(evidence: dict[str, Evidence], faults: dict[str, list[str]], k: int) -> tuple[Verdict, ...]:
+def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], k: int) -> tuple[Verdict, ...]:
     old, new = evidence["old"], evidence["new"]
     moved, chance = change(old, new), change(old, evidence["again"]) if "again" in evidence else None
     benches = [bench for each in evidence.values() if (bench := bench_of(each)) is not None]
@@ -150,14 +151,14 @@ def _verdicts(evidence: dict[str, Evidence], faults: dict[str, list[str]], k: in
         questions.lengths_drifted(moved, chance, old, new),
         questions.centre_moved(moved, chance),
         questions.quality_dropped(benches, k),
-        questions.new_faults(faults["old"], faults["new"], faults.get("again")),
+        questions.new_faults(reports["old"], reports["new"], reports.get("again")),
     )
     by_id = {verdict.id: verdict for verdict in verdicts}
     return tuple(by_id[name] for name in CHANGES)
 
 
-def _faults(evidence: Evidence, training: Training, k: int, seed: int, progress: bool) -> list[str]:
-    """The faults of one model, on the shared rows; the split's are no change of the model."""
+def _audited(evidence: Evidence, training: Training, k: int, seed: int, progress: bool) -> list[Verdict]:
+    """The verdicts on one model, on the shared rows; the split's is no change of the model."""
     report = audit(
         evidence.items,
         evidence.users,
@@ -170,4 +171,4 @@ def _faults(evidence: Evidence, training: Training, k: int, seed: int, progress:
         rng=np.random.default_rng(seed),
         progress=progress,
     )
-    return [name for name in report.ids("fault") if name != HELD_OUT]
+    return [verdict for verdict in report.verdicts if verdict.id != HELD_OUT]

@@ -25,6 +25,20 @@ FEWEST_LISTS = 20  # lists of a band, below which nothing is said about it
 SLOPE, SPREAD, CENTRE = 0.05, 0.30, 0.10  # of log ratio on log count; of log ratio; distance of the mean directions
 NOISE = 2.0  # times what a second training moves, where that is more
 DROP, UNSURE = 0.20, 0.10  # of NDCG on held-out pairs, with an interval off 0: a fault; too near to seeds to tell
+NEAR = 0.25  # of the number that decides a fault: from here on it has moved
+GAIN = "gain"  # from "before" to "after", with its interval "low" to "high"
+DECIDES = {  # the figure of a verdict on one model that its threshold asks, or the larger of two
+    "popularity-lengths": ("slope",),
+    "popularity-direction": ("correlation", "correlation_of_directions"),
+    "shifted-centre": ("length_of_mean_direction",),
+    "free-gauge": ("balanced_overlap",),
+    "in-batch-bias": (GAIN,),
+    "collapsed-rank": ("effective_rank",),
+    "duplicated-rows": ("share",),
+    "dead-rows": ("share", "user_share"),
+    "hubs": ("share",),
+    "ddc-gain": (GAIN,),
+}
 NEEDED = (
     "Give a second training of the old model, on the same data with another seed (--again): it says what chance moves."
 )
@@ -55,7 +69,7 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
         f"the best matrix {100 * change.linear:.0f} %."
     )
     return _verdict(
-        name, list(answers.values()), support, figures, _lost_neighbours(change), _bars(shares, again, groups, k)
+        name, list(answers.values()), support, figures, _lost_neighbours(change, again), _bars(shares, again, groups, k)
     )
 
 
@@ -186,24 +200,62 @@ def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
     return Verdict(name, "fine", support, figures, "", pictures)
 
 
-def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | None) -> Verdict:
-    """A fault where the new report names one that neither the old report nor that of the second training names."""
+def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[Verdict] | None) -> Verdict:
+    """A fault where the new model has one that no old training has, and what decides it moved more than chance does.
+
+    "cannot tell" where no more than chance (`_moved`) brought all such faults over their thresholds.
+    old, new, again: the verdicts on each.
+    """
     name = "new-faults"
-    known = {*old, *(again or ())}
-    added, gone = ([each for each in mine if each not in theirs] for mine, theirs in ((new, known), (old, {*new})))
-    figures: dict[str, Number] = {
-        "old_faults": len(old),
-        "new_faults": len(new),
-        "added": len(added),
-        "gone": len(gone),
-    }
-    support = f"The audit finds {len(old)} fault{'s' * (len(old) != 1)} in the old model and {len(new)} in the new one"
-    support += f"; new: {', '.join(added)}" if added else "; none that no old training has"
+    reports = [{verdict.id: verdict for verdict in verdicts} for verdicts in (old, new, again or ())]
+    faults = [[name for name, verdict in report.items() if verdict.verdict == "fault"] for report in reports]
+    named = [fault for fault in faults[1] if fault not in (*faults[0], *faults[2])]
+    added = [fault for fault in named if _moved(*(report.get(fault) for report in reports))]
+    near, gone = ([each for each in ids if each not in rest] for ids, rest in ((named, added), (faults[0], faults[1])))
+    counted = (len(faults[0]), len(faults[1]), len(added), len(near), len(gone))
+    figures: dict[str, Number] = dict(zip(("old_faults", "new_faults", "added", "near", "gone"), counted, strict=True))
+    found = f"{counted[0]} fault{'s' * (counted[0] != 1)}"
+    support = f"The audit finds {found} in the old model and {counted[1]} in the new one"
+    support += f"; new: {', '.join(added)}" if added else "" if near else "; none that no old training has"
+    support += f"; new, by no more than chance moves: {', '.join(near)}" if near else ""
     support += f"; gone: {', '.join(gone)}." if gone else "."
     advice = "The report on the new model says for each of them what was measured and what to do."
-    names = {"old_faults": "old model", "new_faults": "new model", "added": "added", "gone": "gone"}
+    names = {"old_faults": "old model", "new_faults": "new model", "added": "added", "near": "near", "gone": "gone"}
     picture = _figures_drawn("Faults in the reports", "faults", figures, names)
+    if near and not added:
+        needed = (
+            "Seeds alone can do as much: look at these numbers in both reports, and train again with further seeds."
+        )
+        return cannot_tell(name, support, needed, figures, (picture,))
     return Verdict(name, judged(bool(added)), support, figures, advice if added else "", (picture,))
+
+
+def _moved(old: Verdict | None, new: Verdict | None, again: Verdict | None) -> bool:
+    """Whether the number that decides the verdict moved by NEAR of it, half its interval, and NOISE times `again`.
+
+    A number that one of the two lacks has moved.
+    """
+    before, after, chance = (None if each is None else _decisive(each) for each in (old, new, again))
+    if before is None or after is None:
+        return True
+    noise = 0.0 if chance is None else NOISE * abs(chance[0] - before[0])
+    return abs(after[0] - before[0]) > max(NEAR * abs(before[0]), after[1], noise)
+
+
+def _decisive(verdict: Verdict) -> tuple[float, float] | None:
+    """The number that decides a verdict, and half its 95 % interval, 0 where it has none."""
+    found = [_figure(verdict.figures, name) for name in DECIDES.get(verdict.id, ())]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _figure(figures: Mapping[str, Number], name: str) -> tuple[float, float] | None:
+    """A figure and half its interval. GAIN is a difference."""
+    ends = [figures.get(f"{name}_{end}" if name != GAIN else end) for end in ("low", "high")]
+    start, value = (figures.get("before"), figures.get("after")) if name == GAIN else (0.0, figures.get(name))
+    if start is None or value is None:
+        return None
+    low, high = (0.0 if end is None else end for end in ends)
+    return value - start, (high - low) / 2
 
 
 # ---- parts
@@ -268,8 +320,9 @@ def _part(again: Change | None, ids: Any) -> Float | None:
     return None if again is None else again.neighbours[ids]
 
 
-def _lost_neighbours(change: Change) -> str:
-    if change.lists is not None and change.lists.mean() > 2 * change.neighbours.mean():
+def _lost_neighbours(change: Change, again: Change | None) -> str:
+    by_matrix = 0.5 if again is None else max(0.5, again.linear)  # of the table: what a gauge does, a matrix undoes
+    if change.linear <= by_matrix and change.lists is not None and change.lists.mean() > 2 * change.neighbours.mean():
         return (
             "Lists changed far less than neighbours did: the gauge moved, not the model. Compare items by scores "
             "(gauge.score_rows), or train on the sphere."

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.experiments.core import code, registry, verify
+from course_lib.experiments.core import code, dealt, registry, verify
 
 
 def cli(argv: list[str]) -> int:
@@ -78,7 +78,6 @@ def _again(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
-    options |= {"devices": arguments.devices} if arguments.devices is not None else {}
     registry.check_options(arguments.id, options)
     writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
     left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
@@ -87,9 +86,20 @@ def _run(arguments: argparse.Namespace) -> int:
             f"--seeds: got {arguments.seeds}, and the stored result has {left_out} too; expected them as well, or "
             "--replace, or --no-write"
         )
+    share = dealt.of_torchrun()
     result = registry.run(
-        arguments.id, arguments.scale, seeds=arguments.seeds, only=only or None, collect=arguments.collect, **options
+        arguments.id,
+        arguments.scale,
+        seeds=arguments.seeds,
+        only=only or None,
+        collect=arguments.collect,
+        progress=share.rank == 0,
+        devices=arguments.devices,
+        share=share,
+        **options,
     )
+    if share.rank:  # process 0 writes and prints
+        return 0
     if writes:
         print(f"written: {result.save(replace=arguments.replace)}")
     print(result.to_markdown())
@@ -122,7 +132,10 @@ def _parser() -> argparse.ArgumentParser:
         "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
     )
     running.add_argument(
-        "--devices", type=int, help="of an experiment that starts processes, such as SCALE-X1: how many of them"
+        "--devices",
+        type=int,
+        help="how many processes share the cells, each with a GPU of its own where there are as many (default: "
+        "COURSE_DEVICES, or 1); of an experiment about processes, such as SCALE-X1: how many of them a cell has",
     )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
     running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")

@@ -16,7 +16,7 @@ import json
 import pkgutil
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 from tqdm.auto import tqdm
 
 from course_lib import checking
-from course_lib.experiments.core import code
+from course_lib.experiments.core import code, dealt
 from course_lib.experiments.core.provenance import (
     cells_folder,
     digest,
@@ -153,27 +153,41 @@ def run(
     collect: bool = False,
     store: str | Path | None = None,
     progress: bool = True,
+    devices: int | None = None,
+    share: dealt.Share = dealt.ALONE,
     **options: Any,
 ) -> Result:
     """Runs an experiment, or goes on with it, and returns its result (which `Result.save` writes).
 
     seeds: several instead of `seed`; only: run only the cells that agree with these values; among: only these cells;
     collect: run nothing, gather what is stored; store: folder of finished cells (default
-    ~/.cache/two-tower-course/cells); options: the experiment's own. A stored cell counts while its code is unchanged,
-    or the stored result of this experiment is vouched for.
+    ~/.cache/two-tower-course/cells); devices: how many processes share the cells (default: COURSE_DEVICES, or 1), or
+    where the experiment is about processes, how many of them a cell has; share: that of this process, where torchrun
+    has started several; options: the experiment's own. A stored cell counts while its code is unchanged, or the stored
+    result of this experiment is vouched for.
     """
-    chosen, seeds = get(name), tuple(seeds) if seeds is not None else (seed,)
+    chosen, seeds, devices = get(name), tuple(seeds) if seeds is not None else (seed,), dealt.wanted(devices)
+    if devices is not None and "devices" in inspect.signature(chosen.plan).parameters:
+        options, devices = options | {"devices": devices}, 1
     planned, folder = cells_of(name, scale, seeds, None, **options), Path(store or cells_folder())
     wanted = planned if only is None else cells_of(name, scale, seeds, only, **options)
     wanted = wanted if among is None else [cell for cell in wanted if cell in among]
     plan, unavailable = _with_data(chosen, planned, folder)
     before = stored_provenance(name, scale)
     codes = code.accepted(code.code_of(chosen.module), before)
-    missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not _finished(path, codes)]
+    missing = [
+        (cell, path)
+        for place, (cell, path) in enumerate(plan)
+        if share.mine(place) and not collect and cell in wanted and not _finished(path, codes)
+    ]
     if progress:
-        _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable)
-    for cell, path in tqdm(missing, desc=name, unit="cell", disable=not progress or not missing):
-        run_and_store(chosen, cell, path)
+        _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable, share.size)
+    for _ in tqdm(
+        _runs(chosen, missing, devices), name, len(missing), unit="cell", disable=not progress or not missing
+    ):
+        pass
+    if share.size > 1:
+        _exchange(share, f"{name} {scale}", plan, codes)
     finished = [record for _, path in plan if (record := _finished(path, codes))]
     result = assemble(chosen, scale, len(planned), finished, unavailable)
     if any(record.get("code") != codes[0] for record in finished):
@@ -219,13 +233,46 @@ def _with_data(
 
 
 def _announce(
-    chosen: Experiment[Any], scale: str, planned: int, missing: list[Cell], unavailable: dict[str, str]
+    chosen: Experiment[Any],
+    scale: str,
+    planned: int,
+    missing: list[Cell],
+    unavailable: dict[str, str],
+    processes: int,
 ) -> None:
     for name, why in unavailable.items():
         tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
     if missing:
         needed = duration(sum(chosen.estimate(cell) for cell in missing))
-        tqdm.write(f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {needed} on 2 cores")
+        where = f" by process 0 of {processes}" if processes > 1 else ""
+        tqdm.write(
+            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run{where}, about {needed} on 2 cores"
+        )
+
+
+def _runs(chosen: Experiment[Any], missing: list[tuple[Cell, Path]], devices: int | None) -> Iterator[None]:
+    """Runs the cells, in processes of their own where several are wanted."""
+    if devices is not None and min(devices, len(missing)) > 1:
+        tasks = ((chosen.id, cell, path) for cell, path in missing)
+        yield from dealt.each_done(_run_by_name, tasks, min(devices, len(missing)))
+    else:
+        for cell, path in missing:
+            run_and_store(chosen, cell, path)
+            yield
+
+
+def _run_by_name(name: str, cell: Cell, path: Path) -> None:
+    run_and_store(get(name), cell, path)
+
+
+def _exchange(share: dealt.Share, key: str, plan: list[tuple[Cell, Path]], codes: Collection[code.Code | None]) -> None:
+    """Every process gets the finished cells of all."""
+    own = {path.name: record for _, path in plan if (record := _finished(path, codes))}
+    there = {path.name: path for _, path in plan}
+    for text in share.exchanged(key, json.dumps(own)):
+        for name, record in json.loads(text).items():
+            if not _finished(there[name], codes):
+                write_json(there[name], record)
 
 
 def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
