@@ -144,22 +144,23 @@ def _is_readable(output: NotebookNode) -> bool:
     return not (GLUE in data or text.startswith("<Figure size") or WIDGET_MARK in data.get("text/html", ""))
 
 
-def empty(folder: Path) -> None:
-    """Make the folder new, but only if it is an older export (its .git stays) or holds nothing."""
+def replaceable(folder: Path) -> list[Path]:
+    """What an older export left in the folder, its .git apart; stops the program if the folder holds anything else."""
     found = [path for path in folder.iterdir() if path.name != ".git"] if folder.is_dir() else []
     readme = folder / "README.md"
     if found and not (readme.is_file() and "tools/export_notebooks.py" in readme.read_text(encoding="utf-8")):
         raise SystemExit(f"{folder} holds something else than an earlier export; name an empty or a new folder")
-    for path in found:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def write(out: Path, root: Path = ROOT, branch: str = BRANCH) -> list[str]:
     """Write the whole branch into a folder; returns the pages."""
+    old = replaceable(out)
     index = Index(root)
     copies = {page: normalise.write_text(export(index, page, branch)) for page in index.notebooks()}
-    empty(out)
+    for path in old:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    out.mkdir(parents=True, exist_ok=True)
     for page, text in copies.items():
         target = out / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -69,9 +69,9 @@ def test_table_6_finds_the_closed_form_from_above(store: Path) -> None:
 def test_table_5_shows_the_papers_shape(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unbiased is steady over batch ratios and best; Pos-Neg grows with the ratio; In-Batch and Popularity fail.
 
-    At every second ratio, for quickness; all of them run in the lab and among the pipelines.
+    At the largest and the smallest ratio, for quickness; all of them run in the lab and among the pipelines.
     """
-    ratios = setting.RATIOS[::2]
+    ratios = (setting.RATIOS[0], setting.RATIOS[-1])
     monkeypatch.setattr(stochastic_gradient, "RATIOS", ratios)
     result = experiments.run("P3-T5", "smoke", store=store, progress=False)
     found = means(result, pointwise="square", metric="P@5", selection="test", serving="raw")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -118,8 +119,7 @@ def test_two_exports_are_equal(exported: Path, tmp_path: Path) -> None:
 
 
 def test_an_older_export_is_replaced_and_its_git_stays(exported: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "branch"
-    export_notebooks.write(folder)
+    folder = shutil.copytree(exported, tmp_path / "branch")
     (folder / ".git").mkdir()
     (folder / "book" / "gone.ipynb").touch()
     export_notebooks.write(folder)
