@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
-import shutil
 import sys
 import threading
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tools import browsing
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 PAGES = ["book/index.html", "book/start/data.html", "book/reference/claims.html", "book/reference/api.html"]
@@ -61,8 +63,7 @@ def main(pages: list[str]) -> int:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("page                                first paint, s   kB before it   kB of the first view")
     with sync_playwright() as tool:
-        chromium = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = tool.chromium.launch(executable_path=browsing.find(), args=["--no-sandbox"])
         for name in pages:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             session = page.context.new_cdp_session(page)

@@ -276,10 +276,13 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     source[0] = COMMENT.sub(lambda match: makers[match["what"]](*filter(None, [match["of"]])), source[0])
 
 
+ITEM = re.compile(r"[*-] (?=[\w`])")  # the first sign of a list
+
+
 def keep_docstrings_as_written(
     _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
 ) -> None:
-    """Show a docstring's paragraphs as prose, and what is aligned by hand as it stands.
+    """Show a docstring's paragraphs as prose, its lists as lists, and what is aligned by hand as it stands.
 
     The docstrings are plain text with formulas such as |O|; read as reStructuredText they would be full of errors.
     """
@@ -287,6 +290,9 @@ def keep_docstrings_as_written(
     lines[:] = []
     for block in blocks:
         rows = [row.rstrip() for row in block.split("\n")]
+        if ITEM.match(rows[0]):
+            lines += [f"* {_prose([ITEM.sub('', item)])}" for item in re.split(r"\n(?=[*-] )", "\n".join(rows))] + [""]
+            continue
         if len(rows) > 1 and not _is_aligned(rows[:1]) and _is_aligned(rows):  # a table starts right under a sentence
             first = next(number for number, row in enumerate(rows) if _is_aligned([row]))
             lines += [_prose(rows[:first]), ""]

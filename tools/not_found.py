@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 from tools import editions, toc
 
 TEMPLATE = Path(__file__).with_suffix(".html")
+LOGOS, SIGNS = editions.ROOT / "book" / "assets", {"LOGO": "logo", "LOGO_DARK": "logo-dark"}
 
 
 def chapters(titles: dict[str, str], root: Path = editions.ROOT) -> str:
@@ -35,6 +36,7 @@ def page(course: str, titles: dict[str, str], site: str) -> str:
     """The whole page. `site`: the address of the site, "" where none is set."""
     folder = escape(f"{urlsplit(site).path.rstrip('/')}/") if site else ""
     words = {"COURSE": escape(course), "FOLDER": folder, "CHAPTERS": chapters(titles)}
+    words |= {name: (LOGOS / f"{file}.svg").read_text(encoding="utf-8") for name, file in SIGNS.items()}
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, word in words.items():
         text = text.replace(f"<<{name}>>", word)

@@ -4,6 +4,7 @@ results/P3-T5-laptop.csv has one line for each number: the coordinates of its ce
 number where it prints one. On a page
 
     <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
+    <!-- results: panels -->     becomes the same without how many
     <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
@@ -17,6 +18,7 @@ import io
 import re
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,7 +39,7 @@ from tools.figures import HEX, dark_color
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
-COMMENT = re.compile(r"<!-- results: (picture|verdicts|list) -->")
+COMMENT = re.compile(r"<!-- results: (picture|panels|verdicts|list) -->")
 NUMBER = re.compile(r"<!-- results: number -->")
 STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
@@ -155,10 +157,16 @@ def panel(name: str, points: list[tuple[float, float, str]]) -> str:
 def picture() -> str:
     """HTML: the printed numbers against ours, a drawing for each panel, and below them which numbers are not drawn."""
     groups, left_out = sorted_out()
-    panels = "".join(panel(name, points) for name, points in groups.items())
     points, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
     note = f"{points} of {points + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
-    return f'<div class="results-picture">{panels}</div><p>{note}</p>'
+    return f"{panels()}<p>{note}</p>"
+
+
+@cache
+def panels() -> str:
+    """HTML: the drawings alone, also for the first page of the book."""
+    drawn = "".join(panel(name, points) for name, points in sorted_out()[0].items())
+    return f'<div class="results-picture">{drawn}</div>'
 
 
 def verdicts() -> str:
@@ -190,7 +198,7 @@ def in_a_box(table: str) -> str:
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replaces the comments of a page."""
     if COMMENT.search(source[0]):
-        makers = {"picture": picture, "verdicts": verdicts, "list": listed}
+        makers = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
         source[0] = NUMBER.sub(str(len(compared())), source[0])
         source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
         for path in (ROOT / "book" / "results").glob("*.json"):

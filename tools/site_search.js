@@ -43,11 +43,28 @@ var Scorer = {
   partialTerm: 2,
 };
 
-// What the lines under a result are taken from: no formula, code or table, of which only letters in a row would be left.
-function readable(page) {
-  const read = new DOMParser().parseFromString(page, "text/html");
-  read.querySelectorAll(".math, .highlight, table, .course-widget, .machine-badge, .page-foot").forEach((part) => part.remove());
-  return read.documentElement.outerHTML;
+// What the lines under a result are taken from: the text, without formulas, code and tables, of which only letters in a row would be left.
+const UNREAD = "h1, .admonition-title, .math, .highlight, table, .course-widget, .machine-badge, .page-foot, .on-paper, script, style, .headerlink";
+const SHOWN = 240; // letters
+
+function readable(page, anchor) {
+  const article = new DOMParser().parseFromString(page, "text/html").querySelector("article");
+  const part = (anchor && article?.querySelector(anchor)) || article;
+  part?.querySelectorAll(UNREAD).forEach((one) => one.remove());
+  return part?.textContent.replace(/\s+/g, " ").trim() ?? "";
+}
+
+// The sentence with the most of the words that were asked for, the first of several, and what follows.
+function summary(page, terms, anchor) {
+  const sentences = readable(page, anchor).split(/(?<=[.?!])\s+(?=[A-Z])/);
+  const asked = [...terms].map((term) => term.toLowerCase());
+  const holds = sentences.map((one) => asked.filter((term) => one.toLowerCase().includes(term)).length);
+  const text = sentences.slice(holds.indexOf(Math.max(...holds))).join(" ");
+  if (!text) return null;
+  const lines = document.createElement("p");
+  lines.className = "context";
+  lines.textContent = text.length > SHOWN ? `${text.slice(0, SHOWN).replace(/\s+\S*$/, "")} …` : text;
+  return lines;
 }
 
 // A page whose idea is asked for is found also where it lacks a word of the query.
@@ -55,8 +72,7 @@ function findByIdeas() {
   // a browser hands no page to a page that was opened from a folder: a result then stands without its first lines
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   const perform = Search._performSearch;
-  const plain = Search.htmlToText;
-  Search.htmlToText = (page, anchor) => plain.call(Search, readable(page), anchor);
+  Search.makeSearchSummary = summary;
   Search._performSearch = (query, ...rest) => {
     Scorer.query = query;
     const found = perform(query, ...rest); // the best stands last

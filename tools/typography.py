@@ -1,10 +1,11 @@
-"""A Sphinx extension for the printer's details: a minus before a number is a minus and not a hyphen, and no line end
-parts a number and its %, or a short formula and the comma behind it.
+"""A Sphinx extension for the printer's details: a minus before a number is no hyphen, 1e-05 is a power of ten, and no
+line end parts a number and its %, or a short formula and the comma behind it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -12,9 +13,12 @@ from sphinx.application import Sphinx
 
 VERBATIM = (nodes.FixedTextElement, nodes.literal, nodes.math)  # stays as it was written
 MINUS = re.compile(r"(?<![\w.,)\]$−–-])-(?=\.?\d)")
+POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)(?![\w.]*\w)")  # as Python writes 0.00001
 SHOWN_IN_HTML = re.compile(
-    r"(?<=>)[^<>]+(?=</?(?:t[dh]|text|tspan|small|br|span|caption|b|strong|em)\b)"
+    r"(?<=>)([^<>]+)(?=</?(t[dh]|text|tspan|small|br|span|caption|figcaption|summary|b|strong|em)\b)"
 )  # words of a table, a chart
+IN_CHART = ("text", "tspan")  # Firefox knows no baseline-shift: what follows an exponent is moved back
+RAISED_IN_CHART = '<tspan dy="-4" font-size="9">{}</tspan><tspan dy="4">\u200b</tspan>'
 PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")
 PUNCTUATION = re.compile(r"[.,;:!?)\]’”]+")
 KEPT = "kept"  # course.css
@@ -28,22 +32,46 @@ def minus_signs(text: str) -> str:
     return MINUS.sub("−", text)
 
 
-def set_minus(parent: nodes.Element) -> None:
+def powers_of_ten(text: str) -> Iterator[tuple[str, str]]:
+    """Words, and the exponent that stands behind them: "2e-16." gives ("2 · 10", "−16") and (".", "")."""
+    at = 0
+    for found in POWER.finditer(text):
+        factor, sign, exponent = found.groups()
+        base = "" if not int(exponent) else "10" if factor == "1" else f"{factor}\u00a0·\u00a010"
+        yield (
+            text[at : found.start()] + (base or factor),
+            (sign.replace("+", "") + exponent).replace("-", "−") * bool(base),
+        )
+        at = found.end()
+    yield text[at:], ""
+
+
+def set_signs(parent: nodes.Element) -> None:
     """In the text of a page; a number may be glued, and stand behind a word in another node."""
     before = ""
-    for at, child in enumerate(parent.children):
+    for child in list(parent.children):
         words = child.astext()
         if isinstance(child, nodes.Text):
-            parent[at] = nodes.Text(minus_signs(before[-1:] + words)[len(before[-1:]) :])
+            found: list[nodes.Node] = []
+            for said, exponent in powers_of_ten(minus_signs(before[-1:] + words)[len(before[-1:]) :]):
+                found += [nodes.Text(said)] + [nodes.superscript("", exponent)] * bool(exponent)
+            at = parent.index(child)
+            parent[at : at + 1] = found
         before = words
 
 
-def set_minus_in_html(doctree: nodes.document) -> None:
+def set_signs_in_html(doctree: nodes.document) -> None:
     """In the tables and charts that notebooks show; what holds a script writes its own signs."""
     for raw in doctree.findall(nodes.raw):
         html = raw.astext()
         if "<script" not in html and ("<table" in html or "<svg" in html):
-            raw[:] = [nodes.Text(SHOWN_IN_HTML.sub(lambda words: minus_signs(words[0]), html))]
+            raw[:] = [nodes.Text(SHOWN_IN_HTML.sub(_signs_in_html, html))]
+
+
+def _signs_in_html(found: re.Match[str]) -> str:
+    raised = RAISED_IN_CHART if found[2] in IN_CHART else "<sup>{}</sup>"
+    pieces = powers_of_ten(minus_signs(found[1]))
+    return "".join(words + (raised.format(exponent) if exponent else "") for words, exponent in pieces)
 
 
 def keep_percent(parent: nodes.Element) -> None:
@@ -71,11 +99,11 @@ def keep_punctuation(parent: nodes.Element) -> None:
 
 def keep(_app: Sphinx | None, doctree: nodes.document, _page: str) -> None:
     """Set the signs, and keep together what belongs together, on a whole page."""
-    set_minus_in_html(doctree)
+    set_signs_in_html(doctree)
     verbatim = {id(inside) for outer in doctree.findall(_is_verbatim) for inside in outer.findall()}
     for parent in list(doctree.findall(nodes.TextElement)):
         if id(parent) not in verbatim:
-            set_minus(parent)
+            set_signs(parent)
             keep_percent(parent)
             keep_punctuation(parent)
 

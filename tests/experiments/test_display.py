@@ -95,10 +95,14 @@ def test_the_papers_number_stands_under_ours() -> None:
         ([1311.0], 3, "1311"),
         ([197.5114], 3, "197.5"),
         ([0.1771, 0.1795], 4, "0.1783 ± 0.0017"),
-        ([0.0, 0.0], 2, "0.00 ± 0.00"),
-        ([0.0], 1, "0.0"),
+        ([0.0, 0.0], 2, "0"),
+        ([-1e-15], 1, "0"),
         ([-0.05], 2, "-0.05"),
-        ([-1e-6], 4, "0.0000"),
+        ([-1e-6], 4, "≈ 0"),
+        ([0.0033], 2, "0.0033"),
+        ([0.0012, 0.0018], 2, "0.0015 ± 0.0004"),
+        ([17.271, 17.272], 2, "17.27 ± <0.01"),
+        ([0.02, -0.02], 2, "0.00 ± 0.03"),
         ([682.0], 1, "682"),
         ([12345.0, 12355.0], 1, "12350.0 ± 7.1"),
     ],
@@ -190,6 +194,21 @@ def test_numbers_far_apart_stand_on_a_logarithmic_axis() -> None:
     found = Result("P3-T6", "laptop", "a table", lone, layout=result().layout)
     (first, second) = positions(found.to_html())
     assert (second[1] - second[0]) / (first[0] - second[0]) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_a_line_of_the_chart_is_not_named_by_what_all_lines_share() -> None:
+    elsewhere = [row | {"data": "gowalla", "paper": None} for row in rows()]  # in the table, not in the chart
+    both = Result("P3-T6", "laptop", "a table", rows(unbiased=10.0, in_batch=9.0) + elsewhere, layout=result().layout)
+    text = both.to_html()
+    assert ">unbiased<tspan" in text and "In each line: data ML-1M." in text
+    alone = both.to_html(loss=("unbiased",))
+    assert ">ML-1M<tspan" in alone and "In each line" not in alone
+
+
+def test_an_interval_that_reaches_below_zero_leaves_the_axis_logarithmic() -> None:
+    wide = [row | {"value": 0.01 + 0.02 * row["seed"]} for row in rows(unbiased=10.0, in_batch=10.0)]
+    (first, _) = positions(Result("P3-T6", "laptop", "a table", wide, layout=result().layout).to_html())
+    assert first[0] < first[1] / 2
 
 
 def test_rows_in_different_units_are_compared_as_ratios() -> None:

@@ -14,7 +14,7 @@ CUT = """() => {
   const edge = document.querySelector("article").getBoundingClientRect().right + 2;
   const right = (one) => {
     const { left, width } = one.getBoundingClientRect();
-    return left + Math.max(width, one.scrollWidth);
+    return left + Math.max(width, one.scrollWidth * (one.currentCSSZoom ?? 1));
   };
   return [...document.querySelectorAll("article :is(pre, table, img, svg, figcaption, mjx-math, p > code)")]
     .filter((one) => one.checkVisibility() && right(one) > edge)

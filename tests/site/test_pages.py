@@ -189,6 +189,22 @@ def test_no_formula_table_figure_or_code_is_cut_without_a_cue_to_scroll(opened: 
         assert cut == [], f"at {width} px"
 
 
+CUT_WORDS = """() => {
+  const folded = [...document.querySelectorAll("article details:not([open])")];
+  folded.forEach((one) => { one.open = true; });
+  const cut = [...document.querySelectorAll("article svg[role=img] text")].filter((word) => {
+    const [seen, frame] = [word, word.ownerSVGElement].map((one) => one.getBoundingClientRect());
+    return seen.width && (seen.left < frame.left - 1 || seen.right > frame.right + 1);
+  });
+  folded.forEach((one) => { one.open = false; });
+  return cut.map((word) => word.textContent);
+}"""
+
+
+def test_no_word_of_a_picture_is_cut(opened: Opened) -> None:
+    assert opened.page.evaluate(CUT_WORDS) == []
+
+
 def test_mathematics_is_typeset(opened: Opened) -> None:
     only_in_the_book(opened)
     page = opened.page

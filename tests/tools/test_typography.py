@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from docutils import nodes, utils
 
 from tools import typography
@@ -62,3 +65,24 @@ def test_a_minus_in_the_table_of_a_notebook_is_one_too() -> None:
     typography.keep(None, document, "page")
     found, scripted = (raw.astext() for raw in document.findall(nodes.raw))
     assert found == table.replace(">-", ">−") and scripted.endswith(table)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("ratio 1e-05, at 1e-3.", "ratio 10<sup>−5</sup>, at 10<sup>−3</sup>."),
+        ("-2.1e-16 and 8.0e+07", f"−2.1{SPACE}·{SPACE}10<sup>−16</sup> and 8.0{SPACE}·{SPACE}10<sup>7</sup>"),
+        ("8.0e+00", "8.0"),
+        ("a1e-05, 1e-05b, v1.1e-05.json, 2e5", "a1e-05, 1e-05b, v1.1e-05.json, 2e5"),
+    ],
+)
+def test_a_power_of_ten_is_no_code(written: str, shown: str) -> None:
+    assert page(nodes.Text(written)).astext() == re.sub("</?sup>", "", shown)
+    assert len(list(page(nodes.Text(written)).findall(nodes.superscript))) == shown.count("<sup>")
+    assert page(nodes.literal("", written)).astext() == written
+    found = nodes.raw("", f"<table><tr><td>{written}</td></tr></table><svg><text>1e-05</text></svg>", format="html")
+    document = utils.new_document("page")
+    document += found
+    typography.keep(None, document, "page")
+    assert found.astext().startswith(f"<table><tr><td>{shown}</td>")
+    assert '<text>10<tspan dy="-4" font-size="9">−5</tspan><tspan dy="4">' in found.astext()

@@ -6,7 +6,7 @@ Everything is HTML and SVG that needs no style sheet, so that a notebook, the we
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
@@ -107,9 +107,11 @@ WORDS = {  # of titles and of names that are put together
     "embedding users": "users by an embedding",
     "transformer users": "users by a transformer",
     " > linear": " and linear layer",
+    "omega in": "ω in",
     "sogram ": "SOGram ",
     "sagram ": "SAGram ",
 }
+TINY, ROUNDING = 1e-4, 1e-12  # means below the first have no digits, below the second no size
 LONG = 30  # lines from which a table is folded
 # The course's own colours on its site, which has them for light and dark pages; elsewhere two that read on both.
 OURS, PRINTED = "var(--course-pull, #1f6fb5)", "var(--course-push, #c2571a)"
@@ -120,17 +122,26 @@ Group = dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]]  # rows of the r
 def number(values: Sequence[float], digits: int) -> str:
     """The mean with the standard deviation over the runs, to two digits of the deviation; one run to four digits.
 
-    digits: how many decimal places there are at most. Where a run diverged (NaN, infinity), the words "not finite".
+    digits: how many decimal places there are at most, unless all of them were zeros; a deviation that they do not show
+    is below one of the last place. A mean nearer to 0 than `TINY` is "≈ 0", or "0" where only rounding may be left.
+    Where a run diverged (NaN, infinity), the words "not finite".
     """
     if not np.isfinite(values).all():
         return "not finite"
     centre = mean(values)
     deviation = stdev(values) if len(values) > 1 else 0.0
-    size, wanted = (deviation, 2) if deviation else (abs(centre), 4)
-    digits = 0 if len(values) == 1 and size >= 100 and float(centre).is_integer() else digits  # a count
-    places = min(digits, max(0, wanted - 1 - int(np.floor(np.log10(size))))) if size else digits
+    size = max(abs(centre), deviation)
+    if size < min(TINY, 0.5 * 10**-digits):
+        return "≈ 0" if size > ROUNDING else "0"
+    if size < 0.5 * 10**-digits:
+        digits = places = 1 - int(np.floor(np.log10(size)))
+    else:
+        digits = 0 if len(values) == 1 and size >= 100 and float(centre).is_integer() else digits  # a count
+        size, wanted = (deviation, 2) if deviation else (abs(centre), 4)
+        places = min(digits, max(0, wanted - 1 - int(np.floor(np.log10(size)))))
     centre = round(centre, places) + 0.0  # a rounded -0.00 is 0.00
-    return f"{centre:.{places}f}" + (f" ± {deviation:.{places}f}" if len(values) > 1 else "")
+    said = f"{deviation:.{places}f}" if deviation >= 0.5 * 10**-places else f"<{10**-places:.{places}f}"
+    return f"{centre:.{places}f}" + (f" ± {said}" if len(values) > 1 else "")
 
 
 def name_of(column: str) -> str:
@@ -193,18 +204,27 @@ class Pivot:
         parts = [text_of(part) for part in head if part is not None]
         return NAMES.get(" ".join(parts)) or " ".join(map(name_of, parts))
 
-    def row(self, key: tuple[Any, ...]) -> str:
-        """The name of a row in the chart: names stand alone, a number needs the name of its column."""
+    def told(self, keys: Sequence[tuple[Any, ...]]) -> set[str]:
+        """The columns that tell some rows from one another; for a single row, all."""
+        parts = zip(self.left, *keys, strict=True)
+        return {name for name, *values in parts if len(keys) == 1 or len({*values}) > 1}
+
+    def row(self, key: tuple[Any, ...], told: set[str]) -> str:
+        """The name of a row in the chart by these columns: names stand alone, a number needs that of its column."""
         return " · ".join(
             text_of(part) if isinstance(part, str) else f"{name_of(name)} {text_of(part)}"
             for name, part in zip(self.left, key, strict=True)
-            if part is not None
+            if part is not None and name in told
         )
 
     def caption(self) -> str:
         """What is the same in all rows, but for the data, which the caption of a result names."""
-        same = [f"{name_of(name)} {text_of(value)}" for name, value in self.same.items() if name != "data"]
-        return f"In every row: {', '.join(same)}." if same else ""
+        return _everywhere("In every row", {name: value for name, value in self.same.items() if name != "data"})
+
+
+def _everywhere(where: str, same: dict[str, Any]) -> str:
+    said = [f"{name_of(name)} {text_of(value)}" for name, value in same.items() if value is not None]
+    return f"{where}: {', '.join(said)}." if said else ""
 
 
 def table(pivot: Pivot, digits: int, caption: str) -> str:
@@ -237,14 +257,13 @@ def _cell(rows: Sequence[Row], digits: int) -> str:
     paper = {row["paper"] for row in rows if row.get("paper") is not None}
     said = f"<br><small>paper {number([paper.pop()], digits)}</small>" if len(paper) == 1 else ""
     ours, _, deviation = number(values, digits).partition(" ± ")
-    return ours + (f" <small>±&nbsp;{deviation}</small>" if deviation else "") + said
+    return ours + (f" <small>±&nbsp;{html.escape(deviation)}</small>" if deviation else "") + said
 
 
 @dataclass(frozen=True)
 class Dot:
     """A row of a panel: our mean with its 95 % interval over the runs, the paper's number, and the verdict."""
 
-    name: str
     ours: float
     half: float
     paper: float
@@ -257,26 +276,37 @@ def chart(pivot: Pivot, judged: dict[printed.Key, printed.Compared]) -> str:
     Empty where the paper prints nothing of these rows; a sentence where every number is the paper's.
     """
     unit = ", ours divided by the paper's" if "metric" in pivot.left else ""
-    found = {head: dots for head in pivot.heads if (dots := list(_dots(pivot, head, judged)))}
-    drawn = [dot for dots in found.values() for dot in dots]
+    found = {head: dots for head in pivot.heads if (dots := dict(_dots(pivot, head, judged)))}
+    drawn = [dot for dots in found.values() for dot in dots.values()]
     if not drawn:
         return ""
     if all(np.isclose(dot.ours, dot.paper, rtol=1e-6, atol=1e-9) for dot in drawn):
         each = f"Each of the {len(drawn)} numbers" if len(drawn) > 1 else "The one number"
         return f'<p class="paper-against-ours">{each} that the paper prints here is also ours.</p>'
-    panels = [_panel(pivot.head(head) + unit, dots) for head, dots in found.items()]
+    keys = list(dict.fromkeys(key for dots in found.values() for key in dots))
+    told = pivot.told(keys)
+    panels = [
+        _panel(pivot.head(head) + unit, {pivot.row(key, told): dot for key, dot in dots.items()})
+        for head, dots in found.items()
+    ]
     grid = "display:flex;flex-wrap:wrap;gap:.5rem 1.5rem"
     runs = ", with its 95 % interval over the runs" if any(dot.half for dot in drawn) else ", from a single run"
     data = "" if any(dot.verdict for dot in drawn) else ", on its own data"
-    legend = f'<span style="color:{OURS}">●</span> ours{runs} · <span style="color:{PRINTED}">▮</span> the paper{data}'
+    shared = {name: part for name, part in zip(pivot.left, keys[0], strict=True) if name not in told}
+    legend = (
+        f'<span style="color:{OURS}">●</span> ours{runs} · <span style="color:{PRINTED}">▮</span> the paper{data}. '
+        + html.escape(_everywhere("In each line", shared))
+    )
     return (
         f'<figure class="paper-against-ours" style="margin:1rem 0"><div style="{grid}">{"".join(panels)}</div>'
-        f"<figcaption>{legend}</figcaption></figure>"
+        f"<figcaption>{legend.strip()}</figcaption></figure>"
     )
 
 
-def _dots(pivot: Pivot, head: tuple[Any, ...], judged: dict[printed.Key, printed.Compared]) -> Iterable[Dot]:
-    """The rows of a panel."""
+def _dots(
+    pivot: Pivot, head: tuple[Any, ...], judged: dict[printed.Key, printed.Compared]
+) -> Iterable[tuple[tuple[Any, ...], Dot]]:
+    """The rows of a panel, by the keys of the table's rows."""
     for key, cells in pivot.groups.items():
         rows = [row for row in cells.get(head, []) if row.get("value") is not None and np.isfinite(row["value"])]
         paper = {row["paper"] for row in rows if row.get("paper") is not None}
@@ -286,15 +316,15 @@ def _dots(pivot: Pivot, head: tuple[Any, ...], judged: dict[printed.Key, printed
             values = [row["value"] / unit for row in rows]
             cell = judged.get(printed.key_of(rows[0]))
             verdict = cell.judged.verdict if cell is not None and cell.same_data else None
-            yield Dot(pivot.row(key), mean(values), spread(values), said / unit, verdict)
+            yield key, Dot(mean(values), spread(values), said / unit, verdict)
 
 
-def _panel(title: str, dots: Sequence[Dot]) -> str:
+def _panel(title: str, dots: Mapping[str, Dot]) -> str:
     """One panel as SVG; its description says all numbers."""
-    lows = [min(dot.ours - dot.half, dot.paper) for dot in dots]
-    highs = [max(dot.ours + dot.half, dot.paper) for dot in dots]
-    low, high = min(lows), max(highs)
-    logarithmic = low > 0 and high / low > 50
+    means = [value for dot in dots.values() for value in (dot.ours, dot.paper)]
+    logarithmic = min(means) > 0 and max(means) / min(means) > 50
+    low = min(min(dot.paper, _least(dot) if logarithmic else dot.ours - dot.half) for dot in dots.values())
+    high = max(max(dot.ours + dot.half, dot.paper) for dot in dots.values())
     at = _scale(low, high, logarithmic)
     height = TOP + LINE * len(dots) + 20
     bands = "".join(f"M{{x:.1f}} {TOP + LINE * place + 18}v16" for place in range(len(dots)))  # below each name
@@ -304,8 +334,8 @@ def _panel(title: str, dots: Sequence[Dot]) -> str:
         for x in ticks(low, high, logarithmic)
         if 0 <= at(x) <= WIDTH
     ]
-    lines = [_line(dot, TOP + LINE * place, at) for place, dot in enumerate(dots)]
-    said = "; ".join(f"{dot.name}: ours {dot.ours:.4g} ± {dot.half:.2g}, paper {dot.paper:.4g}" for dot in dots)
+    lines = [_line(name, dot, TOP + LINE * place, at, low) for place, (name, dot) in enumerate(dots.items())]
+    said = "; ".join(f"{name}: ours {d.ours:.4g} ± {d.half:.2g}, paper {d.paper:.4g}" for name, d in dots.items())
     return (
         f'<svg role="img" aria-label="{html.escape(title)}. {html.escape(said)}." viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" style="max-width:100%;height:auto" fill="currentColor" font-size="12">'
@@ -335,18 +365,21 @@ def _scale(low: float, high: float, logarithmic: bool) -> Any:
     return at
 
 
-def _line(dot: Dot, top: float, at: Any) -> str:
+def _least(dot: Dot) -> float:
+    """The lower end of our interval on a logarithmic axis: one near zero, or below, is cut a decade below our mean."""
+    return max(dot.ours - dot.half, dot.ours / 10)
+
+
+def _line(name: str, dot: Dot, top: float, at: Any, low: float) -> str:
     """The name of a row, and under it our dot with its interval and the paper's bar."""
     y = top + 26
     word = f" — {dot.verdict}" if dot.verdict else ""
-    interval = (
-        f'<path d="M{at(dot.ours - dot.half):.1f} {y}H{at(dot.ours + dot.half):.1f}" stroke="{OURS}" stroke-width="3" '
-        'opacity=".55"/>'
-        if dot.half
-        else ""
+    left, right = at(max(dot.ours - dot.half, low)), at(dot.ours + dot.half)
+    interval = f'<path d="M{left:.1f} {y}H{right:.1f}" stroke="{OURS}" stroke-width="3" opacity=".55"/>' * (
+        dot.half > 0
     )
     return (
-        f'<text x="0" y="{top + 14}">{html.escape(dot.name)}'
+        f'<text x="0" y="{top + 14}">{html.escape(name)}'
         f'<tspan opacity=".75" font-style="italic">{word}</tspan></text>'
         f'<path d="M{at(dot.ours):.1f} {y}H{at(dot.paper):.1f}" stroke="currentColor" opacity=".35"/>{interval}'
         f'<circle cx="{at(dot.ours):.1f}" cy="{y}" r="4.5" fill="{OURS}"/>'
