@@ -9,10 +9,13 @@ def rows(**where):
     return experiments.load_result("P3-T4", "laptop").select(data="ml-1m", pointwise="square", **where)
 
 
-def objective_ratio(ratio):
+SEEDS = (0, 1, 2)
+
+
+def objective_ratio(ratio, seed):
     """All-pairs objective under (17) over that under Sogram at the same steps, from a tenth of the training on."""
     curves = {}
-    for row in rows(metric="objective at step", ratio=ratio):
+    for row in rows(metric="objective at step", ratio=ratio, seed=seed):
         curves.setdefault(row["loss"], {})[row["step"]] = row["value"]
     shared = sorted(set(curves["unbiased"]) & set(curves["sogram"]))
     assert len(shared) >= 10
@@ -22,13 +25,17 @@ def objective_ratio(ratio):
 
 def test_the_two_unbiased_losses_converge_alike_only_with_large_batches():
     """At the ratio 0.1 the curves agree to 5 %; at 0.01 and 0.001 Sogram is ahead at every late step, by 5 to 30 %."""
-    assert abs(objective_ratio(1e-1) - 1).max() < 0.05
-    for ratio in (1e-3, 1e-2):
-        ahead = objective_ratio(ratio)
-        assert ahead.min() > 1.05 and ahead.max() < 1.3
+    for seed in SEEDS:
+        assert abs(objective_ratio(1e-1, seed) - 1).max() < 0.05
+        for ratio in (1e-3, 1e-2):
+            ahead = objective_ratio(ratio, seed)
+            assert ahead.min() > 1.05 and ahead.max() < 1.3
 
 
 def test_a_step_of_either_unbiased_loss_costs_about_the_same_with_embedding_tables():
     for ratio in (1e-3, 1e-2, 1e-1):
-        cost = {row["loss"]: row["value"] for row in rows(metric="step ms", ratio=ratio)}
-        assert 0.8 < cost["sogram"] / cost["unbiased"] < 1.25
+        one, two = (
+            np.median([row["value"] for row in rows(metric="step ms", ratio=ratio, loss=loss)])
+            for loss in ("unbiased", "sogram")
+        )
+        assert 0.8 < two / one < 1.25
