@@ -102,16 +102,15 @@ function aboutTime({ ways, seconds, steps, hours }) {
 const rows = ({ held, sent, ways, seconds, steps, hours }) => {
   const both = (name, numbers, words) => [name, words(numbers.whole), words(numbers.sharded)];
   const same = (name, value) => [name, value, value];
-  const zero = (words) => (value) => (value > 0 ? words(value) : "0");
   return [
     both("tables and optimiser", held, inBytes),
-    both("sent for the tables", { whole: sent.dense, sharded: sent.exchanged }, zero(inBytes)),
-    same("sent: vectors of the batch", zero(inBytes)(sent.gathered)),
-    same("sent: two Gramians instead", zero(inBytes)(sent.gramians)),
-    ...Object.entries(PARTS).map(([part, [name]]) => both(`time: ${name}`, { whole: ways.whole[part], sharded: ways.sharded[part] }, zero(inTime))),
+    both("sent for the tables", { whole: sent.dense, sharded: sent.exchanged }, inBytes),
+    same("sent: vectors of the batch", inBytes(sent.gathered)),
+    same("sent: two Gramians instead", inBytes(sent.gramians)),
+    ...Object.entries(PARTS).map(([part, [name]]) => both(`time: ${name}`, { whole: ways.whole[part], sharded: ways.sharded[part] }, inTime)),
     both("time of a step", seconds, inTime),
     same("steps of an epoch", thousands(steps)),
-    both("hours of an epoch", hours, number),
+    both("time of an epoch", hours, (value) => inTime(3600 * value)),
   ];
 };
 
