@@ -21,7 +21,7 @@ const PRESETS = {
 
 const SENT = { dense: "dense gradients of whole tables", exchanged: "rows of sharded tables, and back", gathered: "vectors of the batch, and back", gramians: "two Gramians instead" };
 const PARTS = { computing: ["computing", "cw-piece-pull"], tables: ["sending for the tables", "cw-piece-push"], gathered: ["sending the batch’s vectors", "cw-piece-wrong"] };
-const WAYS = { whole: "whole tables, dense gradients", sharded: "sharded tables" };
+const WAYS = { whole: "whole tables", sharded: "sharded tables" };
 const OPTIMIZERS = { adam: "Adam", "row-wise": "row-wise AdaGrad" };
 
 export default showing((model) => new View(model, NAMES));
@@ -44,10 +44,11 @@ class View extends Interactive {
     };
     return framed(head, beside({
       start: parts.presets.box,
-      main: [two(rung("users", "Users"), rung("items", "Items")), two(rung("pairs", "Pairs in all"), rung("width", "Width d")), two(rung("processes", "Machines P"), rung("batch", "Pairs of each, B")), rung("bandwidth", "Network")],
+      main: [two(rung("users", "Users"), rung("items", "Items")), two(rung("pairs", "Pairs in all"), rung("width", "Width d")), two(rung("processes", "Machines P"), rung("batch", "Pairs each, B")), rung("bandwidth", "Network")],
       view: h("div", { class: "cw-pair" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine sends in a step"), parts.sent, h("p", { class: "cw-card-title cw-below" }, "A machine holds ", h("span", { class: "cw-soft" }, "line: its memory")), parts.held),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A step ", h("span", { class: "cw-soft" }, "by the lab’s cost model")), parts.time,
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine sends in a step"), parts.sent),
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine holds ", h("span", { class: "cw-soft" }, "line: its memory")), parts.held,
+          h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by the lab’s cost model")), parts.time,
           h("ul", { class: "cw-legend" }, Object.values(PARTS).map(([name, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), name))))),
       words: parts.summary,
       more: [two(rung("memory", "Memory"), rung("speed", "Speed")), options("optimizer", "Optimiser", Object.entries(OPTIMIZERS)), options("itemsize", "Bytes of a number", [["2", "2"], ["4", "4"]])],
@@ -65,7 +66,7 @@ class View extends Interactive {
     for (const name of ["width", "batch", "processes"]) parts[name].show(state[name], thousands(state[name]));
     parts.bandwidth.show(state.bandwidth, `${inBytes(state.bandwidth * 1e9)}/s`);
     parts.memory.show(state.memory, inBytes(state.memory * 1e9));
-    parts.speed.show(state.speed, `${number(state.speed)} of our cores`);
+    parts.speed.show(state.speed, `${number(state.speed)} cores`);
     for (const name of ["optimizer", "itemsize"]) parts[name].show(state[name]);
     parts.sent.replaceChildren(sentPicture(found));
     parts.held.replaceChildren(...heldPicture(state, found));

@@ -147,7 +147,10 @@ def test_two_real_processes_sent_these_bytes(loss: str, negatives: str, way: str
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({}, "With Adam the whole tables take 92.2 GB, more than the 80 GB of a machine; a shard on each of 16 machines"),
+        (
+            {},
+            "With Adam the whole tables take 92.2 GB, more than the 80 GB of a machine; a shard on each of 16 machines",
+        ),
         ({}, "takes 5.76 GB and fits."),
         ({"optimizer": "row-wise"}, "With row-wise AdaGrad the whole tables take 31.2 GB and fit into the 80 GB"),
         ({"memory": 1.0}, "takes 5.76 GB, which is still too much."),
