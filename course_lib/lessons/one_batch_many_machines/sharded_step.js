@@ -61,7 +61,7 @@ class View extends Interactive {
     const { parts } = this;
     const state = this.state();
     const found = analyseShards(state);
-    this.story = [aboutMemory(state, found), aboutBytes(state, found), aboutTime(found)].join(" ");
+    this.story = [aboutMemory(state, found), aboutBytes(state, found), aboutTime(state, found)].join(" ");
     for (const name of ["users", "items", "pairs"]) parts[name].show(state[name], inCounts(state[name]));
     for (const name of ["width", "batch", "processes"]) parts[name].show(state[name], thousands(state[name]));
     parts.bandwidth.show(state.bandwidth, `${inBytes(state.bandwidth * 1e9)}/s`);
@@ -91,13 +91,15 @@ function aboutMemory({ processes, memory, optimizer }, { held }) {
 function aboutBytes({ processes }, { sent }) {
   if (processes === 1) return "One machine sends nothing.";
   return `In a step a machine sends ${inBytes(sent.dense)} if it has whole tables and dense gradients, and ${inBytes(sent.exchanged)} for the rows of sharded tables. ` +
-    `The gathered vectors of the batch add ${inBytes(sent.gathered)}; two Gramians would add ${inBytes(sent.gramians)}.`;
+    `The gathered vectors of the batch add ${inBytes(sent.gathered)}; two Gramians in their place would add ${inBytes(sent.gramians)}.`;
 }
 
-function aboutTime({ ways, seconds, steps, hours }) {
+function aboutTime({ processes }, { ways, seconds, steps, hours }) {
   const [part, most] = Object.entries(ways.sharded).reduce((a, b) => (b[1] > a[1] ? b : a));
+  const epoch = `An epoch has ${thousands(steps)} ${steps === 1 ? "step" : "steps"} and takes ${inTime(3600 * hours.sharded)}`;
+  if (processes === 1) return `By the cost model a step takes ${inTime(seconds.sharded)}, all of it computing. ${epoch}.`;
   return `By the cost model a step with sharded tables takes ${inTime(seconds.sharded)}: ${wholePercent(most / seconds.sharded)} of it is ${PARTS[part][0]}. ` +
-    `An epoch has ${thousands(steps)} ${steps === 1 ? "step" : "steps"} and takes ${inTime(3600 * hours.sharded)}; with whole tables and dense gradients it takes ${inTime(3600 * hours.whole)}.`;
+    `${epoch}; with whole tables and dense gradients it takes ${inTime(3600 * hours.whole)}.`;
 }
 
 const rows = ({ held, sent, ways, seconds, steps, hours }) => {

@@ -16,7 +16,7 @@ from course_lib.maths import processes, step_cost
 
 ID_BYTES = 8  # what names a row
 STATE_BYTES = 4  # row-wise AdaGrad keeps one number of 32 bits for each row
-RECIPE = {"rows": "own", "gather": "gradients"}  # of the negatives, as in `course_lib.maths.processes`
+RECIPE: dict[str, Any] = {"rows": "own", "gather": "gradients"}  # of the negatives, as in `course_lib.maths.processes`
 
 
 def state_bytes(rows: int, *, width: int, itemsize: int, optimizer: str) -> int:
@@ -128,4 +128,4 @@ class ShardedStep(WrittenOnce):
 
     @property
     def _rows(self) -> int:
-        return self.users + self.items
+        return int(self.users + self.items)
