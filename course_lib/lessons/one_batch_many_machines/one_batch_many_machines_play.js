@@ -1,7 +1,8 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
-import { h, hatch, number, svg, thousands } from "../shared/widgets/kit.js";
+import { h, hatch, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, beside, choice, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { analyseMachines } from "./machines_math.js";
+import { inBytes, inSeconds, withUnit } from "./units.js";
 
 const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower"];
 const BATCHES = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 16384];
@@ -104,14 +105,6 @@ class View extends Interactive {
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
-/** A quantity with its unit, three figures or so: units = [[size, name], ...], the largest first. */
-function withUnit(value, units) {
-  const [size, name] = units.find(([unit]) => value >= unit * 0.9995) ?? units[units.length - 1];
-  return `${number(value / size)} ${name}`;
-}
-
-export const inBytes = (bytes) => withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
-export const inSeconds = (seconds) => withUnit(seconds, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
 const inOperations = (count) => withUnit(count, [[1e15, "Pflop"], [1e12, "Tflop"], [1e9, "Gflop"], [1e6, "Mflop"], [1e3, "kflop"]]);
 
 const pairs = (count) => (count === 1 ? "1 pair" : `${thousands(count)} pairs`);
