@@ -105,6 +105,7 @@ def test_the_papers_number_stands_under_ours() -> None:
         ([0.02, -0.02], 2, "0.00 ± 0.03"),
         ([682.0], 1, "682"),
         ([12345.0, 12355.0], 1, "12350.0 ± 7.1"),
+        ([6.0, 6.0, 6.0], 3, "6"),
     ],
 )
 def test_digits_go_as_far_as_the_deviation_says(values: list[float], digits: int, text: str) -> None:

@@ -124,11 +124,13 @@ def number(values: Sequence[float], digits: int) -> str:
 
     digits: how many decimal places there are at most, unless all of them were zeros; a deviation that they do not show
     is below one of the last place. A mean nearer to 0 than `TINY` is "≈ 0", or "0" where only rounding may be left.
-    Where a run diverged (NaN, infinity), the words "not finite".
+    A whole number that all of several runs have is a count. Where a run diverged (NaN, infinity), "not finite".
     """
     if not np.isfinite(values).all():
         return "not finite"
     centre = mean(values)
+    if len(values) > 1 and len({*values}) == 1 and float(centre).is_integer():
+        return f"{centre:.0f}"
     deviation = stdev(values) if len(values) > 1 else 0.0
     size = max(abs(centre), deviation)
     if size < min(TINY, 0.5 * 10**-digits):

@@ -381,7 +381,9 @@ def the_unbiased_losses_end_alike(t4: Any) -> dict[str, Difference]:
     return _of_table_4(t4, lambda ahead: Difference.above(1 - abs(ahead)))
 
 
-@on_p3_t4("Sogram ends with a higher P@5 than the unbiased loss", claimed={"ml-1m, 0.001", "ml-1m, 0.01", "ml-100k, 0.001"})
+@on_p3_t4(
+    "Sogram ends with a higher P@5 than the unbiased loss", claimed={"ml-1m, 0.001", "ml-1m, 0.01", "ml-100k, 0.001"}
+)
 def sogram_ends_ahead(t4: Any) -> dict[str, Difference]:
     """P@5 under Sogram minus that under the unbiased loss, over seeds."""
     return _of_table_4(t4, Difference.above)
