@@ -198,7 +198,12 @@ def in_a_box(table: str) -> str:
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replaces the comments of a page."""
     if COMMENT.search(source[0]):
-        makers = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
+        makers: dict[str, Callable[[], str]] = {
+            "picture": picture,
+            "panels": panels,
+            "verdicts": verdicts,
+            "list": listed,
+        }
         source[0] = NUMBER.sub(str(len(compared())), source[0])
         source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
         for path in (ROOT / "book" / "results").glob("*.json"):
