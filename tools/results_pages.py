@@ -18,6 +18,7 @@ import io
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
