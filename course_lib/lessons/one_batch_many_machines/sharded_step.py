@@ -46,7 +46,8 @@ def exchanged_bytes(*, processes: int, batch_size: int, width: int, itemsize: in
 class ShardedStep(WrittenOnce):
     """Tables of users and items on P machines: memory, bytes sent in a step, seconds of a step, hours of an epoch.
 
-    prices      nanoseconds of one of each of `course_lib.maths.step_cost.PRICES`, on one core; SCALE-X5 has some
+    prices      nanoseconds of one of each of `course_lib.maths.step_cost.PRICES`, on one core; SCALE-X5 has some, and
+            each is 1 where none are given
     users, items, pairs   how many there are; an epoch visits each pair once
     width       numbers of an embedding
     batch       B, pairs of one process
@@ -81,7 +82,7 @@ class ShardedStep(WrittenOnce):
     itemsize = Word("2", ("2", "4"))
     optimizer = Word("adam", ("adam", "row-wise"))
 
-    def __init__(self, prices: Sequence[float], **state: Any) -> None:
+    def __init__(self, prices: Sequence[float] = (1.0, 1.0, 1.0, 1.0), **state: Any) -> None:
         super().__init__(prices=list(prices), **state)
 
     @traitlets.validate("prices")
