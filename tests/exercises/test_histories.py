@@ -43,6 +43,7 @@ REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
 STEPS = 30
 DAY, PERCENT, MOST = 86_400, 10, 50
 PEOPLE = {"ada": "ada", "Müller Jörg": "muller-jorg", "smith, anna": "smith-anna"}
+BROKEN = b"\x00 broken "
 NEWEST = "SELECT coalesce(max(id), 0) FROM collection"
 Key = tuple[str, str]
 
@@ -158,7 +159,7 @@ class History:
         self._put(untouched, worked_on=False)
 
     def hand_in_broken(self) -> None:
-        self._put(lambda assignment, number: b"\x00 broken %d" % number, worked_on=False)
+        self._put(lambda assignment, number: BROKEN + b"%d" % number, worked_on=False)
 
     def rename(self) -> None:
         """A browser adds ' (1)', or a student gives a name of their own."""
@@ -305,7 +306,8 @@ class History:
         known = {(one.key, one.sha) for one in self.came if not one.withdrawn}
         new = []
         in_order = sorted(self.lying.items(), key=lambda pair: Path(pair[0]).parts)
-        for path, (key, number, worked_on, sha) in in_order:
+        for path, ((student, _), number, worked_on, sha) in in_order:
+            key = student, self._recognised(path) or f"doubt {path}"  # a doubt comes in by its place
             self.bytes_.add(sha)
             if (key, sha) not in known:
                 when = int((self.folder / path).stat().st_mtime)
@@ -318,6 +320,16 @@ class History:
         for one in new:
             one.collection = self.collections
         self.came += new
+
+    def _recognised(self, path: str) -> str | None:
+        """The assignment that a file is seen to be: a broken one by its name, else by what all the others are."""
+        told = {
+            place: key[1]
+            for place, (key, *_) in self.lying.items()
+            if key[1] in Path(place).name or not (self.folder / place).read_bytes().startswith(BROKEN)
+        }
+        every = set(told.values())
+        return told.get(path) or (every.pop() if len(every) == 1 else None)
 
     def _taken_in(self, *, whole: bool) -> None:
         """What came by the exchange. After a command that came to its end, that is every file of it."""
