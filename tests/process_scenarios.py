@@ -336,6 +336,7 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         "evaluate": three | {"evaluate": lambda module: None},
         "nothing": {"batches": lambda e, rng: []},
         "partial": three | {"step": summed},
+        "argument": three | ({} if first else {"plan": "two epochs"}),
     }
     for name, given in cases.items():
         try:
@@ -356,6 +357,13 @@ def dies(fabric: Fabric, who: int, how: int = signal.SIGKILL) -> dict[str, Any]:
         return square(module, batch)
 
     return trained(fabric, batches=lambda e, rng: numbers(4, rng), step=step)
+
+
+def leaves(fabric: Fabric) -> dict[str, Any]:
+    """Process 1 ends before it comes to `fit`, where process 0 waits for it."""
+    if fabric.global_rank == 1:
+        raise SystemExit("no such folder")
+    return trained(fabric, batches=lambda e, rng: numbers(4, rng))
 
 
 def stuck(fabric: Fabric) -> dict[str, Any]:
@@ -390,6 +398,7 @@ SCENARIOS: dict[str, Callable[[Fabric, Path], Any]] = {
     "steps": lambda fabric, out: steps(fabric),
     "dies 0": lambda fabric, out: dies(fabric, 0),
     "dies 1": lambda fabric, out: dies(fabric, 1),
+    "leaves": lambda fabric, out: leaves(fabric),
     "stuck": lambda fabric, out: stuck(fabric),
     "frozen": lambda fabric, out: frozen(fabric),
 }

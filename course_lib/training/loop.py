@@ -140,18 +140,18 @@ def fit(
     the monitor is not finite, or processes were given different things (in all of them); ProcessLost when another
     process failed or died.
     """
-    checking.whole(seed, "seed", 0)
-    _check_arguments(module, optimizer, plan, stateful)
-    path = checkpoints.place(checkpoint)
-    if not callable(batches) and not isinstance(batches, DataLoader):
-        raise checking.refuse(batches, "batches", "a function (epoch, rng) -> batches, or a DataLoader")
-    given = dict(stateful or {})
-    parts = {name: held for name, held in given.items() if isinstance(held, InParts)}
-    whole = {name: held for name, held in given.items() if not isinstance(held, InParts)}
-    if plan.monitor is not None and parts:
-        raise checking.refuse(plan.monitor, "plan.monitor", "None with stateful in parts, of which no best is kept")
     fabric = launched(fabric)
-    with Team(fabric) as team:
+    with Team(fabric) as team:  # which tells the others of an argument that is refused here alone
+        checking.whole(seed, "seed", 0)
+        _check_arguments(module, optimizer, plan, stateful)
+        path = checkpoints.place(checkpoint)
+        if not callable(batches) and not isinstance(batches, DataLoader):
+            raise checking.refuse(batches, "batches", "a function (epoch, rng) -> batches, or a DataLoader")
+        given = dict(stateful or {})
+        parts = {name: held for name, held in given.items() if isinstance(held, InParts)}
+        whole = {name: held for name, held in given.items() if not isinstance(held, InParts)}
+        if plan.monitor is not None and parts:
+            raise checking.refuse(plan.monitor, "plan.monitor", "None with stateful in parts, of which no best is kept")
         own = sharded or isinstance(getattr(batches, "sampler", None), DistributedSampler)
         team.same(
             {"seed": repr(seed), "plan": repr(plan), "checkpoint": str(checkpoint), "sharded": repr(own)}

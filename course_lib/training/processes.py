@@ -57,8 +57,19 @@ class Team:
         self.present = self.size
         self._pending: Any = None  # what this process waited for when another was lost
         if self.size > 1:
-            self._watch = _Watch(_store(fabric), self.rank, self.size)
-            self._group = dist.new_group(backend="gloo", timeout=FOREVER)
+            self._watch, self._group = self._met(fabric)
+
+    def _met(self, fabric: Fabric) -> tuple[_Watch, Any]:
+        """The watch over the processes, and the group of their meetings."""
+        watch = None
+        try:
+            watch = _Watch(_store(fabric), self.rank, self.size)
+            return watch, dist.new_group(backend="gloo", timeout=FOREVER)
+        except RuntimeError as error:  # torch's, whose words do not say why
+            if watch is not None:
+                watch.stop()
+            lost = f"one of the {self.size} processes ended before all had met; its own message says why"
+            raise ProcessLost(lost) from error
 
     def __enter__(self) -> Team:
         Team.current = self

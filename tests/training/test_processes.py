@@ -311,6 +311,7 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
     for name, who, expected in (
         ("failure", 1, "LookupError: item 77 is not in the table"),
         ("nan", 1, "Diverged: the loss is nan at step 0 of epoch 0"),
+        ("argument", 1, "ValueError: plan is 'two epochs'; expected a training.loop.Plan"),
         ("evaluate", 0, "ValueError: what evaluate returned is None; expected a dict of numbers by name"),
     ):
         own, other = said[who][name], said[1 - who][name]
@@ -322,6 +323,7 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
     ("scenario", "who", "words"),
     [
         ("dies 1", 1, "process 1 of 2 died"),
+        ("leaves", 1, "ProcessLost: one of the 2 processes ended before all had met"),
         pytest.param("dies 0", 0, "process 0 of 2 died", marks=LONG),
         pytest.param("stuck", 1, "process 1 of 2 failed: LookupError: item 77", marks=LONG),
         pytest.param("frozen", 1, "process 1 of 2 died: no sign of life", marks=LONG),
