@@ -8,6 +8,7 @@ somebody else wrote there: what nbgrader's own exchange collected is taken in li
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
@@ -136,6 +137,9 @@ class Desk:
         for path in room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb"):
             if path.parts[-3] not in found and path.is_file() and _sha256(path.read_bytes()) in ours:
                 path.unlink()  # our copy of what was taken back with `undo`
+                with suppress(OSError):  # other files lie there
+                    path.parent.rmdir()
+                    path.parent.parent.rmdir()
         return found
 
     def _write(self, path: Path, text: str) -> None:

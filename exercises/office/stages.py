@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from .book import Book
 from .desk import Desk
 from .ledger import Receipt
 from .room import Failed, Room, checked
-from .standing import in_order
+from .standing import Standing, in_order
 
 RELEASED = "-"
 """In place of a student, where a step is the whole assignment's."""
@@ -68,9 +69,27 @@ def sort_out(desk: Desk, room: Room) -> None:
     """Brings submitted/ to what counts, and says which files do not."""
     if not is_released(room):
         release(room)
-    for student, standing in desk.lay_out(room).items():
+    for student, standing in _laid_out(desk, room).items():
         for note in standing.notes:
             print(f"  {student}: {note}")
+
+
+def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
+    """The working copies of what counts; formgrader lists no longer what was taken back and has nothing in its place.
+
+    Marks by hand for it stay in `Book`, and are there again when the same answers count again.
+    """
+    found = desk.lay_out(room)
+    receipts = [receipt for receipt in desk.ledger.receipts() if receipt.assignment == room.assignment]
+    gone = {receipt.student for receipt in receipts if receipt.student and receipt.withdrawn} - found.keys()
+    with room.gradebook() as gradebook:
+        booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
+        for student in sorted(gone & booked):
+            Book(room).forget(student)
+            for step in ("autograded", "feedback"):
+                shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
+            gradebook.remove_submission(room.assignment, student)
+    return found
 
 
 def grade(desk: Desk, room: Room, workers: int) -> None:
@@ -80,7 +99,7 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
     """
     if not is_released(room):
         release(room)
-    students = sorted(desk.lay_out(room))
+    students = sorted(_laid_out(desk, room))
     waiting = sorted(set(students) - graded(room, students))
     failures: dict[str, str] = {}
     for student in waiting[:1]:

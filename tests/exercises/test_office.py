@@ -124,6 +124,11 @@ def test_the_newest_counts_whatever_order_the_folders_have_when_the_platform_sta
     assert rows["anna"]["handed_in"].startswith("2026-11-20T10:00")
 
 
+def formgrader_lists(term: Class) -> set[str]:
+    """The students whose work nbgrader's formgrader shows for marks by hand."""
+    return {one["student"] for one in Room(term.course, WEEK_1).api().get_submissions(WEEK_1)}
+
+
 def test_undo_takes_the_last_collection_back_and_collecting_again_brings_it_in(term: Class) -> None:
     term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
     term.mark("anna", 6)
@@ -131,8 +136,10 @@ def test_undo_takes_the_last_collection_back_and_collecting_again_brings_it_in(t
     term.all(newer)
     term.mark("anna", 1)
     assert term.totals()["ben"] == 1
+    assert formgrader_lists(term) == {"anna", "ben"}
     term.run("undo")
     assert set(term.rows(WEEK_1)) == {"anna"}
+    assert formgrader_lists(term) == {"anna"}, "nobody is asked for marks of what was taken back"
     term.run("grade")
     assert term.totals() == {"anna": 8}, "the mark of the first text is there again"
     term.all(newer)
@@ -320,10 +327,11 @@ def test_files_in_submitted_are_taken_in_whatever_they_are_called(term: Class) -
     assert not (term.course / "submitted/müller/ddc/ddc.ipynb").exists(), "nor is it graded as somebody else's"
 
 
-def test_the_empty_folder_that_undo_leaves_is_no_second_spelling(term: Class) -> None:
+def test_an_empty_folder_is_no_second_spelling(term: Class) -> None:
     term.all(term.files({"smith, anna/ddc.ipynb": work(WEEK_1, 3)}))
     term.run("undo")
-    assert (term.course / "submitted/smith-anna").is_dir()
+    assert not (term.course / "submitted/smith-anna").exists()
+    (term.course / "submitted/smith-anna").mkdir()  # as it was left before
     by_exchange(term, {"smith, anna/ddc/ddc.ipynb": work(WEEK_1, 4)})
     term.run("grade")
     assert term.totals() == {"smith-anna": 4}
