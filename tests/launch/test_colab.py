@@ -25,7 +25,7 @@ IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
 
 @pytest.fixture(scope="session")
 def repository(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The export as a git repository with the branch that the cell clones: a copy, for other tests look at the export."""
+    """A copy of the export, as a git repository with the branch that the cell clones."""
     folder = shutil.copytree(exported, tmp_path_factory.mktemp("repository") / "notebooks")
     for command in (
         ["init", "--quiet", "--initial-branch", "notebooks"],
@@ -82,6 +82,7 @@ def run_cell(python: Path, repository: Path, folder: Path, **variables: str) -> 
     """Run the first cell as a script, without a network."""
     offline = {
         "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": os.devnull,  # whose constraints may name versions that are only pretended here
         "PIP_NO_BUILD_ISOLATION": "0",
         "COURSE_SOURCE": str(repository),
     }  # "0" means: no isolation
