@@ -22,7 +22,7 @@ SHORT = 4  # lines: a bar "Show the code" is longer than folded code of this len
 SHOWING = {"plots", "shared_plots", "plt", "stored", "HTML", "Table", "display"}  # calls that draw or print
 PUBLISHING = {"publish", "scalars.publish", "findings.show"}
 FOLDED = {"hide-input", "hide-cell"}
-RUN = re.compile(r'experiments\.run\(\s*"([\w-]+)"(?=.*\bto_html\()', re.DOTALL)  # and shows it
+RUN = re.compile(r'(?:experiments\.run(?=.*\bto_html\()|table_of)\(\s*"([\w-]+)"', re.DOTALL)  # and shows it
 STORED = re.compile(r'\bstored\(\s*"([\w-]+)"')
 NEAR = 4  # cells: what stands between a small run and the stored one
 

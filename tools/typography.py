@@ -1,5 +1,5 @@
 """A Sphinx extension for the printer's details: a minus before a number is no hyphen, 1e-05 is a power of ten, and no
-line end parts a number and its %, or a short formula and the comma behind it.
+line end parts a number and its %, a short formula and the comma behind it, or the word "in-batch" of a heading.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ IN_CHART = ("text", "tspan")  # Firefox knows no baseline-shift: what follows an
 RAISED_IN_CHART = '<tspan dy="-4" font-size="9">{}</tspan><tspan dy="4">\u200b</tspan>'
 PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")
 PUNCTUATION = re.compile(r"[.,;:!?)\]’”]+")
+COMPOUND = re.compile(r"\b[^\W\d]+(?:-[^\W\d]+)+\b")  # in-batch: on a phone, no line of a heading ends in it
 KEPT = "kept"  # course.css
 SILENT = re.compile(r"[\s{}^_&]")  # takes no room of its own
 COMMAND = re.compile(r"\\[a-zA-Z]+|\\.")  # one sign
@@ -97,6 +98,17 @@ def keep_punctuation(parent: nodes.Element) -> None:
             parent[at : at + 2] = [together, nodes.Text(behind.astext()[end.end() :])]
 
 
+def keep_compounds(heading: nodes.title) -> None:
+    """Put each word with a hyphen into a span that does not wrap."""
+    for child in [child for child in heading.children if isinstance(child, nodes.Text)]:
+        at, words = 0, child.astext()
+        pieces: list[nodes.Node] = []
+        for found in COMPOUND.finditer(words):
+            pieces += [nodes.Text(words[at : found.start()]), nodes.inline("", found[0], classes=[KEPT])]
+            at = found.end()
+        heading.replace(child, [*pieces, nodes.Text(words[at:])])
+
+
 def keep(_app: Sphinx | None, doctree: nodes.document, _page: str) -> None:
     """Set the signs, and keep together what belongs together, on a whole page."""
     set_signs_in_html(doctree)
@@ -106,6 +118,8 @@ def keep(_app: Sphinx | None, doctree: nodes.document, _page: str) -> None:
             set_signs(parent)
             keep_percent(parent)
             keep_punctuation(parent)
+    for heading in list(doctree.findall(nodes.title)):
+        keep_compounds(heading)
 
 
 def _is_verbatim(node: nodes.Node) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from course_lib.experiments.core import display
+from course_lib.experiments.core.provenance import results_folder
 from course_lib.experiments.core.results import Result, load_result
 
 
@@ -52,13 +54,13 @@ class Cells(HTMLParser):
 
 def test_columns_that_say_nothing_go_and_what_is_the_same_stands_in_the_caption() -> None:
     found = Cells(result().to_html()).found
-    assert found["th"] == ["loss", "P@5", "unbiased", "In-Batch"]
+    assert found["th"] == ["loss", "P@5", "Unbiased", "In-Batch"]
     assert "laptop scale; ML-1M; mean" in found["caption"][0] and "ratio" not in found["caption"][0]
 
 
 def test_a_table_of_one_row_keeps_a_name() -> None:
     found = Cells(result().to_html(loss="unbiased")).found
-    assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss unbiased." in found["caption"][0]
+    assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss Unbiased." in found["caption"][0]
 
 
 def test_a_cell_is_never_a_mean_over_what_no_column_names() -> None:
@@ -78,7 +80,7 @@ def test_a_long_table_is_folded_under_its_title() -> None:
     lines = [line | {"data": f"set {number}"} for line in rows() for number in range(display.LONG)]
     long = Result("P3-T6", "laptop", "a table", lines, layout=result().layout).to_html(loss="unbiased")
     assert long.startswith(
-        '<details class="long-table"><summary>A table: all 30 lines</summary><div class="text_html"><table'
+        '<details class="long-table"><summary>A table: all 24 lines</summary><div class="text_html"><table'
     )
     assert "<details" not in result().to_html()
 
@@ -127,7 +129,7 @@ def test_a_run_that_diverged_is_said_and_draws_no_dot() -> None:
 
 def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() -> None:
     (said,) = Cells(result(unbiased=17.07).to_html()).found["svg"]
-    assert said.startswith("P@5. unbiased: ours 17.5 ±") and said.endswith("paper 17.07.") and "In-Batch" not in said
+    assert said.startswith("P@5. Unbiased: ours 17.5 ±") and said.endswith("paper 17.07.") and "In-Batch" not in said
 
 
 def test_rows_that_agree_in_the_first_column_stand_together() -> None:
@@ -201,7 +203,7 @@ def test_a_line_of_the_chart_is_not_named_by_what_all_lines_share() -> None:
     elsewhere = [row | {"data": "gowalla", "paper": None} for row in rows()]  # in the table, not in the chart
     both = Result("P3-T6", "laptop", "a table", rows(unbiased=10.0, in_batch=9.0) + elsewhere, layout=result().layout)
     text = both.to_html()
-    assert ">unbiased<tspan" in text and "In each line: data ML-1M." in text
+    assert ">Unbiased<tspan" in text and "In each line: data ML-1M." in text
     alone = both.to_html(loss=("unbiased",))
     assert ">ML-1M<tspan" in alone and "In each line" not in alone
 
@@ -222,3 +224,26 @@ def test_rows_in_different_units_are_compared_as_ratios() -> None:
 def test_names_for_people() -> None:
     text = load_result("P1-T2", "laptop").to_html()
     assert "Last.fm" in text and "lastfm-10core</th>" not in text
+
+
+@pytest.mark.parametrize("path", sorted(results_folder().glob("*-laptop.json")), ids=lambda path: path.stem)
+def test_no_code_stands_where_a_name_should(path: Path) -> None:
+    """Heads, names of rows, captions, charts: nothing with an underscore, such as ab_a, e_pop or stop_at."""
+    words = re.sub(r"<[^>]*>", " ", load_result(path.stem.removesuffix("-laptop"), "laptop").to_html())
+    assert [word for word in words.split() if "_" in word] == []
+
+
+def test_a_word_means_what_its_column_says() -> None:
+    assert display.text_of("popularity", "loss") == "Popularity" and display.text_of("popularity") == "popularity"
+    assert display.text_of("b_a") == "preference, popularity (DDC)" and display.text_of("ab_b") == "both, preference"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *[(0.1, "0.1"), (1e-4, "0.0001"), (1e-5, "0.00001"), (1.5e-6, "0.0000015"), (-2e-5, "-0.00002")],
+        *[(1e-9, "1e-09"), (0.0, "0"), (12345.0, "12,345")],
+    ],
+)
+def test_an_axis_has_one_form_for_its_numbers(value: float, text: str) -> None:
+    assert display.decimal(value) == text

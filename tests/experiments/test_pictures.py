@@ -43,6 +43,12 @@ def drawn(name: str) -> str:
     return ALL[name](load_result(name, "laptop"))
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_no_code_stands_where_a_name_should(name: str) -> None:
+    words = re.sub(r"<[^>]*>", " ", drawn(name))
+    assert [word for word in words.split() if "_" in word] == []
+
+
 def test_a_change_pairs_the_seeds_and_leaves_out_those_without_a_partner() -> None:
     values = {("plain", 0): 2.0, ("plain", 1): 4.0, ("new", 0): 3.0, ("new", 1): 5.0, ("new", 2): 9.0}
     lines = [{"method": method, "seed": seed, "metric": "MRR", "value": v} for (method, seed), v in values.items()]

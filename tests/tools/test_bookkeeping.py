@@ -96,6 +96,7 @@ RUN = 'small = experiments.run("P3-T6", scale=SCALE)\nHTML(small.to_html())'
     [
         (RUN, 'stored("P3-T6", serving="raw")', True),
         (RUN, 'stored("P3-T5")', False),
+        ('table_of("P1-T2")[1]', 'stored("P1-T2", picture=gains)', True),
         ('small = experiments.run("P3-T6", scale=SCALE)', 'stored("P3-T6")', False),  # shows nothing
     ],
 )

@@ -86,3 +86,11 @@ def test_a_power_of_ten_is_no_code(written: str, shown: str) -> None:
     typography.keep(None, document, "page")
     assert found.astext().startswith(f"<table><tr><td>{shown}</td>")
     assert '<text>10<tspan dy="-4" font-size="9">−5</tspan><tspan dy="4">' in found.astext()
+
+
+def test_no_line_of_a_heading_ends_in_the_middle_of_a_word() -> None:
+    document, title = utils.new_document("page"), nodes.title("", "The bias of in-batch sampling, 8-10")
+    document += nodes.section("", title)
+    typography.keep(None, document, "page")
+    assert [node.astext() for node in title.findall(nodes.inline)] == ["in-batch"]
+    assert title.astext() == "The bias of in-batch sampling, 8-10"

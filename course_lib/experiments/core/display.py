@@ -19,9 +19,9 @@ from course_lib.papers.agreement import Verdict
 
 # What the columns of results are called where people read them; other columns keep their names.
 NAMES = {
-    "<e pref, e pop>": "cosine of e_pref and e_pop",
+    "<e pref, e pop>": "cosine of preference and popularity",
     "alpha < 0": "share with α below 0",
-    "centroid": "centroid on e_pop, in sd",
+    "centroid": "centre of the items, in sd",
     "chance": "by chance",
     "cost step ms": "ms a step",
     "decay": "weight decay",
@@ -39,7 +39,7 @@ NAMES = {
     "lr": "learning rate",
     "NDCG cos": "NDCG, cosine",
     "NDCG dot": "NDCG, dot product",
-    "negative": "share below 0 on e_pop",
+    "negative": "share on the negative side",
     "norm ratio": "length, times the start",
     "one side": "users on one side of it",
     "pointwise": "loss of a pair",
@@ -50,7 +50,7 @@ NAMES = {
     "rotation": "objective after a rotation, excess",
     "row lengths": "change of row lengths by a gauge",
     "selection": "chosen by",
-    "share": "trained: variance along e_pop",
+    "share": "trained: share of the variance",
     "share chance": "top 1 % by chance",
     "share cos": "top 1 %, cosine",
     "share dot": "top 1 %, dot product",
@@ -62,7 +62,7 @@ NAMES = {
     "times_world": "loss times P",
     "top": "share of items used",
     "towers off": "towers: relative distance",
-    "trained r": "trained: r along e_pop",
+    "trained r": "trained: cross-fitted r",
     "widest": "trained, widest axis: |r|",
     "words": "words in titles",
     "map@10": "MAP@10",
@@ -89,15 +89,24 @@ DATA = {
     "wikispeedia": "Wikispeedia",
     "tastes": "invented tastes",
 }
+ADDED = {"a": "popularity", "b": "preference", "ab": "both"}  # to the positive, and to the negative, in P1's Table 5
 VALUES = {
-    **{rule: rule for rule in ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")},  # of P1's Table 5
+    **{f"{first}_{then}": f"{ADDED[first]}, {ADDED[then]}" for first in ADDED for then in ADDED},
+    "b_a": "preference, popularity (DDC)",
     "score rows": "predictions",
     "pos_neg": "Pos-Neg",
     "in_batch": "In-Batch",
+    "unbiased": "Unbiased",
+    "sogram": "Sogram",
     "unbiased_omega": "Unbiased-ω",
     "pos_neg_omega": "Pos-Neg-ω",
     "in_batch_omega": "In-Batch-ω",
+    "bernoulli": "coin tosses",  # of P3's Table 3, with the three below
+    "exact": "exact cut",
+    "m": "users, m",
+    "n": "items, n",
 }
+LOSSES = {"popularity": "Popularity"}  # P3's loss; elsewhere the word is a law of negatives
 WORDS = {  # of titles and of names that are put together
     "infonce cos": "InfoNCE on cosines",
     "infonce dot": "InfoNCE on dot products",
@@ -107,12 +116,15 @@ WORDS = {  # of titles and of names that are put together
     "embedding users": "users by an embedding",
     "transformer users": "users by a transformer",
     " > linear": " and linear layer",
+    "on e_pop": "on the popularity direction",
+    "sign of alpha": "sign of α",
+    "rates alpha": "rates α",
     "omega in": "ω in",
     "sogram ": "SOGram ",
     "sagram ": "SAGram ",
 }
 TINY, ROUNDING = 1e-4, 1e-12  # means below the first have no digits, below the second no size
-LONG = 30  # lines from which a table is folded
+LONG = 24  # lines from which a table is folded
 # The course's own colours on its site, which has them for light and dark pages; elsewhere two that read on both.
 OURS, PRINTED = "var(--course-pull, #1f6fb5)", "var(--course-push, #c2571a)"
 WIDTH, LINE, TOP = 330, 34, 18  # of a panel of the chart, in px
@@ -151,12 +163,21 @@ def name_of(column: str) -> str:
     return NAMES.get(column, column.replace("_", " "))
 
 
-def text_of(value: Any) -> str:
-    """A coordinate as text: data sets by their names, numbers short."""
+def decimal(value: float) -> str:
+    """A number of an axis or a name in one form, 0.1 as well as 0.00001; below a millionth a power of ten."""
+    if not 1e-6 <= abs(value) < 1e-4:
+        return f"{value:,.10g}"
+    return np.format_float_positional(value, precision=10, fractional=False, trim="-")
+
+
+def text_of(value: Any, column: str = "") -> str:
+    """A coordinate as text: data sets by their names, numbers short; the column says what an ambiguous word means."""
     if value is None or isinstance(value, bool):
         return "–" if value is None else "yes" if value else "no"
     if not isinstance(value, str):
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return decimal(float(f"{value:g}")) if isinstance(value, float) else str(value)
+    if column == "loss" and value in LOSSES:
+        return LOSSES[value]
     stem, _, core = value.partition("-5core" if "-5core" in value else "-10core")
     if stem in DATA:
         return DATA[stem] + (f", {core}" if core.strip("-") else "")
@@ -214,7 +235,7 @@ class Pivot:
     def row(self, key: tuple[Any, ...], told: set[str]) -> str:
         """The name of a row in the chart by these columns: names stand alone, a number needs that of its column."""
         return " · ".join(
-            text_of(part) if isinstance(part, str) else f"{name_of(name)} {text_of(part)}"
+            text_of(part, name) if isinstance(part, str) else f"{name_of(name)} {text_of(part)}"
             for name, part in zip(self.left, key, strict=True)
             if part is not None and name in told
         )
@@ -225,7 +246,7 @@ class Pivot:
 
 
 def _everywhere(where: str, same: dict[str, Any]) -> str:
-    said = [f"{name_of(name)} {text_of(value)}" for name, value in same.items() if value is not None]
+    said = [f"{name_of(name)} {text_of(value, name)}" for name, value in same.items() if value is not None]
     return f"{where}: {', '.join(said)}." if said else ""
 
 
@@ -236,7 +257,8 @@ def table(pivot: Pivot, digits: int, caption: str) -> str:
     head = "".join(f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in heads)
     lines = []
     for key, cells in pivot.groups.items():
-        names = "".join(f'<th scope="row">{html.escape(text_of(part))}</th>' for part in key)
+        said = (text_of(part, name) for name, part in zip(pivot.left, key, strict=True))
+        names = "".join(f'<th scope="row">{html.escape(text)}</th>' for text in said)
         numbers = "".join(f"<td>{_cell(cells.get(head, []), digits)}</td>" for head in pivot.heads)
         lines.append(f"<tr>{names}{numbers}</tr>")
     shown = (
@@ -332,7 +354,7 @@ def _panel(title: str, dots: Mapping[str, Dot]) -> str:
     bands = "".join(f"M{{x:.1f}} {TOP + LINE * place + 18}v16" for place in range(len(dots)))  # below each name
     marks = [
         f'<path d="{bands.format(x=at(x))}" stroke="currentColor" opacity=".18"/>'
-        f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{x:g}</text>'
+        f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{decimal(x)}</text>'
         for x in ticks(low, high, logarithmic)
         if 0 <= at(x) <= WIDTH
     ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.experiments.core.display import OURS, PRINTED, WIDTH, text_of, ticks
+from course_lib.experiments.core.display import OURS, PRINTED, WIDTH, decimal, text_of, ticks
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import spread
 
@@ -102,13 +102,16 @@ def relative(result: Result, metric: str, of: Mapping[str, Any], over: Mapping[s
     return [100 * (ours[seed] / plain[seed] - 1) for seed in sorted(ours) if seed in plain]
 
 
-def named(keys: Iterable[str], words: str = "{}") -> dict[str, Series]:
-    """Key -> series of ours, named with `words` around its text, each with the next look; ValueError for too many."""
+def named(keys: Iterable[str], words: str = "{}", *, column: str = "") -> dict[str, Series]:
+    """Key of a column -> series of ours, named with `words` around its text, each with the next look.
+
+    ValueError for more keys than looks.
+    """
     listed = list(keys)
     if len(listed) > len(OUR_LOOKS):
         raise ValueError(f"keys: got {len(listed)}, expected at most {len(OUR_LOOKS)}, one for each look")
     looks = zip(listed, OUR_LOOKS, strict=False)
-    return {key: Series(words.format(text_of(key)), look) for key, look in looks}
+    return {key: Series(words.format(text_of(key, column)), look) for key, look in looks}
 
 
 def rows(
@@ -187,8 +190,8 @@ def _rows(
         return f'<path d="{bands}" stroke="currentColor" opacity="{strength}"/>'
 
     parts = [
-        grid(at(x), 0.18)
-        + f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{x:,.10g}</text>'
+        grid(at(x), 0.18) + f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">'
+        f"{decimal(x)}</text>"
         for x in _ticks(low, high, logarithmic)
     ]
     if level is not None:
@@ -213,11 +216,11 @@ def _curves(title: str, panel: Sequence[Curve], x_name: str, level: float | None
     at, up = _scale(left, right, 52, WIDTH - 12, logarithmic), _scale(low, high, bottom - 8, HEAD + 8, False)
     parts = [
         f'<path d="M44 {up(y):.1f}H{WIDTH}" stroke="currentColor" opacity=".18"/>'
-        f'<text x="38" y="{up(y) + 4:.1f}" text-anchor="end" font-size="11" opacity=".75">{y:g}</text>'
+        f'<text x="38" y="{up(y) + 4:.1f}" text-anchor="end" font-size="11" opacity=".75">{decimal(y)}</text>'
         for y in ticks(low, high, False)
     ]
     parts += [
-        f'<text x="{at(x):.1f}" y="{bottom + 14}" text-anchor="middle" font-size="11" opacity=".75">{x:,.10g}</text>'
+        f'<text x="{at(x):.1f}" y="{bottom + 14}" text-anchor="middle" font-size="11" opacity=".75">{decimal(x)}</text>'
         for x in _ticks(left, right, logarithmic)
     ]
     if level is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from course_lib.experiments.core.display import text_of
 from course_lib.experiments.core.pictures import (
     HELD_LOOKS,
     Curve,
@@ -90,12 +91,15 @@ def rules(result: Result, metric: str = "MRR@10") -> str:
     for backbone in ("MF", "LightGCN"):
         found = changes(result, metric, "rule", BACKBONE, backbone=backbone)
         panels[f"{backbone}: {metric}, change in %"] = {
-            cell["method"]: [*found.get(cell["method"], []), *_printed("T5", **{**_place(cell), "backbone": backbone})]
+            text_of(cell["method"]): [
+                *found.get(cell["method"], []),
+                *_printed("T5", **{**_place(cell), "backbone": backbone}),
+            ]
             for cell in order
         }
     said = (
-        "The first part of a rule is added to the positives, the second to the negatives: a is the popularity "
-        "direction, b the preference direction, and b_a is DDC. Best printed rule first. "
+        "The first word of a rule says which direction is added to the user for the positive item, the second which "
+        "one for the negative item. Best printed rule first. "
     )
     return rows(
         panels, f"{said}A change of 0 is the plain backbone. P1 prints no LightGCN here. {other_data()}", level=0
@@ -121,7 +125,7 @@ def along_k(result: Result) -> str:
     said = (
         "A change of 0 is the backbone without DDC. P1's Figure 3 prints no numbers, but Table 4 has those of k = 0.3. "
     )
-    return curves(panels, said + other_data(), x="k", level=0)
+    return curves(panels, said + other_data(), x="k, share of the user's items", level=0)
 
 
 def losses(result: Result) -> str:
@@ -163,7 +167,7 @@ def axes(result: Result) -> str:
         "first axis": "first axis: |r| with popularity",
         "one side": "share of users on one side of it",
         "widest": "widest axis after training: |r|",
-        "share": "after training: variance along e_pop",
+        "share": "after training: share of the variance",
     }
     panels = {
         title: {

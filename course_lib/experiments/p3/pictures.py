@@ -39,11 +39,12 @@ def reversal(result: Result) -> str:
 def ratios(result: Result, metric: str = "P@5") -> str:
     """P3-T5 along the batch ratio: scores served as they are, and corrected for popularity; cross-fitted."""
     panels: dict[str, list[Curve]] = {}
+    losses = named(result.distinct("loss"), column="loss")
     for data in result.distinct("data"):
         for serving in result.distinct("serving", data=data):
             served = "served raw" if serving == "raw" else f"served {serving}"
             panel = panels.setdefault(f"{text_of(data)}: {metric} in %, {served}", [])
-            for loss, series in named(result.distinct("loss")).items():
+            for loss, series in losses.items():
                 chosen = result.select(metric=metric, data=data, serving=serving, loss=loss, selection="cross-fitted")
                 found = {row["ratio"]: Mark(series, row["value"]) for row in chosen}
                 panel += [Curve(series, list(found), list(found.values()))] if found else []

@@ -359,8 +359,8 @@ def sign_of_alpha(
             ax.plot(x, y, marker=marker, ls=line, lw=1.2, ms=7, color=color, mec="white", label=name)
     for ax in axes:
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
-        ax.set_xlabel("mean item along e_pop, in standard deviations")
-    axes[0].set(title="share of users with alpha < 0", ylim=(-0.05, 1.05))
+        ax.set_xlabel("mean item along $e_{pop}$, in standard deviations")
+    axes[0].set(title="share of users with α below 0", ylim=(-0.05, 1.05))
     axes[1].axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
     axes[1].set_title("change of AvgPop@10 by DDC, %")
     axes[1].margins(y=0.09)

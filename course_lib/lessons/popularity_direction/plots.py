@@ -242,5 +242,5 @@ def projection_panels(panels: Mapping[str, tuple[Any, Any, str]]) -> tuple[Figur
         ax.plot(counts, along, ".", color=PULL, ms=5, alpha=0.6, rasterized=True)
         ax.text(0.97, 0.04, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=9, bbox=white_sheet())
         ax.set(title=title, xlabel="popularity (training pairs)")
-    axes[0, 0].set_ylabel("projection on e_pop")
+    axes[0, 0].set_ylabel("projection on $e_{pop}$")
     return fig, axes[0]
