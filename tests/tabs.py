@@ -21,9 +21,7 @@ class Tab:
     def __post_init__(self) -> None:
         self.page.on("console", lambda told: self.errors.append(told.text) if told.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on(
-            "request", lambda asked: asked.url.startswith(("file:", BLANK)) or self.outside.append(asked.url)
-        )
+        self.page.on("request", lambda asked: asked.url.startswith(("file:", BLANK)) or self.outside.append(asked.url))
 
     def leave(self) -> None:
         """Leave the document, and make the page as new: no mouse over it, the media that it was opened with."""

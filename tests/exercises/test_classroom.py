@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from classroom_helpers import SHORT, Graded, classroom, grade_table
 
-from exercises import classroom as command
 from exercises import simulate
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
@@ -251,6 +250,8 @@ def test_the_command_says_what_is_wrong(
     tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process; test_assignments.py looks at a process that ends so."""
+    from exercises import classroom as command
+
     with pytest.raises(SystemExit) as ended:
         command.main([*arguments, "--course", str(tmp_path)])
     assert ended.value.code not in {None, 0}
