@@ -18,12 +18,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -34,6 +33,9 @@ from course_lib.models.backbones import make
 from course_lib.training import FabricProcesses, Plan, fit, processes
 from course_lib.training.recommenders import train_recommender
 from course_lib.training.towers import lookup_towers, train_towers
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric  # seconds, which the tests that only collect this file need not wait
 
 HERE = Path(__file__).resolve()
 COUNTS = (1, 2, 3, 7)
@@ -388,12 +390,75 @@ def frozen(fabric: Fabric) -> dict[str, Any]:
     return dies(fabric, 1, signal.SIGSTOP)
 
 
+# ---- every estimator of Gramians and the loss, the batch spread over the processes
+
+N, D, B, STEPS = 40, 5, 12, 6
+MAKERS: dict[str, Callable[[gramians.Processes], Any]] = {
+    "batch": lambda processes: gramians.BatchGramian(processes=processes),
+    "sogram": lambda processes: gramians.SOGram(D, 0.3, correct_start=True, processes=processes),
+    "sagram": lambda processes: gramians.SAGram(N, D, 0.7, processes=processes),
+    "sagram-psd": lambda processes: gramians.SAGram(N, D, 1, project=True, processes=processes),
+}
+
+
+class Tables(nn.Module):
+    """Two tables and the gravity loss on a batch of theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.left, self.right = (
+            nn.Parameter(torch.randn(N, D, generator=generator, dtype=torch.float64)) for _ in range(2)
+        )
+
+    def forward(self, batch: Tensor, gram_left: Tensor, gram_right: Tensor) -> Tensor:
+        return gramians.gravity_loss(self.left[batch], self.right[batch], gram_left, gram_right)
+
+
+def estimates(rank: int, world: int, processes: gramians.Processes, around: Callable[..., Any]) -> dict[str, Tensor]:
+    """What comes out on `rank` of `world`; `around` wraps the module for the gradient to be averaged."""
+    found: dict[str, Tensor] = {}
+    for name, make_one in MAKERS.items():
+        tables = Tables()
+        module, backward = around(tables)
+        sides = [make_one(processes), make_one(processes)]
+        generator = torch.Generator().manual_seed(1)
+        for _ in range(STEPS):
+            seen, used = (torch.randint(N, (B,), generator=generator).chunk(world)[rank] for _ in range(2))
+            left, right = (
+                side.update(seen, table[seen]) for side, table in zip(sides, (tables.left, tables.right), strict=True)
+            )
+            module.zero_grad()
+            loss = module(used, left, right)
+            backward(loss)
+            with torch.no_grad():
+                for parameter in tables.parameters():
+                    parameter.sub_(0.1 * parameter.grad)
+        found |= {f"{name}.estimate": left, f"{name}.loss": loss.detach(), f"{name}.left": tables.left.detach()}
+    return found
+
+
+def spread(fabric: Fabric) -> dict[str, Tensor]:
+    """The estimates of processes that each take their part of every batch; the loss is the mean of theirs."""
+    found = estimates(
+        fabric.global_rank,
+        fabric.world_size,
+        FabricProcesses(fabric),
+        lambda tables: (fabric.setup(tables), fabric.backward),
+    )
+    return {
+        name: fabric.all_reduce(value, reduce_op="mean") if name.endswith(".loss") else value
+        for name, value in found.items()
+    }
+
+
 SCENARIOS: dict[str, Callable[[Fabric, Path], Any]] = {
     "works": lambda fabric, out: {
         **steps(fabric),
         **runs(fabric),
         "resume": resume(fabric, out.parent),
         "refusals": refusals(fabric),
+        "gramians": spread(fabric),
     },
     "steps": lambda fabric, out: steps(fabric),
     "dies 0": lambda fabric, out: dies(fabric, 0),
@@ -406,6 +471,8 @@ SCENARIOS: dict[str, Callable[[Fabric, Path], Any]] = {
 
 def main(scenario: str, out: Path, scenarios: Mapping[str, Callable[[Fabric, Path], Any]] = SCENARIOS) -> None:
     torch.set_num_threads(1)
+    from lightning_fabric import Fabric
+
     fabric = Fabric(accelerator="cpu", devices=int(os.environ["WORLD_SIZE"]), strategy="ddp")
     fabric.launch()
     torch.save(scenarios[scenario](fabric, out), out.with_suffix(f".{fabric.global_rank}"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 from pathlib import Path
 
 import matplotlib
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 SIZE = (1200, 630)  # what the sites that show cards ask for
+MADE_OF = "made of"  # the word in a card before the hash of what it was drawn from
 BLUE, AMBER, INK, QUIET, PAPER = "#1d4e89", "#d08a00", "#16202c", "#5a6675", "#f6f8fa"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"  # the same letters on every machine
 
@@ -51,10 +54,26 @@ def _font(name: str, size: int) -> ImageFont.FreeTypeFont:
 
 
 def write_all(folder: Path, titles: dict[str, str], course: str) -> None:
-    """Write the card of each title as NAME.png, and take away the cards of pages that are gone."""
+    """Write the card of each title as NAME.png, and take away the cards of pages that are gone.
+
+    One that was drawn by the same code from the same words stays.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.png"):
         if old.stem not in titles:
             old.unlink()
     for name, title in titles.items():
-        picture(title, course).save(folder / f"{name}.png", optimize=True)
+        path, made_of = folder / f"{name}.png", PngInfo()
+        drawn = hashlib.sha256(Path(__file__).read_bytes() + f"\0{title}\0{course}".encode()).hexdigest()
+        if not (path.is_file() and _made_of(path) == drawn):
+            made_of.add_text(MADE_OF, drawn)
+            picture(title, course).save(path, optimize=True, pnginfo=made_of)
+
+
+def _made_of(path: Path) -> str:
+    """What a card says that it was drawn from."""
+    try:
+        with Image.open(path) as card:
+            return str(card.info.get(MADE_OF, ""))
+    except OSError:  # torn, by a build that was broken off
+        return ""

@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "_build" / ".jupyter_cache"
 DRAWING = ROOT / "tools" / "drawing.py"  # how the kernel draws each figure
 CELL_TIMEOUT = 600  # seconds
+KEPT = 300  # fingerprints of the last builds
 
 SCALARS_VARIABLE = "COURSE_SCALARS"  # as in course_lib.lessons.shared.scalars
 EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT)-[A-Z]+\d*")
@@ -141,6 +142,64 @@ def fingerprint(
     return hashlib.sha256(f"{dependencies.code_hash(paths)}{told}".encode()).hexdigest()[:16]
 
 
+def states(paths: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Name, time of the last change and size of files, sorted; a file that is not there has neither."""
+    found = []
+    for path in sorted(set(paths)):
+        status = path.stat() if path.is_file() else None
+        found.append((str(path), status.st_mtime_ns if status else 0, status.st_size if status else -1))
+    return found
+
+
+def files_that_may_count() -> list[Path]:
+    """All files that a fingerprint may rest on, besides what a kernel read."""
+    return [
+        Path(folder) / name
+        for top in (dependencies.PACKAGE, "tools", "book/results", "book/claims")
+        for folder, _, names in os.walk(ROOT / top)
+        if not folder.endswith("__pycache__")
+        for name in names
+    ]
+
+
+class Fingerprints:
+    """Fingerprints of earlier builds, for as long as no file changes that they may rest on: to make them takes seconds.
+
+    They stand in a file of the cache, under a hash of the states of those files.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        try:
+            self.known: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self.known = {}
+
+    def of(
+        self,
+        notebook: NotebookNode,
+        reads: Iterable[str],
+        environment: Mapping[str, str] | None,
+        graph: dependencies.Imports,
+    ) -> str:
+        """See `fingerprint`."""
+        reads = sorted(reads)
+        files = states([*files_that_may_count(), *(ROOT / name for name in reads)])
+        asked = json.dumps([code_of(notebook), files, settings(environment)], sort_keys=True)
+        key = hashlib.sha256(asked.encode()).hexdigest()
+        if key not in self.known:
+            self.known[key] = fingerprint(notebook, reads, environment=environment, graph=graph)
+            self._write()
+        return self.known[key]
+
+    def _write(self) -> None:
+        """Keep the latest hundreds; another process that writes at the same time loses nothing but time."""
+        kept = dict([*self.known.items()][-KEPT:])
+        with tempfile.NamedTemporaryFile("w", dir=self.file.parent, delete=False, encoding="utf-8") as beside:
+            beside.write(json.dumps(kept))
+        os.replace(beside.name, self.file)
+
+
 def execute(path: Path, notebook: NotebookNode | None = None) -> Execution:
     """Run all cells in a fresh kernel whose working directory is the notebook's folder."""
     notebook = read(path) if notebook is None else notebook
@@ -200,6 +259,7 @@ class Cache:
     def __init__(self, folder: Path = CACHE) -> None:
         self.store_of = get_cache(folder)
         self.graph = dependencies.Imports()
+        self.fingerprints = Fingerprints(folder / "fingerprints.json")
 
     def data(self, path: Path, environment: Mapping[str, str] | None = None) -> dict[str, Any] | None:
         """What is known of a notebook's execution, where it still holds: nothing that it depends on has changed."""
@@ -236,7 +296,7 @@ class Cache:
         return max((record.data.get("execution_seconds", 0.0) for record in self._records(path)), default=float("inf"))
 
     def _holds(self, notebook: NotebookNode, data: dict[str, Any], environment: Mapping[str, str] | None) -> bool:
-        now = fingerprint(notebook, data.get("reads", ()), environment=environment, graph=self.graph)
+        now = self.fingerprints.of(notebook, data.get("reads", ()), environment, self.graph)
         return bool(data.get("fingerprint") == now)
 
     def _records(self, path: Path) -> list[Any]:

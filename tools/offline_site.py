@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import re
 import shutil
 import sys
 import tomllib
 from collections.abc import Iterable
+from logging import Filter, LogRecord, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,13 +214,32 @@ def repair_html(_app: Sphinx, _page: str, _template: str, context: dict[str, Any
         context["body"] = context["body"].replace(wrong, right)
 
 
-def forget_after_warnings(app: Sphinx, _failure: Exception | None) -> None:
-    """Let the next build read every page again after a build with warnings.
+class WarnedPages(Filter):
+    """Notes where each warning of a build lies, and makes the next build read those pages again.
 
     Sphinx keeps what it has read, warnings or not: a second ``make book`` would find nothing to do, and succeed.
     """
-    if app._warncount:
-        (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[str] = []  # "/path/of/page.md:12"; nothing where a warning names no place
+        for handler in getLogger(logging.NAMESPACE).handlers:
+            if isinstance(handler, logging.WarningStreamHandler):
+                handler.addFilter(self)
+
+    def filter(self, record: LogRecord) -> bool:
+        """Note the place of a warning that is shown, and let it pass."""
+        self.places.append(getattr(record, "location", None) or "")
+        return True
+
+    def forget(self, app: Sphinx, _failure: Exception | None) -> None:
+        """Forget the pages that warned; all of them where a warning lies on no page."""
+        paths = {app.env.doc2path(page): page for page in app.env.found_docs}
+        warned = {paths.get(re.sub(r":\d*$", "", place)) for place in self.places}
+        if None in warned or app._warncount != len(self.places):
+            (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
+        for page in filter(None, warned):  # a page without its tree is read again
+            (Path(app.doctreedir) / f"{page}.doctree").unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -234,7 +255,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", repair_html)
     app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons
     app.connect("build-finished", copy_assets)
-    app.connect("build-finished", forget_after_warnings)
+    app.connect("build-finished", WarnedPages().forget)
     first, later = FONTS
     app.add_css_file(first, priority=890)
     app.add_css_file(later, priority=895, media="print", onload="this.media='all'")

@@ -65,10 +65,10 @@ def test_shares_of_torchrun_make_the_result_of_one_process(toy: list[int], tmp_p
 
 
 def test_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"seeds": (0, 1), "progress": False}
+    given: dict[str, Any] = {"seeds": (0, 1, 2), "progress": False}  # more cells than processes
     alone = experiments.run("P0-E0", store=tmp_path / "alone", **given)
     dealt_out = experiments.run("P0-E0", store=tmp_path / "dealt", devices=2, **given)
-    assert dealt_out.rows == alone.rows and len({row["seed"] for row in alone.rows}) == 2
+    assert dealt_out.rows == alone.rows and len({row["seed"] for row in alone.rows}) == 3
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,6 @@ def test_what_ends_a_process_is_said(work: Callable[..., Any], error: type[Excep
     tasks = [("x",)] if work is int else [(3,)]
     with pytest.raises(error, match=words):
         list(dealt.each_done(work, tasks, 2))
-
-
-def test_every_task_is_done(tmp_path: Path) -> None:
-    assert len(list(dealt.each_done(os.mkdir, [(tmp_path / name,) for name in "abc"], 2))) == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
 def test_the_variable_says_how_many_processes(toy: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,10 +128,11 @@ def test_course_lib_explains_itself() -> None:
 
 
 @pytest.mark.parametrize("name", command.COMMANDS)
-def test_each_command_explains_itself(name: str) -> None:
-    result = run_course_lib(name, "--help")
-    assert result.returncode == 0, result.stderr
-    assert name in result.stdout
+def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In this process: to start one takes seconds."""
+    with pytest.raises(SystemExit, match=r"^0$"):
+        command.main([name, "--help"])
+    assert name in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize("arguments", [[], ["paint"]])

@@ -11,6 +11,7 @@ import matplotlib as mpl
 import pytest
 
 from course_lib.lessons.shared.widgets import bundle
+from tests.tabs import Tab, Tabs
 from tests.widget_pages import evaluated, mount_in_jupyter, page_html, script_of
 
 mpl.use("Agg")
@@ -35,58 +36,58 @@ def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tabs(browser: Any) -> Tabs:
+    """The browser's pages, used by one test after the other."""
+    return Tabs(browser)
+
+
 @pytest.fixture
-def site_page(page_folder: Path, browser: Any) -> Iterator[Callable[..., Any]]:
+def site_page(page_folder: Path, tabs: Tabs) -> Iterator[Callable[..., Any]]:
     """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
-    contexts, problems = [], []
+    taken: list[tuple[Tab, bool]] = []
 
     def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
         path = page_folder / "page.html"
         path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        if not errors:
-            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("file:") or problems.append(request.url))
-        page.goto(path.as_uri())
+        tab = tabs.take(width, **options)
+        taken.append((tab, errors))
+        tab.page.goto(path.as_uri())
         if script and not errors:
-            page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
-        return page
+            tab.page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
+        return tab.page
 
     yield show
-    for context in contexts:
-        context.close()
-    assert problems == []
+    for tab, _ in taken:
+        tabs.give_back(tab)
+    assert [line for tab, errors in taken for line in [*tab.outside, *([] if errors else tab.errors)]] == []
 
 
 @pytest.fixture
-def library(browser: Any) -> Iterator[Callable[..., Any]]:
+def library(tabs: Tabs) -> Iterator[Callable[..., Any]]:
     """Loads a JavaScript module into an empty page; returns a function that evaluates JavaScript there."""
-    page = browser.new_page()
+    tab = tabs.take()
 
     def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
-        page.add_script_tag(content=script_of(name, source))
-        return lambda expression, argument=None: evaluated(page, expression, argument)
+        tab.page.add_script_tag(content=script_of(name, source))
+        return lambda expression, argument=None: evaluated(tab.page, expression, argument)
 
     yield load
-    page.close()
+    tabs.give_back(tab)
 
 
 @pytest.fixture
-def in_jupyter(browser: Any) -> Iterator[Callable[..., Any]]:
+def in_jupyter(tabs: Tabs) -> Iterator[Callable[..., Any]]:
     """Renders widgets as Jupyter does (`mount_in_jupyter`); in the end each view is closed and nobody listens."""
-    pages = []
+    taken: list[Tab] = []
 
     def show(widget: Any) -> Any:
-        page = browser.new_page()
-        mount_in_jupyter(page, widget)
-        pages.append(page)
-        return page
+        taken.append(tabs.take(height=720))
+        mount_in_jupyter(taken[-1].page, widget)
+        return taken[-1].page
 
     yield show
-    listening = [page.evaluate("(close(), Object.values(listeners).flat().length)") for page in pages]
-    for page in pages:
-        page.close()
+    listening = [tab.page.evaluate("(close(), Object.values(listeners).flat().length)") for tab in taken]
+    for tab in taken:
+        tabs.give_back(tab)
     assert not any(listening)

@@ -28,7 +28,8 @@ from tests.widget_pages import (
 
 SHOWN = {
     name: arguments
-    for tests in modules("test_widget", of="tests.lessons").values()
+    for file in ("test_widget", "test_widgets")  # a lesson has one interactive, or several
+    for tests in modules(file, of="tests.lessons").values()
     for name, arguments in getattr(tests, "SHOWN", {}).items()
 }
 

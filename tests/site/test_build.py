@@ -200,6 +200,39 @@ def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:
     assert config["sphinx"]["config"]["nb_ipywidgets_js"] == {} and config["only_build_toc_files"] is True
 
 
+def built_again(offline: ModuleType, folder: Path, warn: str = "") -> tuple[int, str]:
+    """The exit status of a build with `-W --keep-going`, and how many pages it read."""
+    import io
+    import re
+
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace
+    from sphinx.util.logging import getLogger
+
+    told = io.StringIO()
+    source, html, trees = (str(folder / name) for name in ("source", "html", "trees"))
+    with docutils_namespace():
+        app = Sphinx(source, None, html, trees, "text", {}, told, io.StringIO(), warningiserror=True, keep_going=True)
+        app.connect("build-finished", offline.WarnedPages().forget)
+        if warn:
+            app.connect("env-updated", lambda *_: getLogger(__name__).warning(warn))
+        app.build()
+    return app.statuscode, re.search("([0-9]+) added, ([0-9]+) changed", told.getvalue()).group()
+
+
+def test_after_a_warning_the_pages_that_warned_are_read_again(offline: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    fine, broken = tmp_path / "source" / "index.rst", tmp_path / "source" / "broken.rst"
+    fine.write_text("Title\n=====\n\n.. toctree::\n\n   broken\n")
+    broken.write_text("Broken\n======\n\n:ref:`nowhere`\n")
+    assert built_again(offline, tmp_path) == (1, "2 added, 0 changed")
+    assert built_again(offline, tmp_path) == (1, "0 added, 1 changed")  # nothing was mended: it warns again
+    broken.write_text("Broken\n======\n\nMended.\n")
+    assert built_again(offline, tmp_path, warn="on no page") == (1, "0 added, 1 changed")
+    assert built_again(offline, tmp_path) == (0, "2 added, 0 changed")  # no page is to blame: all are read
+    assert built_again(offline, tmp_path) == (0, "0 added, 0 changed")
+
+
 @pytest.mark.slow
 @pytest.mark.pipeline
 def test_a_warning_stops_the_build_every_time(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ they mount, answer to the keyboard, and do without JavaScript.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,11 @@ from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, find_pages, read_page
 from tests.site.opening import open_without_mathematics
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
-WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
+WITH_WIDGETS = [
+    path.relative_to(SITE).as_posix()
+    for path in find_pages(SITE)
+    if "data-course-widget=" in path.read_text("utf-8")  # to read all pages takes seconds
+]
 FOLDED = [
     path.relative_to(SITE).as_posix()
     for path in find_pages(SITE)
@@ -35,9 +41,19 @@ def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
     assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follows(page, site: str, name: str) -> None:
-    open_without_mathematics(page, f"{site}/{name}")
+@pytest.fixture(scope="module", params=CHAPTERS)
+def chapter(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator[Any]:
+    """The page of a chapter, opened once for the tests that press keys on it; no script may fail meanwhile."""
+    page, errors = browser.new_page(viewport={"width": 1280, "height": 900}), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    open_without_mathematics(page, f"{site}/{request.param}")
+    yield page
+    page.close()
+    assert errors == []
+
+
+def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follows(chapter: Any) -> None:
+    page = chapter
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     slider, summary = widget.locator("input[type=range]:enabled").first, widget.locator(".cw-summary")
     before, text = float(slider.input_value()), summary.inner_text()
@@ -52,9 +68,8 @@ def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follow
     )
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(page, site: str, name: str) -> None:
-    open_without_mathematics(page, f"{site}/{name}")
+def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(chapter: Any) -> None:
+    page = chapter
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     widget.scroll_into_view_if_needed()
     controls = widget.locator("button:enabled, select:enabled, input:enabled, summary, [tabindex='0']")

@@ -87,11 +87,37 @@ def test_what_a_kernel_reads_is_noted_and_a_change_in_it_runs_the_notebook_again
     data = cache.data(path)
     assert data is not None and {"course_lib/lessons/shared/scalars.py", "book/notation.yml"} <= set(data["reads"])
     assert data["scalars"].startswith('{"name": "n", "value": ') and data["processor_seconds"] > 0
-    hashes = execution.dependencies.code_hash
+    hashes, states = execution.dependencies.code_hash, execution.states
     monkeypatch.setattr(
         execution.dependencies, "code_hash", lambda paths: hashes(paths) + str(BOOK / "notation.yml" in paths)
     )
+    assert cache.data(path) is not None  # no file's state tells of a change: it is not looked into
+    monkeypatch.setattr(execution, "states", lambda paths: [*states(paths), str(BOOK / "notation.yml" in paths)])
     assert cache.data(path) is None
+
+
+def test_a_fingerprint_is_made_again_when_a_file_changes_that_it_may_rest_on(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "course_lib" / "lessons").mkdir(parents=True)
+    code, seen, result = (tmp_path / name for name in ("course_lib/lessons/a.py", "seen.txt", "book/results/R.json"))
+    result.parent.mkdir(parents=True)
+    code.write_text("a = 1")
+    made: list[int] = []
+    monkeypatch.setattr(execution, "ROOT", tmp_path)
+    monkeypatch.setattr(execution, "fingerprint", lambda *_, **__: str(made.append(1) or len(made)))
+
+    def asked(*sources: str, reads: tuple[str, ...] = ("seen.txt",), **environment: str) -> str:
+        known = execution.Fingerprints(tmp_path / "known.json")  # as another build reads it
+        return known.of(notebook(*sources), reads, environment, execution.dependencies.Imports())
+
+    assert [asked("print(1)"), asked("print(1)")] == ["1", "1"]
+    assert [asked("print(2)"), asked("print(1)", OMP_NUM_THREADS="2"), asked("print(1)", reads=())] == ["2", "3", "4"]
+    for number, path in enumerate((code, seen, result, code.with_name("b.py")), start=5):
+        path.write_text("a = 2 and more")
+        assert [asked("print(1)"), asked("print(1)")] == [str(number)] * 2, path
+    code.unlink()
+    assert asked("print(1)") == "9"
+    (tmp_path / "known.json").write_text("{")  # torn
+    assert asked("print(1)") == "10"
 
 
 @pytest.mark.slow

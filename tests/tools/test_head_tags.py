@@ -96,12 +96,26 @@ def test_a_card_has_the_size_that_is_asked_for_and_its_title_stays_left_of_the_t
     assert letters[:490].any() and not letters[:490, 830:].any()
 
 
-def test_the_same_titles_give_the_same_bytes_and_old_cards_go(tmp_path: Path) -> None:
+def test_the_same_titles_give_the_same_bytes_and_old_cards_go(tmp_path: Path, monkeypatch) -> None:
+    drawn: list[str] = []
+    picture = card_pictures.picture
+
+    def draw(title: str, course: str) -> object:
+        drawn.append(title)
+        return picture(title, course)
+
     (tmp_path / "gone.png").write_bytes(b"")
     card_pictures.write_all(tmp_path, {"a": "Title"}, "Course")
     once = (tmp_path / "a.png").read_bytes()
     card_pictures.write_all(tmp_path, {"a": "Title"}, "Course")
     assert (tmp_path / "a.png").read_bytes() == once and len(once) < 20_000
+    monkeypatch.setattr(card_pictures, "picture", draw)
+    for title, course, count in (("Title", "Course", 0), ("Another", "Course", 1), ("Another", "Its course", 2)):
+        card_pictures.write_all(tmp_path, {"a": title}, course)
+        assert len(drawn) == count  # only what says something else is drawn again
+    (tmp_path / "a.png").write_bytes(b"torn")
+    card_pictures.write_all(tmp_path, {"a": "Another"}, "Its course")
+    assert len(drawn) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 

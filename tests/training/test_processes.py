@@ -224,6 +224,27 @@ def test_estimators_take_parts_of_any_length(works: list[dict[str, Any]]) -> Non
             torch.testing.assert_close(found["estimator"][name], alone.update(ids, whole), rtol=0, atol=1e-12)
 
 
+@pytest.fixture(scope="module")
+def estimates_alone() -> dict[str, Tensor]:
+    return scenarios.estimates(0, 1, gramians.ALONE, lambda tables: (tables, lambda loss: loss.backward()))
+
+
+@pytest.mark.parametrize(
+    "name", [f"{maker}.{part}" for maker in scenarios.MAKERS for part in ("estimate", "loss", "left")]
+)
+def test_gramians_of_two_processes_equal_those_of_one(
+    works: list[dict[str, Any]], estimates_alone: dict[str, Tensor], name: str
+) -> None:
+    for found in some(works):
+        torch.testing.assert_close(found["gramians"][name], estimates_alone[name], rtol=0, atol=1e-6)
+
+
+def test_without_the_other_process_gramians_differ(estimates_alone: dict[str, Tensor]) -> None:
+    """The comparison can fail: half a batch with nobody to ask gives another estimate and another loss."""
+    half = scenarios.estimates(0, 2, gramians.ALONE, lambda tables: (tables, lambda loss: loss.backward()))
+    assert all(not torch.allclose(half[name], estimates_alone[name], rtol=0, atol=1e-6) for name in some(half))
+
+
 def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> None:
     """The loss of the whole batch, computed in both processes and averaged, has the gradient of one process."""
     parts = [torch.from_numpy(np.random.default_rng(rank).normal(size=(n, 4))) for rank, n in enumerate((3, 2))]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,11 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, function) -> 
     for module in (in_batch, *(sys.modules[f"course_lib.maths.in_batch.{part}"] for part in PARTS)):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, function)
+
+
+def found_out(check: Callable[..., Any]) -> bool:
+    """Whether a proof or an enumeration names a case that does not hold: up to the first, for all take seconds."""
+    return any(sp.simplify(sp.sympify(case)) != 0 for case in check.__wrapped__())
 
 
 def wrong(change) -> object:
@@ -86,8 +93,7 @@ def test_a_wrong_variance_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_everywhere(
         monkeypatch, "inclusion_probability", lambda order, **sizes: right(order, **sizes) * (2 if order == 3 else 1)
     )
-    assert enumeration.enumerate_batch_variance() > 0
-    assert any(r != 0 for r in symbolic.thm_batch_variance())
+    assert found_out(enumeration.enumerate_batch_variance) and found_out(symbolic.thm_batch_variance)
 
 
 # --------------------------------------------------------------------------------------------------------------------

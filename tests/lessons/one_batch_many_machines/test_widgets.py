@@ -1,4 +1,4 @@
-"""The interactive: the page computes what course_lib computes, and its sentences say which recipe is exact."""
+"""The interactives: the pages compute what course_lib computes, and their sentences follow the numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from course_lib import experiments
 from course_lib.checking import some
+from course_lib.experiments.core.data import TRAIN_SHARE
+from course_lib.experiments.scale.tables import BATCH
+from course_lib.lessons.one_batch_many_machines import sharded_step
 from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS, OneBatchManyMachines
+from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
 from course_lib.lessons.shared.widgets import bundle
-from course_lib.maths import processes
+from course_lib.maths import processes, step_cost
 from tests.widget_pages import SUMMARY, made_in_python, reached_by_tab, replacing, settled, table_rows
 
 MATH = "machines_math"
@@ -178,3 +183,208 @@ def test_it_is_no_higher_than_a_screen(site_page: Library) -> None:
     page = site_page(OneBatchManyMachines().static_html(), width=952)
     assert page.locator(".cw").bounding_box()["height"] <= 720
     assert page.locator(SUMMARY).is_visible()
+
+
+# ---- the sizes of the further page: tables larger than a machine
+
+SHARDS_MATH = "sharded_step_math"
+EVALUATE_SHARDS = "(states) => states.map((state) => lib.analyseShards(state))"
+PRICES = [181_100.0, 4.107, 0.01151, 1.484]
+SHOWN = {"sharded_step": {"prices": PRICES}}
+
+
+def some_states() -> list[dict[str, Any]]:
+    """Settings drawn at random, over all sizes that the traits allow, and one machine."""
+    rng = np.random.default_rng(0)
+    most = {"users": 1e9, "items": 1e8, "pairs": 1e11, "width": 1000, "batch": 20_000, "processes": 1000}
+    kinds = [(itemsize, optimizer) for itemsize in ("2", "4") for optimizer in ("adam", "row-wise")]
+    found = [
+        {
+            "prices": [float(10 ** rng.uniform(-2, 5)) for _ in PRICES],
+            **{name: int(size ** rng.uniform(0.1, 1)) for name, size in most.items()},
+            **{name: float(10 ** rng.uniform(-2, 2)) for name in ("bandwidth", "memory", "speed")},
+            "itemsize": itemsize,
+            "optimizer": optimizer,
+        }
+        for itemsize, optimizer in kinds * 10
+    ]
+    return [*found, {**found[0], "processes": 1}]
+
+
+SHARDS_STATES = some_states()
+
+
+def same_shards(state: dict[str, Any], answer: dict[str, Any]) -> bool:
+    one = ShardedStep(**state)
+    epoch = one.epoch()
+    sent = {name: float(count) for name, count in one.sent().items()}
+    return (
+        answer["held"] == one.held()
+        and answer["steps"] == epoch["steps"]
+        and answer["sent"] == pytest.approx(sent, rel=1e-12)
+        and answer["parts"] == pytest.approx(one.seconds(), rel=1e-12)
+        and answer["hours"] == pytest.approx({name: epoch[name] for name in ("whole", "sharded")}, rel=1e-12)
+    )
+
+
+def test_the_page_computes_the_shards_that_python_computes(library: Library) -> None:
+    for state, answer in some(
+        list(zip(SHARDS_STATES, library(SHARDS_MATH)(EVALUATE_SHARDS, SHARDS_STATES), strict=True))
+    ):
+        assert same_shards(state, answer), state
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("3 * rows * width * itemsize", "2 * rows * width * itemsize"),
+        ("rows * width * itemsize + 4 * rows", "rows * width * itemsize"),
+        ("Math.ceil(users / processes) + Math.ceil(items / processes)", "Math.ceil((users + items) / processes)"),
+        ("dense: 2 * others", "dense: 2"),
+        ("(8 + 2 * width * itemsize)", "2 * width * itemsize"),
+        ("exchanged: 2 * batch * others", "exchanged: 2 * batch"),
+        ("gathered: 2 * (processes - 1)", "gathered: (processes - 1)"),
+        ("gramians: 4 * others", "gramians: 2 * others"),
+        ("const scores = batch * processes * batch", "const scores = batch * batch"),
+        ("softmax + 6 * width * operation", "softmax + 2 * width * operation"),
+        ("2 * processes * batch * width * itemsize * byte", "2 * processes * batch * width * 4 * byte"),
+        ("(work * 1e-9) / speed", "work * 1e-9"),
+        ("bytes / (bandwidth * 1e9)", "bytes / (bandwidth * 2 ** 30)"),
+        ("state.pairs / (state.processes * state.batch)", "state.pairs / state.batch"),
+        ("(steps * seconds.sharded) / 3600", "(steps * seconds.whole) / 3600"),
+    ],
+)
+def test_a_wrong_formula_of_shards_would_be_found(library: Library, right: str, wrong: str) -> None:
+    answers = library(SHARDS_MATH, replacing(right, wrong))(EVALUATE_SHARDS, SHARDS_STATES)
+    assert not all(same_shards(state, answer) for state, answer in some(list(zip(SHARDS_STATES, answers, strict=True))))
+
+
+# ---- what Python computes
+
+
+def test_bytes_written_out() -> None:
+    """Four machines, two pairs each, d = 3 numbers of 4 bytes, a table of 40 rows."""
+    sizes = {"processes": 4, "width": 3, "itemsize": 4}
+    assert sharded_step.dense_bytes(40, **sizes) == 2 * 3 * 10 * 12  # in a ring: 3 blocks of a quarter, twice
+    # 4 rows a machine, 3 of them elsewhere on average: an id and a gradient go out, and 3 rows are asked for here
+    assert sharded_step.exchanged_bytes(batch_size=2, **sizes) == 3 * (8 + 12) + 3 * 12
+    table = {"width": 3, "itemsize": 2}
+    assert sharded_step.state_bytes(40, optimizer="adam", **table) == 3 * 240
+    assert sharded_step.state_bytes(40, optimizer="row-wise", **table) == 240 + 40 * 4
+
+
+def test_rows_exchanged_are_those_of_a_simulation() -> None:
+    """Rows that lie anywhere: what one machine sends, in the mean over machines and draws."""
+    rng, machines, batch, width = np.random.default_rng(0), 4, 50, 8
+    sent = []
+    for _ in range(200):
+        owner = rng.integers(machines, size=(machines, 2 * batch))  # of the rows that each machine asks for
+        away = owner != np.arange(machines)[:, None]
+        sent.append(away.sum() * (8 + 2 * width * 4) / machines)
+    expected = sharded_step.exchanged_bytes(processes=machines, batch_size=batch, width=width, itemsize=4)
+    assert abs(np.mean(sent) - float(expected)) < 5 * np.std(sent) / np.sqrt(len(sent))
+
+
+def test_seconds_are_those_of_the_cost_model() -> None:
+    """With numbers of 4 bytes, on the core of the prices: nothing but `step_cost`."""
+    one = ShardedStep(PRICES, itemsize="4", speed=1.0)
+    amounts = step_cost.amounts("gradients", "own", processes=16, batch_size=4096, width=128)
+    assert one.seconds()["computing"] == pytest.approx(float(amounts @ PRICES) / 1e9)
+    assert one.sent()["gathered"] == processes.gathered_bytes(
+        processes=16, batch_size=4096, width=128, rows="own", gather="gradients"
+    )
+
+
+@pytest.mark.parametrize(("loss", "negatives"), [("SOGram", "gramians"), ("softmax, logQ", "gathered")])
+@pytest.mark.parametrize(("way", "tables"), [("replicated", "dense"), ("sharded", "exchanged")])
+def test_two_real_processes_sent_these_bytes(loss: str, negatives: str, way: str, tables: str) -> None:
+    """SCALE-X4 on ML-1M, counted by the operating system, whose headers come on top: less than a twelfth."""
+    result = experiments.load_result("SCALE-X4", "laptop")
+    [data] = [one for one in result.provenance["data"] if "m" in one]
+    [found] = result.select(metric="sent GB", loss=loss, optimizer="sgd", way=way, seed=0)
+    steps = int(TRAIN_SHARE * data["positives"]) // BATCH
+    sizes = {"users": data["m"], "items": data["n"], "width": 32, "batch": BATCH // 2, "processes": 2}
+    sent = ShardedStep(PRICES, **sizes, itemsize="4").sent()
+    predicted = steps * float(sent[tables] + sent[negatives]) / 1e9
+    assert predicted < found["value"] < 13 / 12 * predicted
+
+
+# ---- what a reader sees
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (
+            {},
+            "With Adam the whole tables take 92.2 GB, more than the 80 GB of a machine; a shard on each of 16 machines",
+        ),
+        ({}, "takes 5.76 GB and fits."),
+        ({"optimizer": "row-wise"}, "With row-wise AdaGrad the whole tables take 31.2 GB and fit into the 80 GB"),
+        ({"memory": 1.0}, "takes 5.76 GB, which is still too much."),
+        ({"processes": 1}, "One machine sends nothing. By the cost model a step takes 2.21 ms, all of it computing."),
+        ({"speed": 1.0}, "% of it is computing."),
+        ({"speed": 1e5, "batch": 1, "bandwidth": 0.001}, "% of it is sending the batch’s vectors."),
+        ({"speed": 1e5, "batch": 64, "bandwidth": 0.001, "processes": 2}, "% of it is sending for the tables."),
+    ],
+)
+def test_what_it_says(state: dict[str, Any], words: str) -> None:
+    assert words in ShardedStep(PRICES, **state).summary()
+
+
+def test_the_same_in_python_computes_the_table_of_shards() -> None:
+    for state in some(SHARDS_STATES[::4]):
+        one, names = ShardedStep(**state), {}
+        exec(one.python(), names)
+        assert names["shown"].state() == one.state()
+        rows = {row[0]: row[1:] for row in one.table()[1]}
+        assert rows["steps of an epoch"] == [f"{names['epoch']['steps']:,}"] * 2
+        hours = [3600 * names["epoch"][way] for way in ("whole", "sharded")]
+        assert sizes(rows["time of an epoch"]) == pytest.approx(hours, rel=0.006)
+        computing = names["seconds"]["computing"]
+        assert sizes(rows["time: computing"]) == pytest.approx([computing] * 2, rel=0.006)
+        assert sizes(rows["tables and optimiser"]) == pytest.approx(list(names["held"].values()), rel=0.006)
+        tables = [float(names["sent"][name]) for name in ("dense", "exchanged")]
+        assert sizes(rows["sent for the tables"]) == pytest.approx(tables, rel=0.006)
+
+
+UNITS = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "kB": 1e3, "B": 1, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+UNITS |= {"minutes": 60, "hours": 3600, "days": 86400, "years": 86400 * 365}
+
+
+def sizes(cells: list[str]) -> list[float]:
+    """Bytes or seconds of cells such as "9.5 GB" and "4.1 days"."""
+    return [float(value.replace(",", "")) * UNITS[unit] for value, unit in map(str.split, cells)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prices": PRICES[:3]}, "prices has shape (3,); expected (4,)"),
+        ({"prices": [-1.0, 1, 1, 1]}, "prices is -1.0; expected no negative price"),
+        ({"prices": PRICES, "users": 0}, "users is 0; expected 1 to"),
+        ({"prices": PRICES, "itemsize": "8"}, "itemsize is '8'; expected one of 2, 4"),
+        ({"prices": PRICES, "bandwidth": 0.0}, "bandwidth is 0.0"),
+    ],
+)
+def test_nonsense_about_shards_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ShardedStep(**arguments)
+
+
+def test_the_script_of_shards_is_small() -> None:
+    own = "".join(bundle.sources()[name] for name in ("sharded_step", SHARDS_MATH, "units"))
+    assert len(gzip.compress(own.encode())) < 8_000
+
+
+def test_keyboard_alone_changes_everything_about_shards(site_page: Library) -> None:
+    page = site_page(ShardedStep(PRICES).static_html())
+    numbers = {"users", "items", "pairs", "width", "batch", "processes", "bandwidth", "memory", "speed"}
+    assert numbers <= reached_by_tab(page, 25)
+    page.locator('[data-preset="eight"]').focus()
+    page.keyboard.press("Enter")
+    eight = {"processes": 8, "batch": 8192}
+    settled(page, ShardedStep(PRICES, **eight).summary())
+    page.locator('input[name="users"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, ShardedStep(PRICES, users=200_000_000, **eight).summary())
