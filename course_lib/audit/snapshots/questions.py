@@ -39,6 +39,25 @@ DECIDES = {  # the figure of a verdict on one model that its threshold asks, or 
     "hubs": ("share",),
     "ddc-gain": (GAIN,),
 }
+RULES = {  # for each entry of CHANGES: a fault where ...
+    "neighbours-changed": (
+        f"fewer neighbours are kept than {100 * AGAIN:.0f} % of what a second training keeps, overall or in a band of "
+        "popularity (95 % interval)"
+    ),
+    "lists-changed": f"fewer places of the lists are kept than {100 * AGAIN:.0f} % of what a second training keeps",
+    "lengths-drifted": (
+        f"the log ratio of lengths has a spread of {SPREAD:g}, or a slope of {SLOPE:g} against log count, or one table "
+        "alone is on a sphere; with users only where the scores show it too"
+    ),
+    "centre-moved": f"the mean direction, rotated, moved by {CENTRE:g}",
+    "quality-dropped": (
+        f"NDCG on held-out pairs fell by {100 * DROP:.0f} %, and by twice what a second training moves it, with an "
+        f"interval below 0; from {100 * UNSURE:.0f} % on, cannot tell"
+    ),
+    "new-faults": (
+        "the audit names a fault in the new model and in no old training, and more than chance moved its number"
+    ),
+}
 NEEDED = (
     "Give a second training of the old model, on the same data with another seed (--again): it says what chance moves."
 )
