@@ -162,6 +162,10 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
         why += f" Here log(popularity) has a standard deviation of {figures['spread_of_log_popularity']:.2f}."
+    if not evidence.on_sphere:
+        why += (
+            " The scores here are dot products: if the training compared cosines, audit rows divided by their lengths."
+        )
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
     advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if served.gains else ""

@@ -110,10 +110,16 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         f"Of the top {k} by dot product, {len(change.lists):,} users keep {100 * change.lists.mean():.0f} %"
         + ("" if kept_again is None else f" (a second training of the old model: {100 * kept_again.mean():.0f} %)")
         + f". Old users with the new items keep {100 * change.crossed.mean():.0f} %, and "
-        f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best: do not mix the towers of "
-        "two snapshots in serving."
+        f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best"
     )
+    together = figures["old_users_with_new_items"] or 0.0
+    if together < AGAIN * max(figures["kept"] or 0.0, figures["after_rotating"] or 0.0):
+        support += ": do not mix the towers of two snapshots in serving."
+    else:
+        support += "."
     advice = "Compare the two lists of some users by eye, and the held-out pairs, before the new model is served."
+    if together >= KEPT:
+        advice = f"The old users still get their lists from the new items: look at the new user table first. {advice}"
     names = {"kept": "kept", "kept_again": "second training", "after_rotating": "after rotating"}
     names |= {"old_users_with_new_items": "old users, new items"}
     picture = _figures_drawn(f"Share of the top {k} that is kept", "share of the old list", figures, names)
