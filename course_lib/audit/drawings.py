@@ -36,6 +36,7 @@ STYLE: Any = {
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
 }
+NOTHING = 1e-6  # bars all below it are drawn as 0
 SERIES = ((FIRST, "o", "-"), (SECOND, "s", "--"))  # told apart by colour, marker and line
 
 
@@ -87,7 +88,7 @@ def _bars(axes: Any, picture: Picture) -> None:
         )
     if words:
         axes.set_xticks([place + (len(series) - 1) * width / 2 for place in range(len(x))], x)
-    if not any(any(heights) for _, heights in series):  # else the axis of nothing goes below 0
+    if all(abs(height) < NOTHING for _, heights in series for height in heights):  # else rounding fills the drawing
         axes.set_ylim(0, 1)
     if len(series) > 1:
         axes.legend()

@@ -14,11 +14,12 @@ import pytest
 from audit import planted
 
 from course_lib.audit import CATALOGUE, CHANGES, Report, Training, Verdict, audit, compare
+from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.questions.rules import RULES
 from course_lib.audit.snapshots import questions
 from course_lib.audit.tables import Table
-from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS
+from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS, Picture
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -186,6 +187,12 @@ def test_the_report_calls_items_by_their_ids_or_by_their_rows_in_the_file() -> N
         assert (f"film {hub}," if "film" in names else f"row {hub},") in found["hubs"].support
         listed = found["hubs"].pictures[0].columns
         assert listed["item"][0].split()[-1] == str(hub) and len(listed["item"]) == len(listed["these items"])
+
+
+@pytest.mark.parametrize("height", [0, 1e-8])
+def test_bars_of_nothing_stand_on_an_axis_from_0_to_1(height: float) -> None:
+    shown = drawing(Picture("nothing", "bars", "x", "y", {"x": ["a", "b"], "y": [height, 0.0]}), "salt")
+    assert ">0.0</text>" in shown and ">1.0</text>" in shown and "1e" not in re.sub("<path.*?>", "", shown)
 
 
 def test_names_from_files_cannot_become_markup(tmp_path: Path) -> None:
