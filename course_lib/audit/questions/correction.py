@@ -40,7 +40,8 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
         f"DDC moves NDCG@{evidence.k} on held-out pairs from {effect.before:.4f} to {effect.after:.4f} (difference "
         f"{effect.difference:+.4f}, 95 % interval {effect.low:+.4f} to {effect.high:+.4f}, {effect.users:,} users). "
         f"Its loss has a minimiser for {100 * found.with_minimiser:.0f} % of them (with a ridge of {RIDGE:g}, as here, "
-        f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control ({best.remedy}): {best.difference:+.4f}."
+        f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
+        f"({best.remedy}): {best.difference:+.4f}."
     )
     advice = (
         "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "
