@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+import textwrap
 from typing import Any
 
 from course_lib.audit.verdicts import Picture
@@ -35,6 +36,7 @@ STYLE: Any = {
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
 }
+NOTHING = 1e-6  # bars all below it are drawn as 0
 SERIES = ((FIRST, "o", "-"), (SECOND, "s", "--"))  # told apart by colour, marker and line
 
 
@@ -44,7 +46,8 @@ def drawing(picture: Picture, salt: str) -> str:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({**STYLE, "svg.hashsalt": salt}):
-        figure = Figure(figsize=(4.4, 2.6))
+        rows = len(next(iter(picture.columns.values())))
+        figure = Figure(figsize=(4.4, 0.7 + 0.3 * rows if picture.kind == "points" else 2.6))
         axes = figure.subplots()
         {"line": _line, "bars": _bars, "points": _points}[picture.kind](axes, picture)
         axes.set_xlabel(picture.y if picture.kind == "points" else picture.x)
@@ -85,6 +88,8 @@ def _bars(axes: Any, picture: Picture) -> None:
         )
     if words:
         axes.set_xticks([place + (len(series) - 1) * width / 2 for place in range(len(x))], x)
+    if all(abs(height) < NOTHING for _, heights in series for height in heights):  # else rounding fills the drawing
+        axes.set_ylim(0, 1)
     if len(series) > 1:
         axes.legend()
 
@@ -97,11 +102,9 @@ def _points(axes: Any, picture: Picture) -> None:
     above = [end - at for at, end in zip(middle, high, strict=True)]
     axes.errorbar(middle, places, xerr=[below, above], fmt="o", color=FIRST, capsize=3, markersize=4)
     axes.axvline(0, color=SOFT, linewidth=0.8)
-    axes.set_yticks(places, [_short(str(name)) for name in names])
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 26 else name[:25] + "…"
+    axes.set_yticks(places, [textwrap.fill(str(name), 24) for name in names])
+    axes.set_ylim(-0.7, len(names) - 0.3)
+    axes.locator_params(axis="x", nbins=5)
 
 
 def _for_the_page(svg: str, title: str, salt: str) -> str:

@@ -44,7 +44,8 @@ class Evidence:
 
     k: neighbours, and length of the lists; seed: every question draws from a generator of its own (`rng`), so that an
     answer does not depend on which others were asked. zero_items, zero_users: rows that were left out; shared: held-out
-    pairs that are training pairs too, of the `offered` ones (held_out is without them).
+    pairs that are training pairs too, of the `offered` ones (held_out is without them). places (n,): the row of each
+    item in its source; item_ids (n,): its name in the pairs; None where that is the row here.
     """
 
     items: AnyArray
@@ -59,10 +60,20 @@ class Evidence:
     zero_users: int = 0
     shared: int = 0
     offered: int = 0
+    places: Ids | None = None
+    item_ids: AnyArray | None = None
 
     def rng(self, purpose: str) -> Generator:
         """The generator of one purpose."""
         return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
+
+    def place(self, item: int) -> int:
+        """The row of an item in its source."""
+        return item if self.places is None else int(self.places[item])
+
+    def named(self, item: int) -> str:
+        """What a reader calls an item: its id, or its row in the source."""
+        return f"row {self.place(item)}" if self.item_ids is None else str(self.item_ids[item])
 
     @cached_property
     def norms(self) -> Float:

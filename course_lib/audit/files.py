@@ -78,7 +78,7 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
     if names is not None:
         names = _checked_ids(names, len(rows), name, path if ids is None else located(ids, name, IDS)[0])
     table = table_of(rows, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
-    return Table(table.rows, str(path), table.size, table.zero_rows, names)
+    return Table(table.rows, f"{path}#{chosen}" if chosen else str(path), table.size, table.zero_rows, names)
 
 
 def read_counts(text: str, size: int, name: str = "counts") -> AnyArray:
@@ -296,9 +296,8 @@ def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: P
         raise refuse_file(name, path, f"it holds no table named {chosen!r}", f"one of its tables: {listed}")
     if not chosen and len(shapes) != 1:
         what = "it holds no table" if not shapes else f"it holds {len(shapes)} tables: {listed}"
-        raise refuse_file(
-            name, path, what, f"one, or its name after a #, such as {path.name}#{next(iter(shapes), 'NAME')}"
-        )
+        like = next((key for key in shapes if name.rstrip("s") in key), next(iter(shapes), "NAME"))
+        raise refuse_file(name, path, what, f"one, or its name after a #, such as {path.name}#{like}")
     return chosen or next(iter(shapes))
 
 

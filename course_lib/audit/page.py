@@ -22,7 +22,7 @@ SIGNS = {"fault": "✗", "fine": "✓", "cannot tell": "?"}
 class Contents:
     """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
 
-    cosines: None where there are two snapshots.
+    cosines: None where there are two snapshots; rules: {id: when its verdict is a fault}.
     """
 
     verdicts: Sequence[Verdict]
@@ -32,6 +32,7 @@ class Contents:
     notes: Sequence[str]
     source: str
     version: str
+    rules: Mapping[str, str]
 
 
 def page(shown: Contents) -> str:
@@ -41,7 +42,7 @@ def page(shown: Contents) -> str:
         [
             f"<header><h1>{_text(title)}</h1>{_summary(shown.verdicts)}</header>",
             "<main>",
-            *(_section(verdict) for verdict in shown.verdicts),
+            *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
             _remedies(shown.remedies),
             _cosines(shown.cosines),
             _facts(shown.facts, shown.notes),
@@ -76,18 +77,22 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return f'<p class="counted">{counted}</p><nav aria-label="Verdicts"><ul>{rows}</ul></nav>'
 
 
-def _section(verdict: Verdict) -> str:
+def _section(verdict: Verdict, rule: str) -> str:
     question = verdict.question
     link = f"{SITE}/{question.chapter}.html#{question.theorem}"
     advice = f'<p class="advice"><strong>What to do.</strong> {_text(verdict.advice)}</p>' if verdict.advice else ""
     pictures = "".join(_figure(picture, f"{verdict.id}-{at}") for at, picture in enumerate(verdict.pictures))
-    figures: dict[str, list[Any]] = {"figure": list(verdict.figures), "value": list(verdict.figures.values())}
+    figures: dict[str, list[Any]] = {
+        "figure": [_words(name) for name in verdict.figures],
+        "value": list(verdict.figures.values()),
+    }
     return (
         f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">'
         f"<h2>{_badge(verdict)} {_text(question.title)}</h2>"
         f"<p>{_text(verdict.support)}</p>{advice}{pictures}"
         + (_details("Figures", _table(figures, f"Figures of {verdict.id}")) if verdict.figures else "")
-        + f'<p class="source"><a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p></section>'
+        + f'<p class="source">A fault where {_text(rule)}. '
+        f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p></section>'
     )
 
 
@@ -100,11 +105,13 @@ def _remedies(found: Sequence[Effect]) -> str:
     if not found:
         return ""
     effects = [effect.to_dict() for effect in found]
-    columns = {name: [effect[name] for effect in effects] for name in effects[0]}
+    columns = {
+        name: [_places(effect[name], 1 if "popularity" in name else 4) for effect in effects] for name in effects[0]
+    }
     note = (
         "Each row is a change of the finished tables, judged on held-out pairs against the tables as they are "
-        "(NDCG; popularity: mean count of what is shown). Several comparisons: an interval that just leaves out 0 is "
-        "no discovery."
+        "(NDCG; popularity: mean count of what is shown). The shift is the best of several on half of the users, "
+        "judged on the others. Several comparisons: an interval that just leaves out 0 is no discovery."
     )
     return f'<section id="remedies"><h2>What to try next</h2><p>{note}</p>{_table(columns, "Remedies")}</section>'
 
@@ -119,19 +126,20 @@ def _cosines(cosines: Cosines | None) -> str:
 def _facts(facts: Mapping[str, Any], notes: Sequence[str]) -> str:
     flat = dict(_flat(facts))
     said = "".join(f"<p>{_text(note)}</p>" for note in notes)
-    table = _table({"input": list(flat), "value": list(flat.values())}, "Inputs")
+    table = _table({"input": [_words(name) for name in flat], "value": list(flat.values())}, "Inputs")
     return f'<section id="inputs"><h2>What was looked at</h2>{said}{table}</section>'
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for key, value in values.items():
-        found += _flat(value, f"{prefix}{key} ") if isinstance(value, dict) else [(f"{prefix}{key}", value)]
+        name = key if prefix == f"{key} " else f"{prefix}{key}"  # no "pairs pairs"
+        found += _flat(value, f"{name} ") if isinstance(value, dict) else [(name, value)]
     return found
 
 
 def _table(columns: Mapping[str, Sequence[Any]], caption: str) -> str:
-    head = "".join(f'<th scope="col">{_text(name.replace("_", " "))}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{_text(_words(name))}</th>' for name in columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{_text(_shown(value))}</td>" for value in row) + "</tr>"
         for row in zip(*columns.values(), strict=True)
@@ -156,7 +164,16 @@ def _shown(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value).replace("_", " ")
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _places(value: Any, digits: int) -> Any:
+    """A float with so many digits after its point; anything else as it is."""
+    return f"{value:.{digits}f}" if isinstance(value, float) else value
 
 
 def _text(value: str) -> str:

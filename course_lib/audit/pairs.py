@@ -2,8 +2,8 @@
 
     .npz             arrays `users` and `items`, or one (N, 2)
     .npy             (N, 2)
-    .csv .tsv .txt   a pair a line, read in chunks, split by what the first line has: a tab, a comma, a semicolon, or
-                     else a space; with a header where a field is named as users or items are
+    .csv .tsv .txt   a pair a line, read in chunks, split by what the first line has most of: tabs, commas, semicolons,
+                     or else spaces; with a header where a field is named as users or items are
     .parquet         read in chunks; .arrow and .feather too; needs pyarrow
 
 Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (OTHER_NAMES), or what
@@ -18,7 +18,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ CHUNK = 500_000  # lines, or rows of Parquet, held at once
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
 NO_ID = np.iinfo(np.int64).min
 WHOLE = re.compile(r"(-?\d{1,19})(\.0*)?")  # 7, and 7.0 as pandas writes it where a column has a gap
+QUOTED = re.compile(r'"[^"]*"?')  # signs in it split nothing
 OTHER_NAMES = {  # of columns, in lower case
     "user": r"uid|(customer|client|member|visitor|reviewer|person|reader|listener|viewer)s?[ _-]?ids?",
     "item": r"iid|asin|isbn|sku|"
@@ -198,13 +199,14 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Colu
 def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            split = next((sign for sign in "\t,;" if sign in first), " ")
-            fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(split)]
-            places = _places(fields, wanted, name, path)
-            if places is None:
-                file.seek(0)
-            lines, at = csv.reader(file, delimiter=split), 0 if places is None else 1
+            bare = QUOTED.sub("", file.readline())
+            file.seek(0)
+            split = max("\t,;", key=bare.count)
+            lines: Iterator[list[str]] = csv.reader(file, delimiter=split if split in bare else " ")
+            first = next(lines, [])
+            places = _places([field.strip() for field in first], wanted, name, path)
+            at = 0 if places is None else 1
+            lines = chain([first], lines) if places is None else lines
             while block := list(islice(lines, CHUNK)):
                 yield _columns(block, places or (0, 1), name, path, at)
                 at += len(block)

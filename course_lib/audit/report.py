@@ -40,6 +40,7 @@ from course_lib.audit.questions.direction import popularity_direction, shifted_c
 from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
+from course_lib.audit.questions.rules import RULES
 from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, Bench, Effect, Tables
 from course_lib.audit.tables import Table, table_of
@@ -88,10 +89,15 @@ class Report:
         return remedies.remedied(remedy, Bench(self.evidence))
 
     def text(self, width: int = 76) -> str:
-        """Verdicts with their support, and what cosines mean, in plain text."""
+        """Verdicts with their support, what each remedy changes, and what cosines mean, in plain text."""
         blocks = [verdict.text(width) for verdict in self.verdicts]
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
-        return "\n".join([*blocks, *notes, "", self.cosines.text(width)])
+        measured = [
+            f"{effect.remedy:42}{effect.difference:+8.4f} ({effect.low:+.4f} to {effect.high:+.4f})"
+            for effect in self.remedies
+        ]
+        tried = [f"What to try next: NDCG@{self.options['k']} on held-out pairs, with 95 % intervals", *measured, ""]
+        return "\n".join([*blocks, *notes, "", *(tried if measured else []), self.cosines.text(width)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
@@ -117,7 +123,7 @@ class Report:
     def _contents(self) -> Contents:
         facts = {**self.inputs, **self.options}
         source = str(self.inputs["items"]["source"])
-        return Contents(self.verdicts, self.remedies, self.cosines, facts, self.notes, source, __version__)
+        return Contents(self.verdicts, self.remedies, self.cosines, facts, self.notes, source, __version__, RULES)
 
 
 def audit(
@@ -250,6 +256,8 @@ def _evidence(
         0 if users is None else len(users.zero_rows),
         shared,
         offered,
+        items.kept if len(items.zero_rows) else None,
+        None if items.ids is None else items.aligned(items.ids),
     )
 
 

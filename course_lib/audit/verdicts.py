@@ -67,7 +67,7 @@ class Picture:
     """One drawing and its numbers. kind: "line", "points" or "bars".
 
     x, y: what stands on the axes, with units; columns: {name: values}, the first is on the x axis, every other is a
-    series; log_x: a logarithmic x axis.
+    series of which a drawing shows the first two; log_x: a logarithmic x axis.
     """
 
     title: str

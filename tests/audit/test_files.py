@@ -179,6 +179,28 @@ def test_pairs_from_every_format(tmp_path):
         assert [tuple(pair) for pair in found.pairs.tolist()] == wanted, name
 
 
+@pytest.mark.parametrize("split", [",", ";"])
+def test_a_sign_between_quotes_splits_nothing(split, tmp_path):
+    """Neither in a header nor in a line: a title with a comma stands before the ids."""
+    lines = [
+        ["title, original", "user_id", "item_id"],
+        *(["Heat, The", u, i] for u, i in zip(LEFT, RIGHT, strict=True)),
+    ]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=split).writerows(lines)
+    found = pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", people(), people()).pairs
+    assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (2, 3)]
+
+
+def test_the_table_that_the_refusal_names_is_one_of_that_side(tmp_path):
+    both = {"user_tower": np.ones((3, 2)), "item_tower": np.ones((4, 2))}
+    np.savez(tmp_path / "a.npz", **both)
+    for side in ("user", "item"):
+        with pytest.raises(ValueError, match=f"such as a.npz#{side}_tower"):
+            files.read_table(f"{tmp_path}/a.npz", f"{side}s")
+    assert files.read_table(f"{tmp_path}/a.npz#item_tower", "items").source == f"{tmp_path}/a.npz#item_tower"
+
+
 def test_ids_that_begin_like_a_header_are_ids(tmp_path):
     (tmp_path / "a.csv").write_text("user_1,item_2\nuser_0,item_0\n")
     tables = (people([f"{side}_{row}" for row in range(4)]) for side in ("user", "item"))

@@ -14,7 +14,7 @@ from audit import planted
 from course_lib.interactions import Interactions
 
 from course_lib import in_batch, metrics, popularity
-from course_lib.audit import Report, Training, Verdict, audit, remedies
+from course_lib.audit import CATALOGUE, Report, Training, Verdict, audit, remedies
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import batch
 from course_lib.audit.remedies import BACK, CORRECTION, LOGQ, REMEDIES, SHIFTS, Bench, remedied
@@ -273,9 +273,9 @@ def test_both_repairs_at_serving_are_named_for_every_loss(loss: str) -> None:
         assert [figures[name] for name in names] == [effect.after, effect.low, effect.high], remedy
 
 
-def softmax(*, temperature: float | None = 1.0, logq: bool = False) -> Report:
+def softmax(*, temperature: float | None = 1.0, logq: bool = False, sphere: bool = True) -> Report:
     """Users and items that score log(chance of the pair / popularity of the item), as in-batch softmax leaves them."""
-    model = planted.clean(4)
+    model = planted.clean(4, sphere=sphere)
     training = Training(loss="in-batch-softmax", batch_size=64, temperature=temperature, logq=logq)
     return replace(model, training=training).audited(4)
 
@@ -283,6 +283,8 @@ def softmax(*, temperature: float | None = 1.0, logq: bool = False) -> Report:
 def test_softmax_without_logq_is_judged_by_held_out_pairs() -> None:
     verdict = softmax()["in-batch-bias"]
     assert verdict.verdict == "fault" and verdict.figures["low"] > 0
+    assert "compared cosines" not in verdict.support
+    assert "if the training compared cosines" in softmax(sphere=False)["in-batch-bias"].support  # lengths differ
     assert softmax(logq=True)["in-batch-bias"].verdict == "fine"
     assert softmax(temperature=None)["in-batch-bias"].verdict == "cannot tell"
 
@@ -398,7 +400,7 @@ def test_tensors_arrays_and_pairs_of_every_kind_agree() -> None:
 
 
 def test_zero_rows_take_their_counts_and_pairs_along() -> None:
-    """The same as without these items from the start."""
+    """The same as without these items from the start, but for the place of an item in the file."""
     model = planted.PLANTS["dead-rows"](6, 2)
     kept = np.flatnonzero(model.items.any(axis=1))
     place = np.full(len(model.items), -1)
@@ -410,9 +412,12 @@ def test_zero_rows_take_their_counts_and_pairs_along() -> None:
 
     smaller = replace(model, items=model.items[kept], pairs=less(model.pairs), held_out=less(model.held_out))
     found, wanted = model.audited(0), smaller.audited(0)
-    assert [verdict for verdict in found.verdicts if verdict.id != "dead-rows"] == [
-        verdict for verdict in wanted.verdicts if verdict.id != "dead-rows"
-    ]
+    same = [name for name in CATALOGUE if name not in ("dead-rows", "hubs")]
+    assert [found[name] for name in same] == [wanted[name] for name in same]
+    hubs, fewer = ({**report["hubs"].figures} for report in (found, wanted))
+    hub = hubs.pop("most_listed_item")
+    assert hub == kept[fewer.pop("most_listed_item")] and hubs == fewer
+    assert f"row {hub}, is in" in found["hubs"].support
     assert found["dead-rows"].figures["zero_items"] == 60 and found.inputs["pairs"]["of_zero_rows"] > 0
 
 

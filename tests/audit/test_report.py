@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 from audit import planted
 
-from course_lib.audit import CATALOGUE, Report, Training, Verdict, audit
+from course_lib.audit import CATALOGUE, CHANGES, Report, Training, Verdict, audit, compare
+from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.batch import in_batch_bias
-from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS
+from course_lib.audit.questions.rules import RULES
+from course_lib.audit.snapshots import questions
+from course_lib.audit.tables import Table
+from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS, Picture
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,7 +108,8 @@ def test_every_question_leads_to_a_theorem_of_the_book() -> None:
 def test_the_text_holds_every_verdict_and_the_cosines(report: Report) -> None:
     said = report.text()
     assert all(f"{verdict.id}: {verdict.verdict.upper()}" in said for verdict in report.verdicts)
-    assert report.cosines.text() in said and max(map(len, said.splitlines())) <= 76
+    assert all(f"{effect.remedy} " in said and f"{effect.difference:+.4f} (" in said for effect in report.remedies)
+    assert report.remedies and report.cosines.text() in said and max(map(len, said.splitlines())) <= 76
 
 
 class Outline(HTMLParser):
@@ -158,12 +163,44 @@ def test_every_figure_has_its_numbers_as_a_table(page: str, report: Report) -> N
             assert table.count("<tr>") == 1 + len(next(iter(picture.columns.values()))), picture.title
 
 
+def test_every_verdict_says_when_it_is_a_fault(page: str, report: Report) -> None:
+    """The page shows the rule of each of its verdicts, for one model and for two snapshots."""
+    table = np.random.default_rng(0).standard_normal((150, 8))
+    two = compare(table, table + 0.1, rng=np.random.default_rng(0)).html()
+    for rules, ids, shown in ((RULES, CATALOGUE, page), (questions.RULES, CHANGES, two)):
+        assert set(rules) == set(ids)
+        assert all(f"A fault where {html.escape(rules[name])}." in shown for name in ids)
+
+
+def test_the_report_calls_items_by_their_ids_or_by_their_rows_in_the_file() -> None:
+    """Row 0 is zero and left out; rows 3 and 4 are equal."""
+    rows = np.random.default_rng(0).standard_normal((150, 8))
+    rows[0], rows[4] = 0, rows[3]
+    ids = np.array([f"film {row}" for row in range(150)])
+    for table, names in (
+        (rows, "row 3 and row 4"),
+        (Table(rows[1:], "memory", 150, np.array([0]), ids), "film 3 and film 4"),
+    ):
+        found = audit(table, rng=np.random.default_rng(0), drop_zero_rows=True)
+        assert names in found["duplicated-rows"].support
+        hub = int(found["hubs"].figures["most_listed_item"] or 0)
+        assert (f"film {hub}," if "film" in names else f"row {hub},") in found["hubs"].support
+        listed = found["hubs"].pictures[0].columns
+        assert listed["item"][0].split()[-1] == str(hub) and len(listed["item"]) == len(listed["these items"])
+
+
+@pytest.mark.parametrize("height", [0, 1e-8])
+def test_bars_of_nothing_stand_on_an_axis_from_0_to_1(height: float) -> None:
+    shown = drawing(Picture("nothing", "bars", "x", "y", {"x": ["a", "b"], "y": [height, 0.0]}), "salt")
+    assert ">0.0</text>" in shown and ">1.0</text>" in shown and "1e" not in re.sub("<path.*?>", "", shown)
+
+
 def test_names_from_files_cannot_become_markup(tmp_path: Path) -> None:
     from course_lib.audit import read_table
 
-    np.save(tmp_path / "<b>&'\".npy", np.random.default_rng(0).standard_normal((40, 3)))
-    shown = audit(read_table(f"{tmp_path}/<b>&'\".npy", "items"), rng=np.random.default_rng(0)).html()
-    assert "<b>" not in shown and "&lt;b&gt;&amp;" in shown
+    np.save(tmp_path / "<b>&'_\".npy", np.random.default_rng(0).standard_normal((40, 3)))
+    shown = audit(read_table(f"{tmp_path}/<b>&'_\".npy", "items"), rng=np.random.default_rng(0)).html()
+    assert "<b>" not in shown and shown.count("&lt;b&gt;&amp;&#x27;_&quot;.npy") == 3  # title, heading, table
 
 
 def test_a_notebook_shows_the_page_in_a_frame(report: Report, page: str) -> None:

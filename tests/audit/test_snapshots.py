@@ -168,6 +168,10 @@ def test_a_rotation_changes_nothing_and_another_gauge_only_the_neighbours() -> N
     Q = np.linalg.qr(rng(2).standard_normal((len(items.T),) * 2))[0]
     turned = compare((items, users), (items @ Q, users @ Q), pairs=two().pairs, rng=rng())
     assert turned.ids("fault") == [] and turned["lists-changed"].figures["kept"] == 1
+    assert "do not mix the towers" in turned["lists-changed"].support
+    apart = compare((items, users), (items, users @ Q), pairs=two().pairs, rng=rng())["lists-changed"]
+    assert apart.verdict == "fault" and apart.figures["old_users_with_new_items"] == 1
+    assert "do not mix" not in apart.support and "look at the new user table first" in apart.advice
     R = gauge.random_linear_gauge(items.shape[1], spread=1.5, rng=rng(3))
     new_users, new_items = gauge.apply_linear_gauge(users, items, R)
     other = compare((items, users), (new_items, new_users), again=two().again, pairs=two().pairs, rng=rng())

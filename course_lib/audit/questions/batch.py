@@ -43,7 +43,7 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
     temperature log(popularity) to the scores lifts NDCG by GAIN. repairs: {BACK: its effect, LOGQ: its effect}, or
     empty where they could not be measured.
     """
-    training, pairs, served = evidence.training, evidence.pairs, _served(repairs, evidence.k)
+    training, pairs, served = evidence.training, evidence.pairs, _served(repairs, evidence)
     if training.loss == SOFTMAX:
         return _of_softmax(evidence, served)
     if training.loss == BPR:
@@ -65,15 +65,19 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
     return _of_pairs(evidence, training.loss, training.batch_size, pairs, served)
 
 
-def _served(repairs: Mapping[str, Effect], k: int) -> Served:
+def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if not repairs:
         return Served()
-    back, logq = repairs[BACK], repairs[LOGQ]
+    back, logq, k = repairs[BACK], repairs[LOGQ], evidence.k
+    scale = "" if evidence.training.temperature is None else f"{evidence.training.temperature:g} "
     figures = {"before": logq.before, "after": logq.after, "low": logq.low, "high": logq.high, "users": logq.users}
     figures |= {"multiplied": back.after, "multiplied_low": back.low, "multiplied_high": back.high}
     changes = " and ".join(
         f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f}) where {what}"
-        for what, effect in (("log(popularity) is added to the scores", logq), ("popularity multiplies them", back))
+        for what, effect in (
+            (f"{scale}log(popularity) is added to the scores", logq),
+            ("popularity multiplies them", back),
+        )
     )
     sentence = f" For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
     columns: dict[str, list[Any]] = {
@@ -158,6 +162,10 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
         why += f" Here log(popularity) has a standard deviation of {figures['spread_of_log_popularity']:.2f}."
+    if not evidence.on_sphere:
+        why += (
+            " The scores here are dot products: if the training compared cosines, audit rows divided by their lengths."
+        )
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
     advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if served.gains else ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import Correction, Effect
+from course_lib.audit.remedies import RIDGE, Correction, Effect
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
@@ -39,8 +39,9 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
     support = (
         f"DDC moves NDCG@{evidence.k} on held-out pairs from {effect.before:.4f} to {effect.after:.4f} (difference "
         f"{effect.difference:+.4f}, 95 % interval {effect.low:+.4f} to {effect.high:+.4f}, {effect.users:,} users). "
-        f"Its loss has a minimiser for {100 * found.with_minimiser:.0f} % of them; it pushes popular items up for "
-        f"{100 * found.pushed_up:.0f} %. The best simple control ({best.remedy}): {best.difference:+.4f}."
+        f"Its loss has a minimiser for {100 * found.with_minimiser:.0f} % of them (with a ridge of {RIDGE:g}, as here, "
+        f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
+        f"({best.remedy}): {best.difference:+.4f}."
     )
     advice = (
         "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
+from course_lib.audit.training import BPR
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.maths import popularity
 
@@ -43,7 +44,7 @@ def popularity_direction(evidence: Evidence) -> Verdict:
         "Cosines see it as well as dot products do."
     )
     advice = (
-        "Similar items are items of similar popularity. Before you shift users along this direction, measure on "
+        "Items that lie near each other have similar counts. Before you shift users along this direction, measure on "
         "held-out pairs what that changes (ddc-gain); no cosine and no normalising takes it out."
         if fault
         else ""
@@ -95,11 +96,12 @@ def shifted_centre(evidence: Evidence) -> Verdict:
     )
     advice = (
         "Subtract the mean item from every item: each user's dot products all change by the same number, so no list by "
-        "dot product changes, and cosines lose the part that all items share. Pairwise losses such as BPR with uniform "
-        "negatives never move this mean: it is that of the start."
+        "dot product changes, and cosines lose the part that all items share."
         if length >= CENTRE
         else ""
     )
+    if advice and evidence.training.loss in (None, BPR):
+        advice += " BPR with uniform negatives never moves this mean: it is that of the start."
     return Verdict(name, judged(length >= CENTRE), support, figures, advice, (_cosines(evidence),))
 
 

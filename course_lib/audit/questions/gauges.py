@@ -59,7 +59,8 @@ def free_gauge(found: Cosines) -> Verdict:
     )
     advice = (
         "Cosines between items are an accident of the training here. Compare items by scores (gauge.score_rows), or "
-        "balance the tables first (gauge.balance_tables), or train on the sphere."
+        "balance the tables first (gauge.balance_tables), or train on the sphere. If the training compared cosines, "
+        "these rows are not what it compared: audit them divided by their lengths."
         if fault
         else ""
     )

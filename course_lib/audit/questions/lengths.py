@@ -36,8 +36,8 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     shares, lists = list_shares(evidence), ""
     if shares:
         lists = (
-            f" In lists of {evidence.k}, the 1 % most popular items hold {100 * shares['head_by_dot']:.0f} % of the "
-            f"places by dot product, {100 * shares['head_by_cosine']:.0f} % by cosine, and by chance "
+            f" In lists of {evidence.k}, the 1 % most popular items hold {100 * shares['head_by_dot']:.1f} % of the "
+            f"places by dot product, {100 * shares['head_by_cosine']:.1f} % by cosine, and by chance "
             f"{100 * shares['head_by_chance']:.1f} %; without the items' part along the popularity direction, "
             f"{100 * shares['kept_without_direction']:.0f} % of a list stays."
         )
@@ -71,8 +71,8 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     support = (
         f"Over {len(some):,} items, log length goes with log count with a slope of {slope:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}) and a correlation of {correlation:.2f}. "
-        f"Cosine training gives 0 before the crossover of the quartic law and {FAR} far beyond it; the size of the "
-        f"training alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
+        f"A training by cosines, whose lengths no loss asks for, gives 0 before the crossover of the quartic law and "
+        f"{FAR} far beyond it: that alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
     advice = (LONGER if slope > 0 else SHORTER) if fault else ""
     return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))

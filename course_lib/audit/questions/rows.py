@@ -84,10 +84,14 @@ def duplicated_rows(evidence: Evidence) -> Verdict:
     share = copies / len(evidence.items)
     figures: dict[str, Number] = {"rows": copies, "share": share, "largest_group": int(sizes.max())}
     support = f"{copies:,} of {len(evidence.items):,} item rows ({100 * share:.2f} %) have an equal"
-    support += f"; the largest group has {sizes.max():,}." if copies else "."
+    if copies:
+        some = [evidence.named(int(item)) for item in np.flatnonzero(groups == sizes.argmax())[:2]]
+        support += f"; the largest group has {sizes.max():,}, {' and '.join(some)} among them"
+    support += "."
     advice = (
-        "Rows that are equal were never told apart: items without a training pair that share a start, a feature tower "
-        "that sees the same features, or one item under several ids. They fill each other's lists."
+        "Rows that are equal were never told apart: items without a training pair that share a start, items of the "
+        "same users (ALS gives them one row), a feature tower that sees the same features, or one item under several "
+        "ids. They fill each other's lists."
         if share >= COPIES
         else ""
     )
@@ -177,29 +181,31 @@ def hubs(evidence: Evidence) -> Verdict:
     share, expected = (top_share(lists, times, HEAD) for lists, times in (listed, null))
     fault = share >= TIMES * expected and share >= expected + BEYOND
     times = listed[1]
+    most = int(evidence.chosen[int(times.argmax())])
     figures: dict[str, Number] = {
         "share": share,
         "null_share": expected,
         "lists": len(evidence.queries),
         "most_listed": int(times.max()),
-        "most_listed_item": int(evidence.chosen[int(times.argmax())]),
+        "most_listed_item": evidence.place(most),
     }
     support = (
         f"In {len(evidence.queries):,} lists of {evidence.k} cosine neighbours, the 1 % of the items that are listed "
         f"most hold {100 * share:.0f} % of the places; for a normal cloud of the same mean and covariance "
-        f"{100 * expected:.0f} %. One item is in {times.max():,} of the lists."
+        f"{100 * expected:.0f} %. One item, {evidence.named(most)}, is in {times.max():,} of the lists."
     )
     advice = (
-        "Some items are everybody's neighbour. Look at the most listed ones; centring often takes hubs away, and so "
-        "does a list by mutual neighbours."
+        "Some items are everybody's neighbour. Look at the most listed ones (the drawing's numbers name them); "
+        "centring often takes hubs away, and so does a list by mutual neighbours."
         if fault
         else ""
     )
-    order, null_order = np.sort(times)[::-1][:50], np.sort(null[1])[::-1][:50]
+    order, null_order = np.argsort(-times, kind="stable")[:50], np.sort(null[1])[::-1][:50]
     columns = {
         "place": [*range(1, len(order) + 1)],
-        "these items": [int(value) for value in order],
+        "these items": [int(times[item]) for item in order],
         "normal cloud": [int(value) for value in null_order],
+        "item": [evidence.named(int(evidence.chosen[item])) for item in order],
     }
     picture = Picture("In how many lists the most listed items are", "line", "items, by that number", "lists", columns)
     return Verdict(name, judged(fault), support, figures, advice, (picture,))

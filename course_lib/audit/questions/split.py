@@ -17,8 +17,8 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
         )
     share = evidence.shared / evidence.offered
     support = (
-        f"{evidence.shared:,} of {evidence.offered:,} held-out pairs ({100 * share:.2f} %) are training pairs. "
-        "They are left out of every measurement here."
+        f"{evidence.shared:,} of {evidence.offered:,} held-out pairs ({100 * share:.2f} %) are training pairs"
+        f"{', and are left out of every measurement here' if evidence.shared else ''}."
     )
     advice = (
         "A model can be right about a pair that it was trained on without knowing anything, and a list that leaves out "

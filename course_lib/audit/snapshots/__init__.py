@@ -90,7 +90,8 @@ class Comparison:
 
     def _contents(self) -> Contents:
         named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
-        return Contents(self.verdicts, (), None, {**self.rows, **self.options, **named}, (), self.source, __version__)
+        facts = {**self.rows, **self.options, **named}
+        return Contents(self.verdicts, (), None, facts, (), self.source, __version__, questions.RULES)
 
 
 def compare(

@@ -39,6 +39,25 @@ DECIDES = {  # the figure of a verdict on one model that its threshold asks, or 
     "hubs": ("share",),
     "ddc-gain": (GAIN,),
 }
+RULES = {  # for each entry of CHANGES: a fault where ...
+    "neighbours-changed": (
+        f"fewer neighbours are kept than {100 * AGAIN:.0f} % of what a second training keeps, overall or in a band of "
+        "popularity (95 % interval)"
+    ),
+    "lists-changed": f"fewer places of the lists are kept than {100 * AGAIN:.0f} % of what a second training keeps",
+    "lengths-drifted": (
+        f"the log ratio of lengths has a spread of {SPREAD:g}, or a slope of {SLOPE:g} against log count, or one table "
+        "alone is on a sphere; with users only where the scores show it too"
+    ),
+    "centre-moved": f"the mean direction, rotated, moved by {CENTRE:g}",
+    "quality-dropped": (
+        f"NDCG on held-out pairs fell by {100 * DROP:.0f} %, and by twice what a second training moves it, with an "
+        f"interval below 0; from {100 * UNSURE:.0f} % on, cannot tell"
+    ),
+    "new-faults": (
+        "the audit names a fault in the new model and in no old training, and more than chance moved its number"
+    ),
+}
 NEEDED = (
     "Give a second training of the old model, on the same data with another seed (--again): it says what chance moves."
 )
@@ -91,10 +110,16 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         f"Of the top {k} by dot product, {len(change.lists):,} users keep {100 * change.lists.mean():.0f} %"
         + ("" if kept_again is None else f" (a second training of the old model: {100 * kept_again.mean():.0f} %)")
         + f". Old users with the new items keep {100 * change.crossed.mean():.0f} %, and "
-        f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best: do not mix the towers of "
-        "two snapshots in serving."
+        f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best"
     )
+    together = figures["old_users_with_new_items"] or 0.0
+    if together < AGAIN * max(figures["kept"] or 0.0, figures["after_rotating"] or 0.0):
+        support += ": do not mix the towers of two snapshots in serving."
+    else:
+        support += "."
     advice = "Compare the two lists of some users by eye, and the held-out pairs, before the new model is served."
+    if together >= KEPT:
+        advice = f"The old users still get their lists from the new items: look at the new user table first. {advice}"
     names = {"kept": "kept", "kept_again": "second training", "after_rotating": "after rotating"}
     names |= {"old_users_with_new_items": "old users, new items"}
     picture = _figures_drawn(f"Share of the top {k} that is kept", "share of the old list", figures, names)

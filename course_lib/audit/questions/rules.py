@@ -1,0 +1,40 @@
+"""When each verdict is a fault, in a sentence that holds the threshold: for the report's page and the book's."""
+
+from __future__ import annotations
+
+from course_lib.audit.cosines import BALANCE_TOLERANCE
+from course_lib.audit.questions import batch, correction, direction, gauges, lengths, rows
+
+RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault where ...
+    "popularity-lengths": (
+        f"log length and log count correlate by {lengths.CORRELATION:g} or more, and the slope is {lengths.SLOPE:g} or "
+        "more, of either sign, with an interval that leaves out 0"
+    ),
+    "popularity-direction": (
+        f"one of the two correlations is {direction.CORRELATION:g} or more, and {direction.CHANCES:g} times what "
+        "chance gives"
+    ),
+    "shifted-centre": f"the mean direction has a length of {direction.CENTRE:g} or more",
+    "free-gauge": (
+        "the items have one length, and that leaves a gauge; or the tables differ by more than "
+        f"{100 * BALANCE_TOLERANCE:g} %, and the gauge that balances them keeps less than {100 * gauges.KEPT:g} % of "
+        "the neighbours"
+    ),
+    "in-batch-bias": (
+        f"{100 * batch.MISLED:g} % of the positive pairs or more weigh more as negatives (losses of single pairs); or "
+        f"log(popularity), added to the scores, lifts NDCG by {100 * batch.GAIN:g} % of its value or more, with an "
+        "interval above 0 (softmax without logQ, and BPR with negatives by popularity)"
+    ),
+    "collapsed-rank": f"fewer than {100 * rows.RANK:g} % of the possible dimensions are filled",
+    "duplicated-rows": f"{100 * rows.COPIES:g} % of the rows or more have an equal",
+    "dead-rows": (
+        f"{100 * rows.DEAD:g} % of the rows of a table or more are zero, or of the items shorter than {rows.SHORT:g} "
+        "of the median"
+    ),
+    "hubs": (
+        f"the most listed {100 * rows.HEAD:g} % of the items hold {rows.TIMES:g} times the share of the normal cloud, "
+        f"and {100 * rows.BEYOND:g} points more"
+    ),
+    "leaked-test-pairs": "any held-out pair is a training pair",
+    "ddc-gain": (f"DDC lifts NDCG by {100 * correction.GAIN:g} % of its value or more, with an interval above 0"),
+}
