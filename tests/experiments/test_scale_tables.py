@@ -49,12 +49,17 @@ def test_shards_send_less_than_whole_tables_gradients(trained: Callable[[str], N
 
 
 @pytest.mark.scale
-@pytest.mark.parametrize("thousands", [240, 480])
-def test_a_process_grows_by_its_half_of_the_tables(thousands: int) -> None:
-    """And a constant."""
-    cell = cells_of("SCALE-X4", only={"rows": 60_000})[0] | {"rows": 1000 * thousands}
-    found = tables.start(cell, "sharded")["sharded"]
-    assert found["tables GB"] / 2 <= found["grown GB"] <= found["tables GB"] / 2 + tables.MEMORY_BAR
+def test_a_process_grows_by_its_half_of_the_tables() -> None:
+    """And a constant, which is the machine's: some 60 to 70 MB here."""
+
+    def measured(rows: int) -> dict[str, float]:
+        cell = cells_of("SCALE-X4", only={"rows": 60_000})[0] | {"rows": rows}
+        return tables.start(cell, "sharded")["sharded"]
+
+    small, large = measured(240_000), measured(960_000)
+    more = large["tables GB"] - small["tables GB"]
+    assert large["grown GB"] - small["grown GB"] == pytest.approx(more / 2, rel=0.15)
+    assert small["tables GB"] / 2 <= small["grown GB"] <= small["tables GB"] / 2 + 2 * tables.MEMORY_BAR
 
 
 def test_the_environment_is_found_or_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
