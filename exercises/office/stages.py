@@ -75,21 +75,26 @@ def sort_out(desk: Desk, room: Room) -> None:
 
 
 def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
-    """The working copies of what counts; formgrader lists no longer what was taken back and has nothing in its place.
-
-    Marks by hand for it stay in `Book`, and are there again when the same answers count again.
-    """
+    """The working copies of what counts; what was taken back and has nothing in its place is listed no longer."""
     found = desk.lay_out(room)
     receipts = [receipt for receipt in desk.ledger.receipts() if receipt.assignment == room.assignment]
-    gone = {receipt.student for receipt in receipts if receipt.student and receipt.withdrawn} - found.keys()
+    if gone := {receipt.student for receipt in receipts if receipt.student and receipt.withdrawn} - found.keys():
+        _unlist(room, gone)
+    return found
+
+
+def _unlist(room: Room, students: set[str]) -> None:
+    """Takes what is booked of these students out of nbgrader's lists, so that formgrader asks for no marks.
+
+    Marks by hand stay in `Book`, and are there again when the same answers count again.
+    """
     with room.gradebook() as gradebook:
         booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
-        for student in sorted(gone & booked):
+        for student in sorted(students & booked):
             Book(room).forget(student)
             for step in ("autograded", "feedback"):
                 shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
             gradebook.remove_submission(room.assignment, student)
-    return found
 
 
 def grade(desk: Desk, room: Room, workers: int) -> None:
