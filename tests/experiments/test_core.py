@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from course_lib import experiments
-from course_lib.experiments.core import code, registry, results
+from course_lib.experiments.core import code, extend, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
 from course_lib.experiments.core.registry import Experiment
 
@@ -201,6 +201,42 @@ def test_a_result_that_lacks_numbers_of_the_stored_one_is_not_written(toy, tmp_p
     assert len(results.load_result("TOY", "smoke", tmp_path).rows) == len(both.rows)
     one.save(tmp_path, replace=True)
     assert len(results.load_result("TOY", "smoke", tmp_path).rows) == len(one.rows)
+
+
+def test_seeds_are_added_to_a_stored_result_whose_cells_are_gone(toy, tmp_path: Path) -> None:
+    stored = experiments.run("TOY", seeds=(0,), store=tmp_path / "there", progress=False)
+    toy.clear()
+    found = extend.extended(stored, (0, 10, 20), store=tmp_path / "here", progress=False)
+    assert [cell["seed"] for cell in toy] == 3 * [10] + 3 * [20], "the cells of seed 0 are not run again"
+    whole = experiments.run("TOY", seeds=(0, 10, 20), store=tmp_path / "all", progress=False)
+    assert found.rows == whole.rows and found.scalars == whole.scalars
+    assert found.provenance["cells"] == {"planned": 9, "finished": 9} and found.provenance["seeds"] == [0, 10, 20]
+    assert code.state(found.provenance).holds
+
+
+def test_a_result_that_is_vouched_for_stays_so_when_it_is_extended(toy, tmp_path: Path) -> None:
+    stored = experiments.run("TOY", seeds=(0,), store=tmp_path / "there", progress=False)
+    stored.provenance.update({"code": [], "vouched": {"code": code.code_of(""), "cells": 1, "of": 3}})
+    found = extend.extended(stored, (0, 1), store=tmp_path / "here", progress=False)
+    assert code.state(found.provenance).words == "vouched for by 1 of 3 cells" and found.provenance["code"]
+
+
+@pytest.mark.parametrize(
+    ("change", "seeds", "words"),
+    [
+        ({"code": [{"module": "", "hash": "of another code"}]}, (0, 1), "code has changed"),
+        ({}, (1, 2), r"seeds: got \[1, 2\]; expected those of the stored TOY too, \[0\]"),
+        ({"row": {"x": 4}}, (0, 1), "fit no cell"),
+    ],
+)
+def test_what_cannot_be_extended_is_refused(toy, tmp_path: Path, change, seeds, words: str) -> None:
+    stored = experiments.run("TOY", seeds=(0,), store=tmp_path, progress=False)
+    stored.rows[0].update(change.pop("row", {}))
+    stored.provenance.update(change)
+    toy.clear()
+    with pytest.raises(ValueError, match=words):
+        extend.extended(stored, seeds, store=tmp_path, progress=False)
+    assert not toy, "refused before the work"
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """The command line of the experiments.
 
 `python -m course_lib experiments list` shows them and which stored results are stale; `... experiments run P3-T6
---scale laptop --seeds 0 1 2` runs one, or goes on with it; `... experiments again` makes those anew whose code has
-changed; `... experiments verify` runs some cells again and vouches for what agrees.
+--scale laptop --seeds 0 1 2` runs one, or goes on with it, with `--extend` from its stored result; `... experiments
+again` makes those anew whose code has changed; `... experiments verify` runs some cells again and vouches for what
+agrees.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.experiments.core import code, dealt, registry, verify
+from course_lib.experiments.core import code, dealt, extend, registry, verify
+from course_lib.experiments.core.results import load_result
 
 
 def cli(argv: list[str]) -> int:
@@ -79,6 +81,10 @@ def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
     registry.check_options(arguments.id, options)
+    if arguments.extend and options:
+        raise ValueError(
+            f"--option: got {' '.join(arguments.option)}; expected none with --extend, whose cells are alike"
+        )
     writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
     left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
     if writes and left_out and not arguments.replace:
@@ -87,17 +93,12 @@ def _run(arguments: argparse.Namespace) -> int:
             "--replace, or --no-write"
         )
     share = dealt.of_torchrun()
-    result = registry.run(
-        arguments.id,
-        arguments.scale,
-        seeds=arguments.seeds,
-        only=only or None,
-        collect=arguments.collect,
-        progress=share.rank == 0,
-        devices=arguments.devices,
-        share=share,
-        **options,
-    )
+    how: dict[str, Any] = {"only": only or None, "collect": arguments.collect, "devices": arguments.devices}
+    how |= {"seeds": arguments.seeds, "progress": share.rank == 0, "share": share, **options}
+    if arguments.extend:
+        result = extend.extended(load_result(arguments.id, arguments.scale), **how)
+    else:
+        result = registry.run(arguments.id, arguments.scale, **how)
     if share.rank:  # process 0 writes and prints
         return 0
     if writes:
@@ -138,6 +139,9 @@ def _parser() -> argparse.ArgumentParser:
         "COURSE_DEVICES, or 1); of an experiment about processes, such as SCALE-X1: how many of them a cell has",
     )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
+    running.add_argument(
+        "--extend", action="store_true", help="add seeds to the stored result; what it holds is not run again"
+    )
     running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
     again = actions.add_parser("again", help="make the stored results anew whose code has changed, the shortest first")

@@ -159,8 +159,8 @@ def run(
 ) -> Result:
     """Runs an experiment, or goes on with it, and returns its result (which `Result.save` writes).
 
-    seeds: several instead of `seed`; only: run only the cells that agree with these values; among: only these cells;
-    collect: run nothing, gather what is stored; store: folder of finished cells (default
+    seeds: several instead of `seed`; only: run only the cells that agree with these values; among: run and gather only
+    these; collect: run nothing, gather what is stored; store: folder of finished cells (default
     ~/.cache/two-tower-course/cells); devices: how many processes share the cells (default: COURSE_DEVICES, or 1), or
     where the experiment is about processes, how many of them a cell has; share: that of this process, where torchrun
     has started several; options: the experiment's own. A stored cell counts while its code is unchanged, or the stored
@@ -188,7 +188,8 @@ def run(
         pass
     if share.size > 1:
         _exchange(share, f"{name} {scale}", plan, codes)
-    finished = [record for _, path in plan if (record := _finished(path, codes))]
+    gathered = [path for cell, path in plan if among is None or cell in among]
+    finished = [record for path in gathered if (record := _finished(path, codes))]
     result = assemble(chosen, scale, len(planned), finished, unavailable)
     if any(record.get("code") != codes[0] for record in finished):
         result.provenance["vouched"] = (before or {})["vouched"]
@@ -308,8 +309,8 @@ def assemble(
         "data": list(data.values()),
         "seconds": round(sum(record["seconds"] for record in finished), 2),
         "cells": {"planned": planned, "finished": len(finished)},
-        "code": _distinct(record["code"] for record in finished if record.get("code")),
-        **{key: _distinct(record[key] for record in finished) for key in ("versions", "hardware", "git")},
+        "code": distinct(record["code"] for record in finished if record.get("code")),
+        **{key: distinct(record[key] for record in finished) for key in ("versions", "hardware", "git")},
         "unavailable": sorted(unavailable or {}),
         "finished": max((record["finished"] for record in finished), default=None),
     }
@@ -317,7 +318,7 @@ def assemble(
     return Result(chosen.id, scale, chosen.title, rows, scalars, origin, chosen.layout)
 
 
-def _distinct(values: Iterable[Any]) -> list[Any]:
+def distinct(values: Iterable[Any]) -> list[Any]:
     """The different values in order of appearance: one when the whole run came from one machine and one commit."""
     return list({json.dumps(value, sort_keys=True): value for value in values}.values())
 

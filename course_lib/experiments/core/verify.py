@@ -66,18 +66,18 @@ def stored(names: Iterable[str] = (), scale: str | None = None) -> Iterator[Resu
 
 
 def stored_cells(result: Result) -> list[registry.Cell]:
-    """The cells of an experiment's plan of which a stored result has rows.
+    """The cells of an experiment's plan of which a stored result has rows, as `cells_of_rows` says."""
+    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
+    found = set().union(*cells_of_rows(result.rows, cells))
+    return [cell for at, cell in enumerate(cells) if at in found]
+
+
+def cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]:
+    """For each row the places of the cells that it may belong to.
 
     A row belongs to a cell when they agree in all that both say and in which the cells of the plan differ; where
     several do, to those that say least beyond the row.
     """
-    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
-    found = set().union(*_cells_of_rows(result.rows, cells))
-    return [cell for at, cell in enumerate(cells) if at in found]
-
-
-def _cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]:
-    """For each row the places of the cells that it may belong to, as `stored_cells` says."""
     written = [{key: json.dumps(value, sort_keys=True) for key, value in cell.items()} for cell in cells]
     telling = {key for one in written for key in one if any(other.get(key) != one[key] for other in written)}
 
@@ -115,7 +115,7 @@ def verify(
         verdict.problems.append(f"no cell of at most {seconds:g} s")
     if against is not None:
         verdict.against = git_state(against)["commit"]
-    owners = _cells_of_rows(result.rows, all_cells)
+    owners = cells_of_rows(result.rows, all_cells)
     for at in drawn:
         before, wanted = result.rows, [row for row, owner in zip(result.rows, owners, strict=True) if owner == {at}]
         if against is not None:

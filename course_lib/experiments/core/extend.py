@@ -1,0 +1,59 @@
+"""Adds seeds to a stored result without running again what it holds.
+
+The cells that a result was made of stay on the machine that made it; a clone of the course has the result alone. While
+its code holds (`core.code`), its rows stand for its cells, and only the cells of the plan that it lacks are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from course_lib.experiments.core import registry
+from course_lib.experiments.core.code import state
+from course_lib.experiments.core.results import Result
+from course_lib.experiments.core.verify import cells_of_rows
+
+
+def extended(result: Result, seeds: Iterable[int], *, progress: bool = True, **how: Any) -> Result:
+    """A stored result with the cells of its plan for `seeds` that it lacks; `how`: as for `registry.run`.
+
+    ValueError where its code has changed, where `seeds` lack one of its own, and where a row fits several cells.
+    """
+    seeds, had = tuple(seeds), result.provenance.get("seeds", [])
+    standing = state(result.provenance)
+    if not standing.holds:
+        raise ValueError(f"{result.id} cannot be extended: {standing.words}; expected a result that holds")
+    if lacking := sorted(set(had) - set(seeds)):
+        raise ValueError(f"seeds: got {list(seeds)}; expected those of the stored {result.id} too, {lacking}")
+    cells = registry.cells_of(result.id, result.scale, seeds)
+    owners = cells_of_rows(result.rows, cells)
+    if any(len(places) != 1 for places in owners):
+        raise ValueError(f"{result.id} cannot be extended: some of its rows fit no cell of its plan, or several")
+    held = set().union(*owners)
+    new = [cell for at, cell in enumerate(cells) if at not in held]
+    more = registry.run(result.id, result.scale, seeds=seeds, among=new, progress=progress, **how)
+    rows = [(min(places), row) for places, row in zip(owners, result.rows, strict=True)]
+    rows += [(min(places), row) for places, row in zip(cells_of_rows(more.rows, cells), more.rows, strict=True)]
+    together = [row for _, row in sorted(rows, key=lambda one: one[0])]
+    scalars = registry.get(result.id).finish(together)
+    return Result(
+        result.id,
+        result.scale,
+        more.title,
+        together,
+        scalars,
+        _of_both(result.provenance, more.provenance),
+        more.layout,
+    )
+
+
+def _of_both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The provenance of a result whose cells come from two runs."""
+    lists = ("data", "code", "versions", "hardware", "git")
+    both: dict[str, Any] = {key: registry.distinct([*before.get(key, []), *now[key]]) for key in lists}
+    cells = {**now["cells"], "finished": before["cells"]["finished"] + now["cells"]["finished"]}
+    seconds = round(before["seconds"] + now["seconds"], 2)
+    seeds = sorted({*before.get("seeds", []), *now["seeds"]})
+    vouched = {"vouched": before["vouched"]} if "vouched" in before else {}
+    return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, **vouched}
