@@ -448,6 +448,17 @@ def test_dice_draws_nothing_that_lies_exactly_on_the_margin(margin: float) -> No
     assert set(drawn.tolist()) == set(np.flatnonzero(abs(popularity - 5) > margin))
 
 
+def test_dice_leaves_a_side_with_fewer_items_than_the_pool_to_the_other() -> None:
+    """Above the positive's 5 + 1.5 lie three items, below 5 - 1.5 four: a pool of four leaves the three out."""
+    rows = [(u, i) for i in range(10) for u in range(10, 10 + i)]
+    data, users = pairs(*rows, (0, 4), shape=(20, 10)), torch.zeros(4000, dtype=torch.long)
+    for pool, wanted in ((3, {0, 1, 2, 3, 7, 8, 9}), (4, {0, 1, 2, 3}), (5, {7, 8, 9})):
+        rival = DICE(MF(20, 10, 2, generator=seeded()), data, margin=1.5, pool=pool, generator=seeded(1))
+        assert set(rival.draw_negatives(users, users + 4, users + 4).tolist()) == wanted
+    rival.begin_epoch(30, np.random.default_rng(0))  # the pool shrinks like the margin
+    assert set(rival.draw_negatives(users, users + 4, users + 4).tolist()) >= {0, 9}
+
+
 def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
     data = pairs((0, 0), (1, 1), (2, 2), shape=(3, 3))
     rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=5.0, generator=seeded(1))

@@ -79,8 +79,8 @@ BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` ep
     "gowalla-10core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
     "gowalla-20core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
 }
-TRIES = {"smoke": (1, 1), "laptop": (4, 4), "full": (4, 4)}  # settings of a backbone, of a method
-FEWER_TRIES = {"lastfm-10core": (4, 2), "ml-1m-10core": (2, 1)}  # at laptop scale
+TRIES = {"smoke": (1, 1), "laptop": (4, 6), "full": (4, 6)}  # settings of a backbone, of a method
+FEWER_TRIES = {"ml-1m-10core": (2, 6)}  # at laptop scale
 
 
 def budget(scale: str, data: str) -> Budget:

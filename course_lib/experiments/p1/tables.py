@@ -186,18 +186,22 @@ def rivals_plan(scale: str, seeds: Seeds, **options: str) -> list[MethodCell]:
     "P1-T3",
     "debiasing methods on MF and LightGCN (Table 3), with the popularity of what they show",
     plan=rivals_plan,
-    **by("data", "backbone", "method", digits=4, metrics=("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10")),
+    **by("data", "backbone", "method", digits=4, metrics=("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10", "settings")),
 )
 def table3_cell(cell: MethodCell) -> list[Row]:
-    """One method on one backbone. TPAB uses the times of the pairs where the data has them, else it has one stage."""
+    """One method on one backbone, and how many settings it tried.
+
+    TPAB uses the times of the pairs where the data has them, else it has one stage.
+    """
     split, base, method = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"]), cell["method"]
     plain = numbers(base.tables, split)
     if method is None:
-        return rows_of(cell, {**plain, **about(base, cell)}, method=None)
+        return rows_of(cell, {**plain, **about(base, cell), "settings": cell["tries"][0]}, method=None)
     model, options = tuned_method(cell, cell["backbone"], method)
     found = numbers(model.tables, split)
     chosen = {f"chosen {name}": value for name, value in options.items()}
     how = {"valid": model.valid, "epochs": model.epochs, **chosen, "seconds": model.seconds}
+    how["settings"] = cell["tries"][1]
     return rows_of(cell, {**found, **gains(plain, found), **how}, method=method)
 
 

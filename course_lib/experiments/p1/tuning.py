@@ -21,31 +21,47 @@ FINE_RATE = 0.05  # DDC's own learning rate; batch, epochs and patience are thos
 DECAYS = (0.03, 0.01, 0.003, 0.001)
 GRAPH_DECAYS = (0.001, 0.0003, 0.0001, 0.003)  # of the backbones that average over the graph
 FEW = {"limit": 256}  # rows of a batch that enter a contrast, whose cost is their square
-# what every method may try, first the one of the smoke scale; "decay factor" is on the backbone's decay
+# What every method may try, first the one of the smoke scale; "decay factor" is on the backbone's decay. From their
+# authors' repositories: DICE's margin and pool of 40, MACR's c up to 40, PAAC's contrasts of 5 and 10, TPAB's 8 stages.
 GRID: dict[str, tuple[dict[str, Any], ...]] = {
-    "IPS": ({"power": 0.2}, {"power": 0.5}, {"power": 0.1}, {"power": 1.0}),
+    "IPS": ({"power": 0.2}, {"power": 0.5}, {"power": 0.1}, {"power": 1.0}, {"power": 0.3}, {"power": 0.7}),
     "DICE": (
         {"weight": 0.3, "resample": False},
         {"weight": 0.3},
         {"weight": 0.1, "resample": False},
         {"weight": 1.0, "decay factor": 0.1},
+        {"weight": 0.1, "margin": 40.0, "pool": 40},
+        {"weight": 0.1, "margin": 40.0, "pool": 40, "decay factor": 0.1},
     ),
-    "MACR": ({"c": 1.0}, {"c": 10.0}, {"c": 1.0, "decay factor": 0.1}, {"c": 40.0}),
-    "PC": ({"alpha": 0.1}, {"alpha": 0.3}, {"alpha": 0.1, "beta": 0.1}, {"alpha": 1.0}),
+    "MACR": (
+        *({"c": 1.0}, {"c": 10.0}, {"c": 1.0, "decay factor": 0.1}, {"c": 40.0}),
+        *({"c": 0.5}, {"c": 40.0, "decay factor": 0.1}),
+    ),
+    "PC": (
+        *({"alpha": 0.1}, {"alpha": 0.3}, {"alpha": 0.1, "beta": 0.1}, {"alpha": 1.0}),
+        *({"alpha": 0.3, "beta": 0.1}, {"alpha": 0.03}),
+    ),
     "PAAC": (
         {"contrast": 0.02, "align": 0.1, **FEW},
         {"contrast": 0.02, "align": 1.0, "decay factor": 0.1, **FEW},
         {"contrast": 0.02, "align": 0.1, "decay factor": 0.1, **FEW},
         {"contrast": 0.2, "align": 1.0, "decay factor": 0.1, **FEW},
+        {"contrast": 5.0, "align": 50.0, "gamma": 0.2, "beta": 0.2, "decay factor": 0.1, **FEW},
+        {"contrast": 10.0, "align": 1.0, "gamma": 0.8, "beta": 0.8, "decay factor": 0.1, **FEW},
     ),
     "DCCL": (
         {"weight_interest": 0.3, "weight_conformity": 0.1, **FEW},
         {"weight_interest": 0.1, "weight_conformity": 0.1, **FEW},
         {"weight_interest": 0.1, "weight_conformity": 0.1, "decay factor": 0.1, **FEW},
         {"weight_interest": 0.3, "weight_conformity": 0.3, **FEW},
+        {"weight_interest": 0.03, "weight_conformity": 0.03, **FEW},
+        {"weight_interest": 0.3, "weight_conformity": 0.1, "decay factor": 0.1, **FEW},
     ),
-    "TPAB": ({"stages": 1}, {"stages": 8, "decay factor": 0.1}, {"stages": 2}, {"stages": 1, "decay factor": 0.1}),
-    "DDC": ({"top": 0.3}, {"top": 0.1}, {"top": 0.5}, {"top": 1.0}),
+    "TPAB": (
+        *({"stages": 1}, {"stages": 8, "decay factor": 0.1}, {"stages": 2}, {"stages": 1, "decay factor": 0.1}),
+        *({"stages": 8}, {"stages": 2, "decay factor": 0.1}),
+    ),
+    "DDC": ({"top": 0.3}, {"top": 0.1}, {"top": 0.5}, {"top": 1.0}, {"top": 0.2}, {"top": 0.7}),
 }
 METHODS = tuple(GRID)  # in the order of P1's Table 3
 

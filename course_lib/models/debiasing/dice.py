@@ -37,7 +37,8 @@ class DICE(TwinRival):
     The negatives are drawn here, not taken from the batch (`draw_negatives`): half of them from items with more than
     margin above the positive's popularity, half from items more than margin below. margin: in pairs; default a tenth of
     the mean popularity.
-    decay: margin and weight shrink by it every epoch, from easy triples to hard ones. resample=False takes the batch's
+    pool: a side with fewer items than this is left to the other one. decay: margin, pool and weight shrink by it every
+    epoch, from easy triples to hard ones. resample=False takes the batch's
     negatives; those within the margin then serve the click task alone.
 
     independence: "distance correlation" to be made small, or the mean absolute ("l1") or squared ("l2") difference,
@@ -64,6 +65,7 @@ class DICE(TwinRival):
         weight: float = 0.1,
         apart: float = 0.01,
         margin: float | None = None,
+        pool: int = 1,
         decay: float = 0.9,
         independence: str = "distance correlation",
         resample: bool = True,
@@ -74,6 +76,7 @@ class DICE(TwinRival):
         self.decay, self.resample, self.age = checking.real(decay, "decay", least=0), resample, 1.0
         usual = float(self.popularity.mean()) / 10
         self.margin = usual if margin is None else checking.real(margin, "margin", least=0)
+        self.pool = checking.whole(pool, "pool")
         self.independence = checking.choice(independence, "independence", INDEPENDENCE)
         order = torch.argsort(self.popularity, stable=True)
         self.register_buffer("by_popularity", order, persistent=False)  # (n,) least popular first
@@ -127,21 +130,23 @@ class DICE(TwinRival):
         """(B,) negatives outside the users' items, half of them more popular than the positive, half of them less.
 
         With chance 1/2 uniform over the items more than the margin above the positive's popularity, else uniform over
-        those more than the margin below; from the one side that exists where the other is empty. A draw that is one of
-        the user's own items is repeated TRIES times. Where that does not help, and where both sides are empty, the
-        negative in `fallback` stays.
+        those more than the margin below; from the one side alone where the other has fewer items than the pool. Where
+        both have, the side above goes first, unless it is empty. A draw that is one of the user's own items is repeated
+        TRIES times. Where that does not help, and where both sides are empty, the negative in `fallback` stays.
         """
         popularity, margin = self.popularity[self.by_popularity], self.age * self.margin
         centre = self.popularity[positives]
         below = torch.searchsorted(popularity, centre - margin)  # items 0..below-1 in order of popularity
         above = torch.searchsorted(popularity, centre + margin, right=True)  # items above..n-1
-        negatives, open_places = fallback.clone(), (below > 0) | (above < self.n_items)
+        size_above, pool = self.n_items - above, max(1.0, self.age * self.pool)
+        few_below, few_above = (below < pool) & (size_above > 0), (size_above < pool) & (below > 0)
+        negatives, open_places = fallback.clone(), (below > 0) | (size_above > 0)
         for _ in range(TRIES):
             chance, place = (
                 torch.rand(len(users), generator=self.draws, device=users.device, dtype=torch.float64) for _ in range(2)
             )
-            upper = (above < self.n_items) & ((below == 0) | (chance < 0.5))
-            size = torch.where(upper, self.n_items - above, below)
+            upper = few_below | (~few_above & (chance < 0.5))
+            size = torch.where(upper, size_above, below)
             drawn = torch.where(upper, above, 0) + (place * size).long()
             drawn = self.by_popularity[drawn.clamp(max=self.n_items - 1)]
             fits = open_places & (pair_positions(self.keys, users, drawn, self.n_items) < 0)
