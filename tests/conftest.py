@@ -33,7 +33,7 @@ settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
-SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").split())
+SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").splitlines())
 SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
 
 
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         file, _, name = item.nodeid.partition("::")
         if "browser_path" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if {file, f"{file}::{name.split('[')[0]}"} & SECONDS:
+        if {file, f"{file}::{name.split('[')[0]}", item.nodeid} & SECONDS:
             item.add_marker("seconds")
         if item.get_closest_marker("scale") and find_spec("torchrec") is None:
             item.add_marker(

@@ -16,11 +16,7 @@ from course_lib.maths.in_batch import batch_size_from_ratio
 
 DATA = "movietweetings-10core"
 SQUARE = {"pointwise": "square"}  # what the shapes are asked of; all cells run in the lab and among the pipelines
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cells")
+# Cells that the book's labs have run with the same code are read from their store.
 
 
 def means(result: experiments.Result, **where) -> dict:
@@ -32,9 +28,9 @@ def means(result: experiments.Result, **where) -> dict:
 @pytest.mark.parametrize(
     "which", ["P3-T3", "P3-T4", *(pytest.param(one, marks=pytest.mark.pipeline) for one in ("P3-T5", "P3-T6"))]
 )
-def test_smoke_scale_is_complete(which: str, store: Path) -> None:
+def test_smoke_scale_is_complete(which: str) -> None:
     """How long it takes is measured by benchmarks/smoke.py, on a quiet machine."""
-    result = experiments.run(which, "smoke", store=store, progress=False)
+    result = experiments.run(which, "smoke", progress=False)
     cells = result.provenance["cells"]
     assert cells["finished"] == cells["planned"] and result.scalars
     assert all(np.isfinite(row["value"]) for row in result.rows)
@@ -44,8 +40,8 @@ def test_smoke_scale_is_complete(which: str, store: Path) -> None:
 
 
 @pytest.mark.slow
-def test_table_6_shows_the_papers_order(store: Path) -> None:
-    result = experiments.run("P3-T6", "smoke", only=SQUARE, store=store, progress=False)
+def test_table_6_shows_the_papers_order() -> None:
+    result = experiments.run("P3-T6", "smoke", only=SQUARE, progress=False)
     found = means(result, pointwise="square", metric="P@5", method="L-BFGS", serving="raw")
     assert found["unbiased", None] > 1.5 * found["popularity", None]
     assert found["pos_neg_omega", 0.1] > 1.5 * found["in_batch_omega", 0.1]
@@ -57,8 +53,8 @@ def test_table_6_shows_the_papers_order(store: Path) -> None:
 
 
 @pytest.mark.slow
-def test_table_6_finds_the_closed_form_from_above(store: Path) -> None:
-    result = experiments.run("P3-T6", "smoke", only=SQUARE, store=store, progress=False)
+def test_table_6_finds_the_closed_form_from_above() -> None:
+    result = experiments.run("P3-T6", "smoke", only=SQUARE, progress=False)
     for loss in ("unbiased", "popularity"):
         values = {
             row["method"]: row["value"] for row in result.select(pointwise="square", loss=loss, metric="objective")
@@ -67,14 +63,14 @@ def test_table_6_finds_the_closed_form_from_above(store: Path) -> None:
 
 
 @pytest.mark.slow
-def test_table_5_shows_the_papers_shape(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_5_shows_the_papers_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unbiased is steady over batch ratios and best; Pos-Neg grows with the ratio; In-Batch and Popularity fail.
 
     At the largest and the smallest ratio, for quickness; all of them run in the lab and among the pipelines.
     """
     ratios = (setting.RATIOS[0], setting.RATIOS[-1])
     monkeypatch.setattr(stochastic_gradient, "RATIOS", ratios)
-    result = experiments.run("P3-T5", "smoke", only=SQUARE, store=store, progress=False)
+    result = experiments.run("P3-T5", "smoke", only=SQUARE, progress=False)
     found = means(result, pointwise="square", metric="P@5", selection="test", serving="raw")
     unbiased = [found["unbiased", ratio] for ratio in ratios]
     assert min(unbiased) > 0.75 * max(unbiased)
@@ -89,8 +85,8 @@ def test_table_5_shows_the_papers_shape(store: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_table_4_the_two_unbiased_losses_are_alike(store: Path) -> None:
-    result = experiments.run("P3-T4", "smoke", store=store, progress=False)
+def test_table_4_the_two_unbiased_losses_are_alike() -> None:
+    result = experiments.run("P3-T4", "smoke", progress=False)
     for pointwise in ("square", "logistic"):
         found = means(result, pointwise=pointwise, metric="P@5", selection="test")
         assert 0.75 < found["unbiased", 1e-3] / found["sogram", 1e-3] < 1.33

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,8 +98,8 @@ def test_unknown_data_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_the_reversal_shows_at_smoke_scale(tmp_path: Path) -> None:
-    result = experiments.run("P3-X1", "smoke", store=tmp_path, progress=False)
+def test_the_reversal_shows_at_smoke_scale() -> None:
+    result = experiments.run("P3-X1", "smoke", progress=False)
     found = result.scalars
     assert found["made-5-8-in-batch-1e-3-p1"] > 2 * found["made-5-8-unbiased-p1"]
     assert found["made-20-8-in-batch-1e-3-p1"] < 0.5 * found["made-20-8-unbiased-p1"]

@@ -58,8 +58,8 @@ def test_the_encoder_is_missing_in_clear_words(monkeypatch: pytest.MonkeyPatch) 
         encoders.describe({"data": "movietweetings-10core", "encoder": encoders.MINILM})
 
 
-def test_titles_by_their_words(tmp_path: Path) -> None:
-    found = experiments.run("TEXT-X1", store=tmp_path, progress=False)
+def test_titles_by_their_words() -> None:
+    found = experiments.run("TEXT-X1", progress=False)
     value = {row["metric"]: row["value"] for row in found.rows}
     assert value["kept: Euclid, unit"] == value["kept: inner product, unit"] == 1 > value["kept: Euclid, raw"]
     assert value["centre after centring"] < 0.05 < value["centre"]

@@ -29,7 +29,7 @@ ONE = Path(OPENS_EARLY[-1])
 OF_EACH_KIND = [  # the first model, a chapter's pages, pages from templates
     OPENS_EARLY[0],
     *(str(ONE.with_stem(ONE.stem + end)) for end in ("", "-further", "-lab")),
-    *("book/reference/api/maths.html", f"book/reference/claims/{ONE.name}"),
+    *("book/reference/api/data.html", f"book/reference/claims/{ONE.name}"),
 ]
 MOST_SCREENS = 1.5  # above the first interactive of a main page
 TEMPLATED = ("book/reference/api/", "book/reference/claims/")

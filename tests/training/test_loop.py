@@ -422,6 +422,11 @@ def test_a_checkpoint_goes_on_with_a_scheduler_and_without_the_settings(tmp_path
     assert resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 3, schedule=True).param_groups[0]["lr"] < 0.0075
 
 
+def stranger() -> torch.optim.Optimizer:
+    """Of a parameter that no module has. A function: the first optimizer of a process takes a second."""
+    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -430,7 +435,7 @@ def test_a_checkpoint_goes_on_with_a_scheduler_and_without_the_settings(tmp_path
         ({"module": None}, "module is None"),
         ({"stateful": {"a": 3}}, r"stateful\['a'\] is 3"),
         ({"stateful": 3}, "stateful is 3"),
-        ({"optimizer": torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])}, "none of the module's parameters"),
+        ({"optimizer": stranger}, "none of the module's parameters"),
         ({"checkpoint": ""}, "checkpoint is ''"),
         ({"checkpoint": 3}, "checkpoint is 3"),
         ({"checkpoint": ROOT}, "not of a folder"),
@@ -441,7 +446,8 @@ def test_what_fit_cannot_use_is_refused_before_a_step(given: dict[str, Any], wor
     module = torch.nn.Linear(1, 1)
     good = {"module": module, "optimizer": torch.optim.SGD(module.parameters(), lr=0.1), "plan": Plan(1), "seed": 0}
     with pytest.raises(ValueError, match=words):
-        fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | given)
+        changed = {key: value() if value is stranger else value for key, value in given.items()}
+        fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | changed)
 
 
 def test_a_file_that_may_not_be_read_is_not_called_torn(tmp_path: Path) -> None:
