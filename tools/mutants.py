@@ -37,7 +37,7 @@ TESTS: tuple[str, ...] = ("tests/maths", "tests/data", "tests/models", "tests/tr
 TESTS += ("tests/experiments/test_p0_motion.py", "tests/experiments/test_p0_popularity.py")  # towers, remedies
 TESTS += tuple(path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("tests/lessons/*/test_proofs.py")))
 # What runs in processes that a test starts: mutmut does not see that it is reached, and changes it there all the same.
-ELSEWHERE = {"course_lib.training.processes": "tests/training/test_processes.py"}
+ELSEWHERE = {f"course_lib.training.{name}": "tests/training/test_processes.py" for name in ("processes", "loop")}
 SAMPLE = 1500
 FEW = 200  # mutants that one call of mutmut is told by name: with more it takes an hour to find them
 SKIPPED = 34  # mutmut's own mark of a mutant that is not to be run: here of one outside the sample

@@ -262,6 +262,9 @@ def test_ratings_and_times_stay_with_their_pairs(folder: Path) -> None:
     assert ids(datasets.load("ml-10m", min_rating=4.5)) == [(1, 122), (1, 185)]
     assert datasets.load("lastfm-hetrec").ratings.tolist() == [13883, 11690, 1, 7]
     assert ids(datasets.load("lastfm-hetrec", min_rating=100)) == [(2, 52), (2, 53)]
+    path = folder / "lastfm-hetrec" / "data1.txt"
+    path.write_text(path.read_text(encoding="utf-8") + "4\t1\t9\n", encoding="utf-8")
+    assert (4, 1) in ids(datasets.load("lastfm-hetrec"))  # ids begin at 1
 
 
 def test_ml_100k_is_read_in_the_form_of_recbole(folder: Path) -> None:

@@ -463,6 +463,9 @@ def test_any_independent_rows_can_be_made_the_nearest(kind: str) -> None:
     new_a, new_b = gauge.apply_linear_gauge(KINDS[kind](A), KINDS[kind](B), R)
     assert set(array(gauge.neighbours(new_b, 10, queries=[0]))[0]) == set(chosen)
     assert np.abs(array(new_a @ new_b.T) - A @ B.T).max() < 1e-10
+    rows = B[[0, *chosen]]  # R^-1 f = (s ||f|| + 1 / stretch) f
+    f, length = np.linalg.pinv(rows).sum(1), np.linalg.norm(rows, axis=1).mean()
+    np.testing.assert_allclose(np.linalg.solve(array(R), f), (length * np.linalg.norm(f) + 0.01) * f, rtol=1e-8)
 
 
 @given(tables(), st.floats(0, 2))
@@ -598,6 +601,7 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.stretch_along(np.array([0.0, -2.0]), 0.5), r"outside \(-infinity, 0.5\)"),
         (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive"),
         (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),
+        (lambda: gauge.swap_squares([2.0, 0.0], [2.0, 3.0]), "zeros"),
         (lambda: gauge.second_plane_gauge([1.0, 0], [2.0, 0], [1.0, 1]), "not parallel"),
         (lambda: gauge.second_linear_gauge(TABLE[:1], [1.0, 1]), "leaves 2 linear directions"),
         (lambda: gauge.second_linear_gauge([[1.0, 1], [1.0, -1]], [1.0, 0]), "no second gauge"),

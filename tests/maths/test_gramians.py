@@ -146,6 +146,11 @@ def test_the_gradient_of_the_loss_with_a_prior() -> None:
     ours = torch.autograd.grad(loss, (u, v))
     true = torch.autograd.grad(gramians.gravity_with_prior(u, v, q, r), (u, v))
     assert all(torch.allclose(a, b, atol=1e-12) for a, b in checking.some(zip(ours, true, strict=True)))
+    lost = gramians.gravity_loss(u * np.nan, v, gramians.gramian(v), gramians.gramian(v))
+    assert bool(torch.isnan(lost))  # as in any other loss: the training loop says that it diverged
+    with pytest.raises(ValueError, match="'left': 6, 'left_prior': 5"):
+        prior = {"left_prior": q[:5], "right_prior": r[:5], **cross}
+        gramians.gravity_loss(u, v, gramians.gramian(u), gramians.gramian(v), **prior)
 
 
 @given(data=st.data())
@@ -231,6 +236,13 @@ def test_the_projection_is_the_nearest_matrix_of_the_cone() -> None:
         other = some(rng, 4, 4)
         assert np.linalg.norm(matrix - other @ other.T) >= np.linalg.norm(matrix - nearest)
     assert np.allclose(gramians.nearest_psd(other @ other.T), other @ other.T)
+
+
+def test_of_a_stack_of_matrices_each_one_is_made_symmetric_first() -> None:
+    stack = np.random.default_rng(0).normal(size=(3, 4, 4))
+    found = gramians.nearest_psd(stack)
+    for matrix, nearest in checking.some(zip(stack, found, strict=True)):
+        assert np.allclose(nearest, gramians.nearest_psd((matrix + matrix.T) / 2))
 
 
 def test_a_float32_stream_does_not_drift() -> None:
@@ -375,6 +387,7 @@ def test_optimal_beta_and_the_equal_batch() -> None:
     alpha = gramians.alpha_like_batch(128, 1024)
     assert alpha == pytest.approx(2 / 9)
     assert gramians.sogram_variance(alpha) / 128 == pytest.approx(1 / 1024)
+    assert gramians.alpha_like_batch(1, 3) == 0.5
 
 
 @pytest.mark.parametrize("replacement", [True, False])

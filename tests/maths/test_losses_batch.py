@@ -84,6 +84,12 @@ def test_margins(batch, margin: float) -> None:
         )
 
 
+def test_the_angular_margin_has_a_gradient_where_a_pair_is_parallel() -> None:
+    cos = torch.eye(3, dtype=torch.float64, requires_grad=True)
+    losses.angular_margin(cos, tau=0.2, margin=0.3).backward()
+    assert torch.isfinite(cos.grad).all()
+
+
 def test_losses_of_a_pair_of_cosines() -> None:
     cos = np.array([1.0, 0.0, -1.0], dtype=np.float32)
     assert losses.one_minus_cosine_squared(cos).tolist() == [0, 1, 4]

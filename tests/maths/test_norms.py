@@ -85,6 +85,7 @@ def test_expected_updates_against_simulation_and_exactly() -> None:
         (lambda: norms.squared_norm_path(1.0, lr=1.0, squared_gradients=3.0), "squared_gradients is one number"),
         (lambda: norms.decayed_path(1.0, lr=2.0, squared_gradients=[1.0], decay=0.5), "lr \\* decay is 1.0"),
         (lambda: norms.decay_equilibrium(0.5, lr=1.0, decay=1.0, h=1.0), "lr \\* decay is 1.0"),
+        (lambda: norms.decay_equilibrium(0.5, lr=0.0, decay=1.0, h=1.0), "lr holds 0.0; expected values more than 0"),
         (
             lambda: norms.decay_equilibrium(0.5, lr=1.0, decay=0.0, h=1.0),
             "decay holds 0.0; expected values more than 0",

@@ -67,6 +67,8 @@ def test_head_and_tail_go_by_count_and_then_by_id() -> None:
     assert popularity.head_items(counts, 0.5).tolist() == [1, 2, 0]
     assert popularity.tail_items(counts, 0.34).tolist() == [5, 4]
     assert popularity.head_items(counts, 0.01).tolist() == [1]  # at least one
+    assert popularity.tail_items(counts).tolist() == [5]
+    assert len(popularity.tail_items(range(300))) == 3  # one per cent
 
 
 def test_shares_and_average_popularity_by_hand() -> None:
@@ -183,6 +185,9 @@ def test_shuffled_counts_know_nothing() -> None:
     np.testing.assert_allclose(
         same, popularity.shuffled_correlations(items, counts, repeats=3, rng=np.random.default_rng(5))
     )
+    [wide] = popularity.shuffled_correlations(items, counts, 0.4, repeats=1, rng=np.random.default_rng(5))
+    dealt = np.random.default_rng(5).permutation(counts)
+    assert wide == pytest.approx(float(popularity.projection_correlation(items, dealt, 0.4)))
 
 
 def test_the_error_of_a_direction() -> None:

@@ -48,6 +48,7 @@ def test_prices_are_found_again_and_never_negative() -> None:
     off = took * np.random.default_rng(0).uniform(0.8, 1.2, len(took))
     near = step_cost.fitted_prices(what, off)
     assert (near >= 0).all() and abs(step_cost.seconds(near, what, processes=2, cores=2) / took - 1).max() < 0.2
+    assert step_cost.fitted_prices(what[:4], took[:4]).shape == (4,)
     # without bytes in the measurements nothing is known of their price
     alone = [row for row in what if row[3] == 0]
     assert len(alone) == 6 and step_cost.fitted_prices(alone, [row[0] for row in alone])[3] == 0
@@ -62,6 +63,10 @@ def test_refused() -> None:
     what = [step_cost.amounts("local", "own", **where)] * 6
     with pytest.raises(ValueError, match=r"what has shape \(3, 4\); expected \(n, 4\) with n of at least 4"):
         step_cost.fitted_prices(what[:3], [1.0] * 3)
+    with pytest.raises(ValueError, match=r"measured has shape \(5,\); expected \(6,\)"):
+        step_cost.fitted_prices(what, [1.0] * 5)
+    with pytest.raises(ValueError, match="rows is 'all'; expected one of own"):
+        step_cost.amounts("local", "all", **where)
     with pytest.raises(ValueError, match=r"measured is 0.0; expected seconds above 0"):
         step_cost.fitted_prices(what, [1, 1, 1, 0, 1, 1])
     with pytest.raises(ValueError, match=r"what has shape \(3,\); expected \(..., 4\), an amount for each price"):

@@ -52,6 +52,12 @@ def test_what_breaks_it(change: dict) -> None:
     assert np.abs(last / predicted - 1).max() > 0.05
 
 
+def test_what_all_items_share_is_told() -> None:
+    assert run().bias is None
+    shared = run(shared_bias=True, lr=0.1).bias
+    assert shared.shape == run().items.shape[1:] and float(shared.norm()) > 0
+
+
 @pytest.mark.parametrize(("measured", "wanted"), [(True, (0, 3)), (False, (4, 0))])
 def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[float, float]) -> None:
     before, after = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]])

@@ -450,6 +450,21 @@ def test_what_fit_cannot_use_is_refused_before_a_step(given: dict[str, Any], wor
         fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | changed)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody is asked whether they live")
+def test_what_the_dead_left_half_written_is_removed_and_the_living_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.pt"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as alive:
+        dead = subprocess.Popen([sys.executable, "-c", ""])
+        dead.wait()
+        left = [tmp_path / f".state.pt.{process}" for process in (alive.pid, dead.pid)]
+        for file in left:
+            file.touch()
+        checkpoints.remove_other_parts(path, 1, 1)
+        assert [file.exists() for file in left] == [True, False] and alive.poll() is None
+        alive.communicate(b"\n")
+    assert alive.returncode == 0  # it was asked, and not disturbed
+
+
 def test_a_file_that_may_not_be_read_is_not_called_torn(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=str(tmp_path)):
         checkpoints.read(tmp_path, "cpu")

@@ -455,6 +455,18 @@ def test_a_watch_hears_why_another_process_leaves(monkeypatch: pytest.MonkeyPatc
         assert not watch._thread.is_alive()
 
 
+def test_who_leaves_when_the_store_is_gone_leaves_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that held the store has ended first: the own error is what is then to be seen."""
+    watch = processes._Watch(torch.distributed.HashStore(), 0, 2)
+    watch.stop()
+
+    def gone(*_: object) -> None:
+        raise torch.distributed.DistNetworkError("Connection reset by peer")
+
+    monkeypatch.setattr(watch, "_store", type("Gone", (), {"set": gone, "add": gone})())
+    watch.report("ValueError: no")
+
+
 def test_a_process_without_a_sign_of_life_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     store = torch.distributed.HashStore()
     watch = processes._Watch(store, 0, 2)
@@ -479,6 +491,7 @@ def test_what_processes_were_given_is_told_apart_by_names_order_and_numbers() ->
     )
     others = [{"a": np.ones(3)}, {"a": np.ones(2, np.float32)}, {"b": np.ones(2)}, {"a": torch.zeros(2).double()}]
     assert len({alike._bytes(one) for one in (*others, {"a": torch.ones(2).double()}, {"a": np.ones(2)})}) == 5
+    assert alike._bytes([object()]) == alike._bytes([object()])  # of what has no bytes, the kind; not where it lies
 
 
 def test_a_wait_looks_up_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
