@@ -121,6 +121,12 @@ def ddc_raises_accuracy(t2: Any, where: dict[str, str]) -> Difference:
     return _change(t2, where, "MRR@10")
 
 
+@on_p1_t2("DDC lowers the MRR@10", claimed={"LightCCF, Last.fm"})
+def ddc_lowers_accuracy(t2: Any, where: dict[str, str]) -> Difference:
+    """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
+    return -_change(t2, where, "MRR@10")
+
+
 @on_p1_t2(
     "The further on the popular side the centre of the items lies, the less popular DDC makes the lists",
     case="data set",

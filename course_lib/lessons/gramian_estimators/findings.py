@@ -217,6 +217,13 @@ def slower_training_errs_more(f7: Any, rate: str) -> Difference:
     return Difference.paired(*(_errors(f7, "late", rate, lr=lr) for lr in sorted(f7.distinct("lr"))))
 
 
+@on_p4_f7("For the rate 0.001 SOGram's late error is smaller with a learning rate five times lower", case="data set")
+def slower_training_helps_the_lowest_rate(f7: Any) -> dict[str, Difference]:
+    """Late error at the higher learning rate minus that at the lower one, over seeds; batches of 1024."""
+    slow, fast = sorted(f7.distinct("lr"))
+    return {"Wikispeedia": Difference.paired(*(_errors(f7, "late", "0.001", lr=lr) for lr in (fast, slow)))}
+
+
 @on_p4_f7("With a learning rate five times lower the Gramian moves by more of its norm in a step", case="data set")
 def slower_training_moves_more(f7: Any) -> dict[str, Difference]:
     """Mean step over norm in the second half of the run, at the lower learning rate minus the higher, over seeds."""
@@ -294,6 +301,13 @@ LOW, HIGH = 0.01, 10.0  # of lambda, in P4's Figure 5
 def _by_gravity(stored: Any, metric: str, lam: float, **where: Any) -> np.ndarray:
     """A metric after the last step, over seeds."""
     return np.array(stored.values(metric, **{"lambda": lam}, **where))
+
+
+@on_p4_f6("With λ = 10 the mean score of observed pairs falls below one half")
+def observed_pairs_fall_too(f6: Any) -> dict[str, Difference]:
+    """One half minus the mean inner product of observed pairs after the last step, over seeds; Wikispeedia."""
+    last = {"pairs": "observed", "step": max(f6.distinct("step"))}
+    return {"Wikispeedia": Difference.below(_by_gravity(f6, "mean", HIGH, **last), 0.5)}
 
 
 @on_p4_f6("With λ = 0.01 nine tenths of random pairs score above one half, with λ = 10 not a tenth")

@@ -325,6 +325,12 @@ def users_first_bring_popularity(x2: Any, data: str) -> Difference:
     return Difference.paired(_x2(x2, "first axis", data, "LightGCN"), _x2(x2, "first axis", data))
 
 
+@on_p1_x2("Where every user counts alike, the first axis follows popularity less closely", claimed={"MovieLens-1M"})
+def users_first_take_popularity(x2: Any, data: str) -> Difference:
+    """|r| of the first axis under RecBole's law minus that under LightGCN's, over splits."""
+    return Difference.paired(_x2(x2, "first axis", data), _x2(x2, "first axis", data, "LightGCN"))
+
+
 @on_p1_x2("Keeping or skipping a triple whose negative is the user's own item gives the same first axis")
 def collisions_cancel(x2: Any, data: str) -> Difference:
     """1e-6 minus the distance between the two correlations, over splits."""
