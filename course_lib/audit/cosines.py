@@ -30,6 +30,7 @@ BALANCE_TOLERANCE = 0.05  # of `imbalance`
 LINEAR_WIDTH = 64  # wider tables have more than 2,080 unknowns: counted only when asked for
 MARGIN_WORK = 4 * 10**9  # about a second
 LENGTHS_VARY = 0.01  # relative: how exactly lengths are held, where it is asked what that leaves of the neighbours
+FIRM = 0.9  # the share of a list that must survive a gauge which lengths notice by LENGTHS_VARY
 SPREADS = (0.25, 0.5, 1.0)
 BLOCK = 2**21  # numbers held at once where a long table is worked through
 
@@ -95,12 +96,13 @@ class Cosines:
     def verdict(self) -> str:
         """ "fixed", "partly free" or "free": what the lengths of the rows leave of the gauge.
 
+        "barely fixed": no gauge keeps all lengths, and one that moves them by 1 % changes a list more than FIRM allows.
         "diagonally fixed": no diagonal gauge is left, linear ones were not counted, and the rows are enough for none.
         """
         if not self.items.on_sphere:
             return "free"
         if self.items.linear == 0:
-            return "fixed"
+            return "barely fixed" if self.firm_overlap is not None and self.firm_overlap < FIRM else "fixed"
         held = self.users.rows if self.users is not None and self.users.on_sphere else 0
         if self.items.linear is None and self.items.diagonal == 0 and self.items.least <= held:
             return "diagonally fixed"
@@ -306,7 +308,7 @@ def _on_freedom(found: Cosines) -> list[str]:
         ]
     learned = "If the rows were on the sphere during training, cosine is a function of what was learned."
     caution = "A table normalised after training looks the same: check the training code."
-    words = [f"{learned} {caution}" if found.verdict == "fixed" else caution]
+    words = [f"{learned} {caution}" if found.verdict in ("fixed", "barely fixed") else caution]
     if facts.linear == 0:
         words.append(
             "Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change "

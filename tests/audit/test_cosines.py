@@ -51,6 +51,13 @@ def test_a_long_table_on_the_sphere_is_fixed() -> None:
     assert "no linear gauge except rotations" in words(report) and "check the training code" in words(report)
 
 
+def test_hardly_more_rows_than_a_gauge_has_numbers_fix_it_barely() -> None:
+    """37 rows of width 8 hold 36 numbers. No gauge keeps all lengths; one that moves them by 1 % spoils the lists."""
+    report = look(unit(37, 8), rng=rng())
+    assert report.items.linear == 0 and report.firm_overlap < 0.9 and report.verdict == "barely fixed"
+    assert "the gauge BARELY FIXED." in report.text()
+
+
 def test_free_lengths_leave_the_gauge_free() -> None:
     report = look(rng().standard_normal((200, 8)), rng=rng())
     assert report.verdict == "free" and not report.items.on_sphere
