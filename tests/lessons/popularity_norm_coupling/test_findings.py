@@ -32,6 +32,8 @@ def fourth_root() -> FilmRun:
         (about.training_makes_the_correlation, {"before": COUNTS**0.25}),
         (about.the_slope_is_near_a_quarter, {"after": COUNTS**0.5}),
         (about.the_slope_is_near_a_quarter, {"after": FLAT}),
+        (about.the_slope_is_near_a_quarter, {"after": COUNTS ** (1 / 3)}),
+        (about.the_slope_is_near_a_quarter, {"after": COUNTS ** (1 / 6)}),
         (about.the_law_gives_every_length, {"law": COUNTS**0.25 * 1.001}),
     ],
 )
