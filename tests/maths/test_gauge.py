@@ -468,6 +468,15 @@ def test_any_independent_rows_can_be_made_the_nearest(kind: str) -> None:
     np.testing.assert_allclose(np.linalg.solve(array(R), f), (length * np.linalg.norm(f) + 0.01) * f, rtol=1e-8)
 
 
+def test_rows_are_reduced_in_blocks_and_keep_their_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows than a block holds give the singular values of all of them; single precision stays single."""
+    A = np.random.default_rng(0).standard_normal((60, 3))
+    wanted = np.linalg.svd(gauge.counting.outer_rows(A), compute_uv=False)
+    monkeypatch.setattr(gauge.algebra, "BLOCK_NUMBERS", 6)
+    np.testing.assert_allclose(np.linalg.svd(gauge.counting.reduced_outer(A), compute_uv=False), wanted, rtol=1e-12)
+    assert gauge.counting.reduced_outer(A.astype(np.float32)).dtype == np.float32
+
+
 @given(tables(), st.floats(0, 2))
 def test_score_rows_are_the_same_in_every_gauge(case: Case, spread: float) -> None:
     A, B, rng = case

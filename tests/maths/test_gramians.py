@@ -301,6 +301,11 @@ def test_partners_make_cross_gramians() -> None:
         (lambda: gramians.SAGram(10, 3, 1.5), ValueError, "beta is 1.5"),
         (lambda: gramians.SAGram(10**9, 64, 1), MemoryError, "256,000,000,000 bytes, and budget is 2,147,483,648"),
         (
+            lambda: gramians.SOGram(1, 0.5).update([0, 1], np.ones((2, 1)), [[1.0], [np.nan]]),
+            ValueError,
+            r"partners\[1, 0\] = nan",
+        ),
+        (
             lambda: gramians.SAGram(2, 1, 1).update([0, 1], np.ones((2, 1)), [[1.0], [np.nan]]),
             ValueError,
             r"partners\[1, 0\] = nan",

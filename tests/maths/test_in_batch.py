@@ -695,6 +695,11 @@ def test_one_pair_per_batch_is_refused_where_the_loss_divides_by_zero(kind: str)
         in_batch.expected_weights(kind, labels=FIGURE_2, batch_size=1, omega=1 if kind == "unbiased_omega" else None)
 
 
+def test_a_label_that_is_no_label_is_named() -> None:
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        in_batch.expected_weights("in_batch", labels=2 * FIGURE_2, batch_size=3)
+
+
 def test_empty_rows_and_columns_are_named() -> None:
     labels = FIGURE_2.copy()
     labels[2] = 0

@@ -98,6 +98,16 @@ def test_lists_without_known_items_hold_less_of_the_head_by_chance() -> None:
     assert popularity.chance_share(known, 0.2) == pytest.approx(np.mean(shares))
 
 
+def test_a_last_user_who_knows_nothing_has_the_chance_of_a_stranger() -> None:
+    known = Interactions(np.array([0]), np.array([0]), n_users=2, n_items=4)
+    assert popularity.chance_share(known, 0.25) == pytest.approx((0 + 1 / 4) / 2)
+
+
+def test_an_item_beyond_the_last_is_refused() -> None:
+    with pytest.raises(ValueError, match="ranked_items"):
+        popularity.top_share([[0, 3]], [1, 2, 3])
+
+
 def test_nobody_with_an_item_left_has_no_chance() -> None:
     with pytest.raises(ValueError, match="an item left to list"):
         popularity.chance_share(Interactions(np.array([0]), np.array([0]), n_users=1, n_items=1))
@@ -172,6 +182,18 @@ def test_the_law_grows_with_the_width_and_falls_with_the_number_of_items() -> No
     assert popularity.double_dipping_law(counts[:200], 64).mean > 2 * popularity.double_dipping_law(counts, 64).mean
     k = popularity.chance_cosine(counts)
     assert popularity.double_dipping_law(counts, 64).mean == pytest.approx(k * (64 / (64 + 2000)) ** 0.5, rel=0.01)
+
+
+def test_the_law_of_the_draws_is_that_of_six_items() -> None:
+    """Few items, where the last coordinate's own law shows: the squares of (r - k sqrt B) have a known mean.
+
+    E (1 - B) = (n - 2) / (d + n - 2), and E Z^2 = 1 / (n - 2) in n - 2 dimensions.
+    """
+    counts, width, rng = np.array([50.0, 4, 3, 2, 2, 1]), 2, np.random.default_rng(1)
+    k, n = popularity._chance_arguments(counts, width, 0.2)[:2]
+    draws = popularity.double_dipping_draws(counts, width, 0.2, size=400_000, rng=rng)
+    second = k**2 * width / (width + n - 2) + (1 - k**2) * (n - 2) / (width + n - 2) / (n - 2)
+    assert (draws**2).mean() == pytest.approx(second, rel=0.01)
 
 
 def test_shuffled_counts_know_nothing() -> None:
@@ -259,6 +281,7 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.norm_correlation([1.0, np.nan], [1, 2]), "holds NaN or infinity"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [0, 2]), r"counts\[0\] is 0.0; a logarithm needs positive"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [2, 2]), "counts are all equal"),
+        (lambda: popularity.log_log_slope([1.0, 2.0], [3, 3]), "counts are all equal"),
         (lambda: popularity.log_log_slope([1, 2, 3], [6, 6, 6]), "counts are all equal"),  # their mean log is rounded
         (lambda: popularity.pearson([0.1] * 3, [1, 2, 3]), "x is constant"),
         (lambda: popularity.pearson([1, 2, 3], torch.tensor([0.1] * 3)), "y is a torch tensor"),

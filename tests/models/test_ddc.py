@@ -339,7 +339,12 @@ def test_bad_options_are_named(options: dict, words: str) -> None:
         DDC(*world(0), **options)
 
 
-@pytest.mark.parametrize("options", [{"negatives": 0}, {"negatives": 3}, {"ridge": -1.0}, {"ridge": np.nan}])
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "options", [{"negatives": 0}, {"negatives": 3}, {"ridge": -1.0}, {"ridge": np.nan}, {"negatives": 0, "rng": RNG}]
+)
 def test_bad_arguments_of_solve_are_named(options: dict) -> None:
     with pytest.raises(ValueError, match="expected"):
         DDC(*world(0)).solve(**options)

@@ -459,6 +459,26 @@ def test_dice_leaves_a_side_with_fewer_items_than_the_pool_to_the_other() -> Non
     assert set(rival.draw_negatives(users, users + 4, users + 4).tolist()) >= {0, 9}
 
 
+def test_dice_never_draws_the_first_of_all_pairs_as_a_negative() -> None:
+    data = pairs((0, 0), (0, 2), (1, 1), (1, 2), (2, 2), shape=(3, 3))  # item 0, of popularity 1, is user 0's own
+    rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=0.5, generator=seeded(1))
+    users = torch.zeros(2000, dtype=torch.long)
+    assert set(rival.draw_negatives(users, users + 2, users + 1).tolist()) == {1}
+
+
+@pytest.mark.parametrize("method", [DICE, TPAB])
+def test_decay_makes_the_loss_larger_and_the_models_own_generator_draws(method) -> None:
+    """The same loss whatever the global generator, and the backbone's penalty is added."""
+    found = []
+    for decay, other in ((0.0, 0), (0.0, 1), (0.5, 0)):
+        torch.manual_seed(other)
+        data = pairs(*((u, i) for u in range(8) for i in range(8) if (u + i) % 3), shape=(8, 8))
+        rival = method(MF(8, 8, 4, decay=decay, generator=seeded()), data, generator=seeded(1))
+        rival.begin_epoch(0, np.random.default_rng(0))
+        found.append(float(rival.loss(ids(*range(8)), ids(1, 0, 2, 1, 0, 2, 1, 0), ids(0, 2, 1, 0, 2, 1, 0, 2))))
+    assert found[0] == found[1] < found[2]
+
+
 def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
     data = pairs((0, 0), (1, 1), (2, 2), shape=(3, 3))
     rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=5.0, generator=seeded(1))

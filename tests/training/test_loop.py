@@ -465,6 +465,11 @@ def test_what_the_dead_left_half_written_is_removed_and_the_living_are_left_alon
     assert alive.returncode == 0  # it was asked, and not disturbed
 
 
+def test_folders_of_a_checkpoint_are_made(tmp_path: Path) -> None:
+    line_fit(plan=Plan(1), checkpoint=tmp_path / "not" / "there" / "c.pt")
+    assert (tmp_path / "not" / "there" / "c.pt").is_file()
+
+
 def test_a_file_that_may_not_be_read_is_not_called_torn(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=str(tmp_path)):
         checkpoints.read(tmp_path, "cpu")

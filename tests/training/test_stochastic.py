@@ -212,6 +212,17 @@ def history(values: list[tuple[float, float, float]]) -> stochastic.Trained:
     return run
 
 
+def test_all_batches_are_whole_and_both_halves_are_measured() -> None:
+    train_part, test = synthetic()
+    for losses in (("unbiased",), ("sogram",)):  # Sogram draws a second stream
+        drawn = stack(train_part, losses=losses, batch_size=33).batches()
+        assert {len(next(drawn).row_at) for _ in range(2 * len(train_part) // 33 + 2)} == {33}
+    halves = np.arange(train_part.n_users) < 5  # few users: the halves have other numbers
+    [run] = train(stack(train_part, losses=("unbiased",)), test, halves=halves)
+    whole, first, second = run.history[-1]["metrics"]["raw"]["P@5"]
+    assert first != second and min(first, second) < whole < max(first, second)
+
+
 def test_the_three_ways_to_choose_a_checkpoint() -> None:
     run = history([(1.0, 9.0, 3.0), (5.0, 2.0, 8.0), (4.0, 4.0, 4.0)])
     assert stochastic.best_on_test(run, "raw", "P@5") == 5.0
