@@ -8,6 +8,7 @@ from scipy import stats
 
 from course_lib.experiments.core.results import Result
 from course_lib.lessons.in_batch_bias import findings
+from course_lib.lessons.shared.findings import FindingError
 
 
 def table_6(**splits: list[float]) -> Result:
@@ -47,3 +48,37 @@ def test_a_run_that_did_not_converge_counts_in_no_comparison() -> None:
     stored = table_6(one=[10.0, 10.1, 10.2])
     stored.rows.append({**stored.rows[0], "ratio": 2, "value": 99.0, "stopped": "ABNORMAL"})
     assert list(findings.table_6_agrees.function(stored)) == ["Pos-Neg-ω, 1"]
+
+
+def test_a_printed_number_just_above_what_another_split_may_change_is_above_it() -> None:
+    """The two smallest ratios of a made-up table, whose printed number is 10: 8 lies far below it, 10 does not."""
+    stored = table_6(one=[8.0, 8.1], two=[8.0, 8.2])
+    for row in stored.rows:
+        row["ratio"] = {1: 1e-4, 2: 1e-5}[row["ratio"]]
+    found = findings.small_ratios_stay_below.evidence(stored)
+    assert found.support == "both batch ratios, 2 seeds each" and set(found.cases) == {"0.0001", "1e-05"}
+    for row in stored.rows:
+        row["value"] += 2
+    with pytest.raises(FindingError, match="small-ratios-stay-below"):
+        findings.small_ratios_stay_below.evidence(stored)
+
+
+def open_sets(lead: float) -> Result:
+    """P3-X1 of the two sets: In-Batch leads by `lead` at the ratio 1e-5, give or take a point, and clearly at 1e-3."""
+    rows = [
+        {"data": data, "k": 8, "loss": loss, "ratio": ratio, "metric": "P@1", "seed": seed, "value": value}
+        for data in findings.OPEN
+        for seed, noise in enumerate((-1.0, 0.0, 1.0))
+        for loss, ratio, value in (
+            ("unbiased", None, 50.0),
+            ("in_batch", 1e-5, 50 + lead + noise),
+            ("in_batch", 1e-3, 60 + noise),
+        )
+    ]
+    return Result("P3-X1", "laptop", "reversal", rows)
+
+
+def test_an_order_is_open_where_one_batch_ratio_leaves_it_open() -> None:
+    assert findings.two_sets_stay_open.evidence(open_sets(0.5)).support == "both sets, 3 seeds each"
+    with pytest.raises(FindingError, match="two-sets-stay-open"):
+        findings.two_sets_stay_open.evidence(open_sets(5.0))
