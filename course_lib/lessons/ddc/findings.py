@@ -1,11 +1,13 @@
 """Findings of the chapter on DDC: what its pages say about data, and where it holds.
 
-Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alone), P1-T5 (nine rules) and P1-X1
-(models whose items are moved together). The page's own run: what a list's popularity follows, and when MF gains.
+Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alone), P1-T3 (the rivals), P1-T5 (nine
+rules) and P1-X1 (models whose items are moved together). The page's own run: what a list's popularity follows, and when
+MF gains.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +30,14 @@ def _pairs(stored: Any) -> dict[str, dict[str, str]]:
     return {f"{backbone}, {SETS[data]}": {"data": data, "backbone": backbone} for data, backbone in places}
 
 
+def _methods(t3: Any) -> dict[str, dict[str, str]]:
+    """Where to look for each method, on each backbone and data set on which it was run with several seeds."""
+    keys = ("method", "backbone", "data")
+    places = Counter(tuple(row[key] for key in keys) for row in t3.rows if row["metric"] == "MRR@10 change %")
+    chosen = (place for place, seeds in places.items() if seeds > 1)
+    return {f"{one[0]} on {one[1]}, {SETS[one[2]]}": dict(zip(keys, one, strict=True)) for one in chosen}
+
+
 def _moved(x1: Any) -> dict[str, _Moved]:
     models = dict.fromkeys((row["data"], row["decay"]) for row in x1.rows if row.get("shift") == EDGE)
     return {f"MF, {SETS[data]}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
@@ -36,6 +46,7 @@ def _moved(x1: Any) -> dict[str, _Moved]:
 # Findings on stored results, and what one case usually is there
 on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR, cases=_pairs)
 on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR, cases=_pairs)
+on_p1_t3 = partial(finding, rests_on=["P1-T3-laptop"], case="method on a backbone and a data set", cases=_methods)
 on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model", cases=_moved)
 
 
@@ -200,6 +211,48 @@ def the_scalars_exchange_roles(_: Any, model: _Moved) -> Difference:
 def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
     """Mean popularity of the lists of each training, with α and without."""
     return {f"{k + 1}": Difference(float(a - b)) for k, (a, b) in enumerate(zip(served, plain, strict=True))}
+
+
+# ---- the rivals
+
+
+def _gain(t3: Any, where: dict[str, str]) -> Difference:
+    """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
+    return Difference.above(t3.values("MRR@10 change %", **where))
+
+
+@on_p1_t3(
+    "A debiasing method raises the MRR@10 by more than the noise between seeds",
+    claimed={"DCCL on MF, Last.fm", "TPAB on MF, ML-1M", "DDC on MF, ML-1M"},
+)
+def few_methods_gain(t3: Any, where: dict[str, str]) -> Difference:
+    """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
+    return _gain(t3, where)
+
+
+@on_p1_t3(
+    "A debiasing method lowers the MRR@10 by more than the noise between seeds",
+    claimed={"PAAC on LightGCN, Last.fm", "PAAC on MF, ML-1M", "IPS on MF, ML-1M"},
+)
+def few_methods_lose(t3: Any, where: dict[str, str]) -> Difference:
+    """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
+    return -_gain(t3, where)
+
+
+AUTHORS = {"PAAC": ("contrast", 5.0), "TPAB": ("stages", 8.0)}  # of the settings in their repositories, the least
+
+
+@finding(
+    "Validation chooses a smaller weight, or fewer stages, than the method's authors",
+    case="method",
+    rests_on=["P1-T3-laptop"],
+)
+def authors_settings_are_not_chosen(t3: Any) -> dict[str, Difference]:
+    """The authors' least minus the largest that was chosen, on any backbone and data set."""
+    return {
+        name: Difference(least - max(t3.values(f"chosen {setting}", method=name)))
+        for name, (setting, least) in AUTHORS.items()
+    }
 
 
 # ---- the nine rules
