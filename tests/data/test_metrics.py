@@ -301,6 +301,7 @@ def test_the_stored_answers_are_ranx_s() -> None:
         ([[0, 5], [0, 1]], (2,), r"ranked\[0\] holds 5"),
         ([[0, 1], [-2, 1]], (2,), r"ranked\[1\] holds -2"),
         ([[2, 2], [0, 1]], (2,), r"ranked\[0\] holds item 2 twice"),
+        ([[0, 0], [0, 1]], (2,), r"ranked\[0\] holds item 0 twice"),
         ([[0.0, 1.0], [0.0, 1.0]], (2,), "dtype float64; expected whole ids"),
         ([[0, 1]], (1,), r"shape \(1, 2\)"),
         ([[0, 1], [0, 1]], (3,), "cutoffs is 3"),

@@ -48,6 +48,12 @@ def test_square_is_exact(scores: np.ndarray) -> None:
         assert isinstance(plus[index], Fraction)
 
 
+def test_what_is_left_of_a_loss_at_a_large_score_is_not_rounded_away() -> None:
+    """log(1 + exp(x)) - x = exp(-x) to first order; torch by itself cuts at 20."""
+    left = losses.logistic(0, torch.tensor(25.0, dtype=torch.float64)) - 25
+    assert float(left) == pytest.approx(np.exp(-25), rel=1e-3)
+
+
 def test_extreme_scores() -> None:
     plus, minus = losses.pair_losses("logistic", np.array([-1e4, 0.0, 1e4]))
     assert plus.tolist() == [1e4, math.log(2), 0]
