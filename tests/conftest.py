@@ -37,6 +37,12 @@ SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="
 SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where tests of seconds are left out, a file of such tests alone is not even imported."""
+    left_out = "not seconds" in config.getoption("markexpr")
+    return True if left_out and collection_path.relative_to(ROOT).as_posix() in SECONDS else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for two processes.
 
