@@ -46,7 +46,7 @@ def _moved(x1: Any) -> dict[str, _Moved]:
 # Findings on stored results, and what one case usually is there
 on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR, cases=_pairs)
 on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR, cases=_pairs)
-on_p1_t3 = partial(finding, rests_on=["P1-T3-laptop"], case="method on a backbone and a data set", cases=_methods)
+on_p1_t3 = partial(finding, rests_on=["P1-T3-laptop"], case="row of the table", cases=_methods)
 on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model", cases=_moved)
 
 
