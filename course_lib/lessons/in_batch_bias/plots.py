@@ -357,7 +357,8 @@ def lead_against(
         (x, across), (y, up) = ((mean.value, mean.half) for mean in map(Difference.above, (kept[name], values)))
         color, marker = (PUSH, "o") if made else (PULL, "s")
         ax.errorbar(x, y, xerr=across, yerr=up, capsize=3, elinewidth=1, color=color, marker=marker)
-        by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 10), "left")
+        beside = ((-7, 5), "right") if x > 75 else ((7, -4 if x < 5 else 10), "left")  # at the edge nothing lies right
+        by, side = ((0, -16), "center") if made else beside
         sheet = {} if made else {"bbox": white_sheet(), "zorder": 1.5}
         note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
