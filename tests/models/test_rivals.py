@@ -459,6 +459,23 @@ def test_dice_leaves_a_side_with_fewer_items_than_the_pool_to_the_other() -> Non
     assert set(rival.draw_negatives(users, users + 4, users + 4).tolist()) >= {0, 9}
 
 
+@pytest.mark.parametrize(("positive", "wanted"), [(0, {1, 2}), (1, {0, 2}), (2, {0, 1})])
+def test_dice_draws_from_a_side_of_one_item_and_from_the_only_side(positive: int, wanted: set[int]) -> None:
+    """Items of popularity 1, 2 and 3; user 6 has none of them."""
+    data = pairs((0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 2), shape=(7, 3))
+    rival = DICE(MF(7, 3, 2, generator=seeded()), data, margin=0.5, generator=seeded(1))
+    users = torch.full((2000,), 6)
+    assert set(rival.draw_negatives(users, torch.full((2000,), positive), users - 6 + positive).tolist()) == wanted
+
+
+@pytest.mark.parametrize(("counts", "wanted"), [((1, 2), 1), ((2, 1), 1)])
+def test_dice_draws_the_only_item_of_the_only_side(counts: tuple[int, int], wanted: int) -> None:
+    rows = [(u, 0) for u in range(counts[0])] + [(u + 3, 1) for u in range(counts[1])]
+    rival = DICE(MF(7, 2, 2, generator=seeded()), pairs(*rows, shape=(7, 2)), margin=0.5, generator=seeded(1))
+    users = torch.full((2000,), 6)
+    assert set(rival.draw_negatives(users, users - 6, users - 6).tolist()) == {wanted}
+
+
 def test_dice_never_draws_the_first_of_all_pairs_as_a_negative() -> None:
     data = pairs((0, 0), (0, 2), (1, 1), (1, 2), (2, 2), shape=(3, 3))  # item 0, of popularity 1, is user 0's own
     rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=0.5, generator=seeded(1))
