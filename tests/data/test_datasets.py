@@ -632,6 +632,7 @@ def test_course_data_goes_before_the_cache(folder: Path, tmp_path: Path) -> None
 def test_synthetic_by_name_depends_on_the_seed_alone() -> None:
     assert datasets.load("synthetic", seed=1) == datasets.load("synthetic", seed=1)
     assert datasets.load("synthetic", seed=1) != datasets.load("synthetic", seed=2)
+    assert datasets.load("synthetic") == datasets.load("synthetic", seed=0)
     assert (datasets.load("synthetic", core=3).row_counts >= 3).all()
 
 

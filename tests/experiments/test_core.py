@@ -214,6 +214,13 @@ def test_seeds_are_added_to_a_stored_result_whose_cells_are_gone(toy, tmp_path: 
     assert code.state(found.provenance).holds
 
 
+def test_a_result_that_lacks_nothing_stays_what_it_was(toy, tmp_path: Path) -> None:
+    stored = experiments.run("TOY", seeds=(0,), store=tmp_path, progress=False)
+    toy.clear()
+    found = extend.extended(stored, (0,), store=tmp_path / "empty", progress=False)
+    assert not toy and found.rows == stored.rows and found.provenance == stored.provenance
+
+
 def test_a_result_that_is_vouched_for_stays_so_when_it_is_extended(toy, tmp_path: Path) -> None:
     stored = experiments.run("TOY", seeds=(0,), store=tmp_path / "there", progress=False)
     stored.provenance.update({"code": [], "vouched": {"code": code.code_of(""), "cells": 1, "of": 3}})

@@ -73,6 +73,17 @@ def test_equal_scores_go_by_the_lower_id_and_at_least_one_item_counts() -> None:
     np.testing.assert_allclose(found, [[0.6, 0.8]])
 
 
+def test_a_user_without_items_has_no_direction_and_no_scalars() -> None:
+    users, items, data = world(0)
+    last = Interactions(data.users, data.items, n_users=data.n_users + 1, n_items=data.n_items)
+    users = np.vstack([users, users[:1]])
+    assert (preference_directions(users, items, last)[-1] == 0).all()
+    for how in ({}, {"negatives": 3, "rng": np.random.default_rng(0)}):
+        model = DDC(users, items, last)
+        model.solve(ridge=0.1, **how)
+        assert float(model.alpha[-1]) == float(model.beta[-1]) == 0 and bool(torch.isfinite(model.beta).all())
+
+
 def test_items_that_cancel_are_an_error_that_names_the_user() -> None:
     data = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2)
     with pytest.raises(ValueError, match="user 1 sum to zero"):

@@ -15,7 +15,7 @@ from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.verify import cells_of_rows
 
 
-def extended(result: Result, seeds: Iterable[int], *, progress: bool = True, **how: Any) -> Result:
+def extended(result: Result, seeds: Iterable[int], **how: Any) -> Result:
     """A stored result with the cells of its plan for `seeds` that it lacks; `how`: as for `registry.run`.
 
     ValueError where its code has changed, where `seeds` lack one of its own, and where a row fits several cells.
@@ -32,7 +32,7 @@ def extended(result: Result, seeds: Iterable[int], *, progress: bool = True, **h
         raise ValueError(f"{result.id} cannot be extended: some of its rows fit no cell of its plan, or several")
     held = set().union(*owners)
     new = [cell for at, cell in enumerate(cells) if at not in held]
-    more = registry.run(result.id, result.scale, seeds=seeds, among=new, progress=progress, **how)
+    more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how)
     rows = [(min(places), row) for places, row in zip(owners, result.rows, strict=True)]
     rows += [(min(places), row) for places, row in zip(cells_of_rows(more.rows, cells), more.rows, strict=True)]
     together = [row for _, row in sorted(rows, key=lambda one: one[0])]
@@ -55,5 +55,6 @@ def _of_both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     cells = {**now["cells"], "finished": before["cells"]["finished"] + now["cells"]["finished"]}
     seconds = round(before["seconds"] + now["seconds"], 2)
     seeds = sorted({*before.get("seeds", []), *now["seeds"]})
+    finished = max(filter(None, (before.get("finished"), now["finished"])), default=None)  # None: no cell was lacking
     vouched = {"vouched": before["vouched"]} if "vouched" in before else {}
-    return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, **vouched}
+    return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, "finished": finished, **vouched}

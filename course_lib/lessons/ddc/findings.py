@@ -85,9 +85,9 @@ def one_factor_beats_ddc(f4: Any, where: dict[str, str]) -> Difference:
 # ---- what one scalar does alone, what both do
 
 
-def _change(t2: Any, where: dict[str, str], metric: str) -> Difference:
-    """Change of a metric of P1-T2 in percent of the same seed's backbone, over seeds."""
-    return Difference.above(t2.values(f"{metric} change %", method="DDC", **where))
+def _change(stored: Any, where: dict[str, str], metric: str) -> Difference:
+    """Change of a metric, by DDC or the method in `where`, in percent of the same seed's backbone, over seeds."""
+    return Difference.above(stored.values(f"{metric} change %", **{"method": "DDC", **where}))
 
 
 def _alone(t2: Any, where: dict[str, str], scalar: str) -> Difference:
@@ -216,18 +216,13 @@ def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequen
 # ---- the rivals
 
 
-def _gain(t3: Any, where: dict[str, str]) -> Difference:
-    """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
-    return Difference.above(t3.values("MRR@10 change %", **where))
-
-
 @on_p1_t3(
     "A debiasing method raises the MRR@10 by more than the noise between seeds",
     claimed={"DCCL on MF, Last.fm", "TPAB on MF, ML-1M", "DDC on MF, ML-1M"},
 )
 def few_methods_gain(t3: Any, where: dict[str, str]) -> Difference:
     """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
-    return _gain(t3, where)
+    return _change(t3, where, "MRR@10")
 
 
 @on_p1_t3(
@@ -236,7 +231,7 @@ def few_methods_gain(t3: Any, where: dict[str, str]) -> Difference:
 )
 def few_methods_lose(t3: Any, where: dict[str, str]) -> Difference:
     """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
-    return -_gain(t3, where)
+    return -_change(t3, where, "MRR@10")
 
 
 AUTHORS = {"PAAC": ("contrast", 5.0), "TPAB": ("stages", 8.0)}  # of the settings in their repositories, the least

@@ -223,14 +223,14 @@ def one_more_split(t6: Any, n: int) -> float:
     return agreement.pooled([ours for ours, _ in _table_6_cells(t6).values()]).of_one_more(n)
 
 
-def _by_seed(t5: Any, **where: Any) -> np.ndarray:
+def _p5_of_seeds(t5: Any, **where: Any) -> np.ndarray:
     """P@5 of each seed, in percent: the mean over what else the rows differ in."""
     return np.array([t5.mean("P@5", seed=seed, **where) for seed in t5.distinct("seed", metric="P@5", **where)])
 
 
 def _apart(t5: Any, more: Mapping[str, Any], less: Mapping[str, Any], **both: Any) -> Difference:
     """P@5 of some cells minus that of others, over seeds."""
-    return Difference.paired(_by_seed(t5, **more, **both), _by_seed(t5, **less, **both))
+    return Difference.paired(_p5_of_seeds(t5, **more, **both), _p5_of_seeds(t5, **less, **both))
 
 
 @on_p3_t5("Pos-Neg finds more with every larger batch ratio", case="step")
@@ -337,7 +337,7 @@ ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
 def both_collapse_on_ml1m(t5: Any) -> dict[str, Difference]:
     """0.1 minus P@5; square loss, over seeds."""
     return {
-        f"{loss}, {ratio:g}": Difference.below(_by_seed(t5, loss=loss, ratio=ratio, serving="raw", **ON_ML1M), 0.1)
+        f"{loss}, {ratio:g}": Difference.below(_p5_of_seeds(t5, loss=loss, ratio=ratio, serving="raw", **ON_ML1M), 0.1)
         for loss in ("in_batch", "popularity")
         for ratio in sorted(t5.distinct("ratio", loss=loss, **ON_ML1M))
     }
@@ -349,8 +349,8 @@ def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
     found = {}
     for ratio in sorted(t5.distinct("ratio", loss="in_batch", **ON_ML1M)):
         where = {"ratio": ratio, **ON_ML1M}
-        raw, times = (_by_seed(t5, loss="in_batch", serving=name, **where) for name in ("raw", "times popularity"))
-        unbiased = _by_seed(t5, loss="unbiased", serving="raw", **where)
+        raw, times = (_p5_of_seeds(t5, loss="in_batch", serving=name, **where) for name in ("raw", "times popularity"))
+        unbiased = _p5_of_seeds(t5, loss="unbiased", serving="raw", **where)
         found[f"{ratio:g}"] = Difference.above(np.minimum(times - raw, unbiased - times))
     return found
 
@@ -360,7 +360,7 @@ def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus P@5 at the largest, over seeds; logistic loss."""
     where = {"data": "ml-100k", "pointwise": "logistic", "loss": "in_batch", **SELECTED}
     ratios = sorted(t5.distinct("ratio", **where))
-    small, large = (_by_seed(t5, ratio=ratio, **where) for ratio in (ratios[0], ratios[-1]))
+    small, large = (_p5_of_seeds(t5, ratio=ratio, **where) for ratio in (ratios[0], ratios[-1]))
     return {"ML-100K": Difference.paired(small, large)}
 
 

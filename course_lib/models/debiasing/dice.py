@@ -37,9 +37,9 @@ class DICE(TwinRival):
     The negatives are drawn here, not taken from the batch (`draw_negatives`): half of them from items with more than
     margin above the positive's popularity, half from items more than margin below. margin: in pairs; default a tenth of
     the mean popularity.
-    pool: a side with fewer items than this is left to the other one. decay: margin, pool and weight shrink by it every
-    epoch, from easy triples to hard ones. resample=False takes the batch's
-    negatives; those within the margin then serve the click task alone.
+    pool: of a side with fewer items than this no negative is drawn, unless the other side has none.
+    decay: margin, pool and weight shrink by it every epoch, from easy triples to hard ones. resample=False takes the
+    batch's negatives; those within the margin then serve the click task alone.
 
     independence: "distance correlation" to be made small, or the mean absolute ("l1") or squared ("l2") difference,
     made large.
@@ -130,9 +130,9 @@ class DICE(TwinRival):
         """(B,) negatives outside the users' items, half of them more popular than the positive, half of them less.
 
         With chance 1/2 uniform over the items more than the margin above the positive's popularity, else uniform over
-        those more than the margin below; from the one side alone where the other has fewer items than the pool. Where
-        both have, the side above goes first, unless it is empty. A draw that is one of the user's own items is repeated
-        TRIES times. Where that does not help, and where both sides are empty, the negative in `fallback` stays.
+        those more than the margin below; from one side alone where the other has fewer items than the pool. Where both
+        have fewer, all come from above, unless nothing lies there. A draw that is one of the user's own items is
+        repeated TRIES times. Where that does not help, and where both sides are empty, that of `fallback` stays.
         """
         popularity, margin = self.popularity[self.by_popularity], self.age * self.margin
         centre = self.popularity[positives]
