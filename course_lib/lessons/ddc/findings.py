@@ -234,7 +234,11 @@ def few_methods_lose(t3: Any, where: dict[str, str]) -> Difference:
     return -_change(t3, where, "MRR@10")
 
 
-AUTHORS = {"PAAC": ("contrast", 5.0), "TPAB": ("stages", 8.0)}  # of the settings in their repositories, the least
+# The least of the settings in the authors' repositories, and where it was tried: Last.fm has no times, so no stages.
+AUTHORS: dict[str, tuple[str, float, dict[str, str]]] = {
+    "PAAC": ("contrast", 5.0, {}),
+    "TPAB": ("stages", 8.0, {"data": "ml-1m-10core"}),
+}
 
 
 @finding(
@@ -243,10 +247,10 @@ AUTHORS = {"PAAC": ("contrast", 5.0), "TPAB": ("stages", 8.0)}  # of the setting
     rests_on=["P1-T3-laptop"],
 )
 def authors_settings_are_not_chosen(t3: Any) -> dict[str, Difference]:
-    """The authors' least minus the largest that was chosen, on any backbone and data set."""
+    """The authors' least minus the largest that was chosen, on any backbone, and any data set where it matters."""
     return {
-        name: Difference(least - max(t3.values(f"chosen {setting}", method=name)))
-        for name, (setting, least) in AUTHORS.items()
+        name: Difference(least - max(t3.values(f"chosen {setting}", method=name, **where)))
+        for name, (setting, least, where) in AUTHORS.items()
     }
 
 
