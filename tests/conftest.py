@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
+from tests.tabs import Tab, Tabs
 from tools import browsing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,9 +34,23 @@ settings.register_profile("mutants", settings.get_profile("course"), phases=[Pha
 settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files
+IN_PIECES = "test_pages.py"  # of tests/site: each page of the site is a piece of work of its own
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
 SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").splitlines())
 SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
+
+
+# Ten thousand tests are millions of objects that stay to the end. The collector would read them again and again: it
+# looks at what comes after them, and less often.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let the collector begin, with what the tests leave."""
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -47,7 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for two processes.
 
     The longest files come first, that none is left over at the end, and the browser's tests last: Playwright keeps an
-    event loop for itself, inside which no test could start another one.
+    event loop for itself, inside which no test could start another one. At the very end stand the pages of the site,
+    small pieces that fill what time the processes have left.
     """
     for item in items:
         file, _, name = item.nodeid.partition("::")
@@ -66,14 +83,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _position(item: pytest.Item) -> tuple[bool, int]:
-    folder = item.path.parent.name
-    return item.get_closest_marker("browser") is not None, FIRST.index(folder) if folder in FIRST else len(FIRST)
+    folder, in_pieces = item.path.parent.name, item.path.name == IN_PIECES
+    place = len(FIRST) + in_pieces if folder not in FIRST else FIRST.index(folder)
+    return item.get_closest_marker("browser") is not None, place
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Work in pieces of one file, as its fixtures ask for, in the order of the collection; a page of the site is one.
+    """Work in pieces of one file, as its fixtures ask for, in the order of the collection.
 
-    Only for `--dist loadfile`.
+    A page of the site is a piece of its own, and the folder `launch` is one piece: its files share an export of all
+    notebooks. Only for `--dist loadfile`.
     """
     if config.getvalue("dist") != "loadfile":
         return None
@@ -82,7 +101,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Pieces(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return file + nodeid.partition("[")[2] if file.endswith("site/test_pages.py") else file
+            if file.startswith("tests/launch/"):
+                return "tests/launch"
+            return file + nodeid.partition("[")[2] if file.endswith(f"site/{IN_PIECES}") else file
 
     config.option.loadscopereorder = False
     return Pieces(config, log)
@@ -159,12 +180,25 @@ def course_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tabs(browser: Any) -> Tabs:
+    """The browser's pages, used by one test after the other."""
+    return Tabs(browser)
+
+
 @pytest.fixture
-def page(browser: Any, site: str) -> Iterator[Any]:
+def page(tabs: Tabs, site: str) -> Iterator[Any]:
     """An empty page of a wide light window beside the built site; errors of its scripts fail the test that uses it."""
-    context, errors = browser.new_context(viewport={"width": 1280, "height": 900}), []
-    page = context.new_page()
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
+    tab = tabs.take(height=900)
+    yield tab.page
+    tabs.give_back(tab)
+    assert tab.thrown == []
+
+
+@pytest.fixture
+def new_page(browser: Any, site: str) -> Iterator[Any]:
+    """As `page`, in a window of its own that is closed in the end: for scripts that run before those of the site."""
+    tab = Tab(browser.new_context(viewport={"width": 1280, "height": 900}).new_page(), {})
+    yield tab.page
+    tab.page.context.close()
+    assert tab.thrown == []

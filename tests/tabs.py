@@ -7,24 +7,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 BLANK = "about:blank"
+FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* a page that may store nothing */ } }"
 
 
 @dataclass(eq=False)
 class Tab:
-    """A page, the options of its context, and what went wrong on it: errors of scripts, hosts that were asked."""
+    """A page, the options of its context, and what went wrong on it: all errors that the console shows, those that
+    scripts threw, hosts that were asked.
+    """
 
     page: Any
     options: dict[str, Any]
     errors: list[str] = field(default_factory=list)
+    thrown: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.page.on("console", lambda told: self.errors.append(told.text) if told.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: (self.errors.append(str(error)), self.thrown.append(str(error))))
         self.page.on("request", lambda asked: asked.url.startswith(("file:", BLANK)) or self.outside.append(asked.url))
 
     def leave(self) -> None:
-        """Leave the document, and make the page as new: no mouse over it, the media that it was opened with."""
+        """Leave the document, and make the page as new: nothing stored, no mouse over it, the first media."""
+        self.page.unroute_all()
+        self.page.evaluate(FORGET)
         self.page.goto(BLANK)
         self.page.mouse.move(0, 0)
         self.page.emulate_media(
@@ -46,7 +52,7 @@ class Tabs:
         free = self.free[repr(sorted(options.items()))]
         tab = free.pop() if free else Tab(self.browser.new_context(**options).new_page(), options)
         tab.page.set_viewport_size({"width": width, "height": height})
-        tab.errors, tab.outside = [], []
+        tab.errors, tab.thrown, tab.outside = [], [], []
         return tab
 
     def give_back(self, tab: Tab) -> None:

@@ -38,7 +38,7 @@ from exercises.office.book import Book
 from exercises.office.ledger import Ledger
 from exercises.office.room import Room
 
-HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
+HISTORIES = int(os.environ.get("COURSE_HISTORIES", "3"))
 REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
 STEPS = 30
 DAY, PERCENT, MOST = 86_400, 10, 50

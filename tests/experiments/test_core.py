@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -323,45 +324,38 @@ def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatc
     assert "expected key=value" in capsys.readouterr().out
 
 
-SLOW = """
-import sys, time
+HELD_UP = """
+import dataclasses, json, sys, time
 from pathlib import Path
 from course_lib import experiments
 from course_lib.experiments.core import registry
-original = registry.get("P3-T6").run_cell
-def slow(cell):
-    rows = original(cell)
-    time.sleep(float(sys.argv[1]))
+original = registry.get("P3-T6")
+def held_up(cell):
+    rows = original.run_cell(cell)
+    time.sleep(60 * bool(any(Path(sys.argv[1]).rglob("*.json"))))  # after its first cell
     return rows
-import dataclasses
-registry.REGISTRY["P3-T6"] = dataclasses.replace(registry.get("P3-T6"), run_cell=slow)
-only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}
-result = experiments.run("P3-T6", seeds=(0, 1), only=only, store=Path(sys.argv[2]), progress=False)
-import json
-print(json.dumps([row for row in result.rows]))
+registry.REGISTRY["P3-T6"] = dataclasses.replace(original, run_cell=held_up)
+experiments.run("P3-T6", seeds=(0, 1), only=json.loads(sys.argv[2]), store=Path(sys.argv[1]), progress=False)
 """
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     """SIGKILL in the middle; the second start runs only the missing cells and gives the rows of an undisturbed run."""
+    only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}
+    given: dict[str, Any] = {"seeds": (0, 1), "only": only, "progress": False}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-
-    def start(pause: float, folder: Path) -> subprocess.Popen:
-        command = [sys.executable, "-c", SLOW, str(pause), str(folder)]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-
-    whole = start(0, tmp_path / "whole")
-    killed = start(3, tmp_path / "killed")
+    command = [sys.executable, "-c", HELD_UP, str(tmp_path / "killed"), json.dumps(only)]
+    killed = subprocess.Popen(command, env=environment)
     folder = tmp_path / "killed" / "P3-T6"
     while killed.poll() is None and not any(folder.glob("*.json")):
         time.sleep(0.02)
     killed.send_signal(signal.SIGKILL)
-    killed.wait(timeout=30)
+    assert killed.wait(timeout=30) == -signal.SIGKILL
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
-    assert 1 <= len(kept) < 4
-    resumed = start(0, tmp_path / "killed")
-    first, second = (json.loads(process.communicate(timeout=120)[0]) for process in (whole, resumed))
-    assert first == second and len(list(folder.glob("*.json"))) == 4
+    assert len(kept) == 1
+    resumed = experiments.run("P3-T6", store=tmp_path / "killed", **given)
+    whole = experiments.run("P3-T6", store=tmp_path / "whole", **given)
+    assert resumed.rows == whole.rows and len(list(folder.glob("*.json"))) == 4
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 

@@ -118,6 +118,7 @@ def test_two_exports_are_equal(exported: Path, tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.pipeline
 def test_an_older_export_is_replaced_and_its_git_stays(exported: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(exported, tmp_path / "branch")
     (folder / ".git").mkdir()

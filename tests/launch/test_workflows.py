@@ -125,6 +125,7 @@ def push(origin: Path, exported: Path, tmp_path: Path, *, run: int) -> list[str]
     return git("log", "--format=%s", "notebooks", folder=origin).splitlines()
 
 
+@pytest.mark.pipeline
 def test_the_branch_is_made_kept_and_renewed(origin: Path, exported: Path, tmp_path: Path) -> None:
     assert push(origin, exported, tmp_path, run=1) == ["Copies of the notebooks of 1"]
     files = git("ls-tree", "-r", "--name-only", "notebooks", folder=origin).splitlines()

@@ -36,12 +36,6 @@ def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def tabs(browser: Any) -> Tabs:
-    """The browser's pages, used by one test after the other."""
-    return Tabs(browser)
-
-
 @pytest.fixture
 def site_page(page_folder: Path, tabs: Tabs) -> Iterator[Callable[..., Any]]:
     """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""

@@ -74,6 +74,7 @@ def test_a_skipped_cell_is_caught(corrected: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.pipeline
 def test_an_execution_of_the_build_is_compared_as_strictly_as_a_run(corrected: Path, tmp_path: Path) -> None:
     """The wrong number, the right one: the same verdicts without running again. A cell changed since, which raises."""
     cache, canary = Cache(tmp_path / "cache"), tmp_path / "canary.ipynb"

@@ -14,6 +14,7 @@ from PIL import Image
 from course_lib.lessons.shared import house
 from tests.site.html_pages import CHAPTERS, ONE_QUICKLY
 from tests.site.opening import open_without_mathematics
+from tests.tabs import Tabs
 from tools import figures
 from tools.offline_site import ASSETS, FONTS, fonts
 
@@ -89,19 +90,18 @@ def of(pages: list[str]) -> Callable[[Callable], Callable]:
 
 
 @pytest.fixture
-def opened(browser, site: str) -> Iterator[Callable]:
-    """Opens a page in a window of a width and in a theme, and closes it after the test."""
-    contexts = []
+def opened(tabs: Tabs, site: str) -> Iterator[Callable]:
+    """Opens a page in a window of a width and in a theme."""
+    taken = []
 
     def open_page(page: str, width: int, theme: str, **options):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options))
-        tab = contexts[-1].new_page()
-        open_without_mathematics(tab, f"{site}/{page}")
-        return tab
+        taken.append(tabs.take(width, height=900, color_scheme=theme, **options))
+        open_without_mathematics(taken[-1].page, f"{site}/{page}")
+        return taken[-1].page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for tab in taken:
+        tabs.give_back(tab)
 
 
 def pictures(tab) -> list:

@@ -45,21 +45,21 @@ def test_it_works_from_a_folder(page, site_folder: Path) -> None:
     page.locator(".chapter-card a:has(.read-mark)").wait_for()  # a file is another process: the mark reaches it later
 
 
-def test_a_browser_that_keeps_nothing_shows_no_button_and_no_error(page, site: str) -> None:
-    page.add_init_script("""const getItem = Storage.prototype.getItem;
+def test_a_browser_that_keeps_nothing_shows_no_button_and_no_error(new_page, site: str) -> None:
+    new_page.add_init_script("""const getItem = Storage.prototype.getItem;
         Storage.prototype.getItem = function (name) {  // the theme asks unguarded: it gets its answers
             if (name.startsWith("two-tower-course")) throw new DOMException("refused", "SecurityError");
             return getItem.call(this, name);
         };""")
-    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
-    assert not page.locator(".page-foot .mark-read").is_visible()
-    assert page.locator(".page-foot .edition").is_visible()
+    open_without_mathematics(new_page, f"{site}/{CHAPTER}.html")
+    assert not new_page.locator(".page-foot .mark-read").is_visible()
+    assert new_page.locator(".page-foot .edition").is_visible()
 
 
-def test_words_of_somebody_else_under_the_key_do_no_harm(page, site: str) -> None:
-    page.add_init_script("localStorage.setItem('two-tower-course.read', 'not JSON')")
-    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
-    assert page.get_by_role("button", name="I have read this").get_attribute("aria-pressed") == "false"
+def test_words_of_somebody_else_under_the_key_do_no_harm(new_page, site: str) -> None:
+    new_page.add_init_script("localStorage.setItem('two-tower-course.read', 'not JSON')")
+    open_without_mathematics(new_page, f"{site}/{CHAPTER}.html")
+    assert new_page.get_by_role("button", name="I have read this").get_attribute("aria-pressed") == "false"
 
 
 def test_the_citation_is_folded_and_has_a_button_that_copies(page, site: str) -> None:

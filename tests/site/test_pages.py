@@ -1,8 +1,8 @@
 """The built pages in a real browser that can reach no other host: they open, they are typeset, they can be read.
 
-Every page is opened twice, wide and light, narrow and dark, and each test looks at both. Axe looks at all wide pages,
-and at colours only on one page of each kind, there also narrow and dark: colours take twice as long as all else, and
-interactives and quizzes have such tests of their own. With the pipelines axe looks at all pages in both widths and
+Every page is opened wide and light; main pages and one page of each kind also narrow and dark, and axe looks at them:
+at colours on the pages of each kind alone, which take twice as long as all else, and interactives and quizzes have such
+tests of their own. Among the pipelines every page is opened twice, and axe looks at all pages in both widths and
 themes. Of the pages of the library and of the claims, each kind from one template, one is opened, and the others among
 the pipelines.
 """
@@ -10,7 +10,7 @@ the pipelines.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,8 +31,13 @@ OF_EACH_KIND = [  # the first model, a chapter's pages, pages from templates
     *(str(ONE.with_stem(ONE.stem + end)) for end in ("", "-further", "-lab")),
     *("book/reference/api/data.html", f"book/reference/claims/{ONE.name}"),
 ]
-MOST_SCREENS = 1.5  # above the first interactive of a main page
+TWICE = {*OPENS_EARLY, *OF_EACH_KIND}
 TEMPLATED = ("book/reference/api/", "book/reference/claims/")
+QUICKLY = {  # view -> the pages that are opened in it without the pipelines
+    "1280-light": {name for name in PAGES if name in TWICE or not name.startswith(TEMPLATED)},
+    "360-dark": TWICE,
+}
+MOST_SCREENS = 1.5  # above the first interactive of a main page
 VIEWS = {"1280-light": (1280, "light"), "360-dark": (360, "dark")}
 AT_REST = """async () => {
   await (window.MathJax?.startup?.promise ?? null);
@@ -80,19 +85,32 @@ class Opened:
     def answered(self, request: object) -> None:
         self.pending.discard(request)
 
+    def listeners(self, site: str) -> list[tuple[str, Callable[..., object]]]:
+        """What to note of the page's events."""
+        return [
+            ("request", lambda r: None if r.url.startswith((site, "data:", "blob:")) else self.outside.append(r.url)),
+            ("request", self.asked),
+            ("requestfinished", lambda r: self.weigh(r, site)),
+            ("requestfinished", self.answered),
+            ("requestfailed", lambda r: self.failed.append(r.url)),
+            ("requestfailed", self.answered),
+            ("response", lambda r: self.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None),
+            ("console", lambda message: self.errors.append(message.text) if message.type == "error" else None),
+            ("pageerror", lambda error: self.errors.append(str(error))),
+        ]
+
 
 @pytest.fixture(scope="module")
 def readers(browser) -> Iterator[dict[str, object]]:
-    """Of each view one reader, who keeps theme and MathJax from page to page, as everybody's browser does."""
-    contexts = {}
+    """Of each view one reader, who goes from page to page in one window: MathJax is read and compiled once."""
+    windows = {}
     for view, (width, theme) in VIEWS.items():
-        contexts[view] = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-        contexts[view].add_init_script(
-            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
-        )
-    yield contexts
-    for context in contexts.values():
-        context.close()
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+        windows[view] = context.new_page()
+    yield windows
+    for window in windows.values():
+        window.context.close()
 
 
 @pytest.fixture(
@@ -101,7 +119,7 @@ def readers(browser) -> Iterator[dict[str, object]]:
         pytest.param(
             (name, view),
             id=f"{name}-{view}",
-            marks=[pytest.mark.pipeline] * (name.startswith(TEMPLATED) and name not in OF_EACH_KIND),
+            marks=[pytest.mark.pipeline] * (name not in QUICKLY[view]),
         )
         for name in PAGES
         for view in VIEWS
@@ -110,18 +128,10 @@ def readers(browser) -> Iterator[dict[str, object]]:
 def opened(request, readers: dict[str, object], site: str) -> Iterator[Opened]:
     """One page, opened, at rest, its mathematics typeset."""
     name, (width, theme) = request.param[0], VIEWS[request.param[1]]
-    opened = Opened(name, width, theme, readers[request.param[1]].new_page())
-    opened.page.on(
-        "request", lambda r: opened.outside.append(r.url) if not r.url.startswith((site, "data:", "blob:")) else None
-    )
-    opened.page.on("requestfailed", lambda r: opened.failed.append(r.url))
-    opened.page.on("response", lambda r: opened.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-    opened.page.on("console", lambda message: opened.errors.append(message.text) if message.type == "error" else None)
-    opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    opened.page.on("requestfinished", lambda r: opened.weigh(r, site))
-    opened.page.on("request", opened.asked)
-    opened.page.on("requestfinished", opened.answered)
-    opened.page.on("requestfailed", opened.answered)
+    opened = Opened(name, width, theme, readers[request.param[1]])
+    listeners = opened.listeners(site)
+    for event, note in listeners:
+        opened.page.on(event, note)
     opened.page.goto(f"{site}/{name}", wait_until="load")
     opened.page.evaluate(AT_REST)
     for _ in range(200):  # "networkidle" would wait for half a second of silence, on 150 pages
@@ -130,7 +140,8 @@ def opened(request, readers: dict[str, object], site: str) -> Iterator[Opened]:
         opened.page.wait_for_timeout(50)
     opened.first_view = tuple(opened.bodies)  # the tests scroll, and copy the article: more figures come
     yield opened
-    opened.page.close()
+    for event, note in listeners:
+        opened.page.remove_listener(event, note)
 
 
 def only_in_the_book(opened: Opened) -> None:
@@ -302,22 +313,22 @@ def test_axe_finds_nothing_on_the_page(opened: Opened) -> None:
     """Neither a fault nor what is only not best practice."""
     only_in_the_book(opened)
     one_of_its_kind = opened.name in OF_EACH_KIND
-    if opened.theme == "dark" and not one_of_its_kind:
+    if opened.name not in TWICE or (opened.theme == "dark" and not one_of_its_kind):
         pytest.skip("among the pipelines")
     assert faults_seen_by_axe(opened.page, AXE if one_of_its_kind else WITHOUT_COLOURS) == []
 
 
 @pytest.mark.pipeline
 def test_axe_finds_nothing_where_the_quick_look_leaves_out(opened: Opened) -> None:
-    """All of the narrow page; the colours of the wide one."""
+    """All of the narrow page; the colours of the wide one in both themes, and the rest of it, if nobody looked."""
     only_in_the_book(opened)
     if opened.theme == "dark":
         assert faults_seen_by_axe(opened.page, AXE) == []
         return
     try:
-        for theme in ("light", "dark"):
+        for theme, options in (("light", COLOURS if opened.name in TWICE else AXE), ("dark", COLOURS)):
             opened.page.evaluate(IN_THEME, theme)
-            assert faults_seen_by_axe(opened.page, COLOURS) == [], theme
+            assert faults_seen_by_axe(opened.page, options) == [], theme
     finally:
         opened.page.evaluate(IN_THEME, opened.theme)
 

@@ -38,15 +38,15 @@ ASK = """(query) => {
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_forty_queries_find_their_page_first(page, site: str) -> None:
-    page.add_init_script("window.fetch = async () => new Response('')")  # what is found is fetched for its summary
-    page.goto(f"{site}/search.html?q=tower")
+def test_forty_queries_find_their_page_first(new_page, site: str) -> None:
+    new_page.add_init_script("window.fetch = async () => new Response('')")  # what is found is fetched for its summary
+    new_page.goto(f"{site}/search.html?q=tower")
     wrong = {}
     for query, wanted in QUERIES.items():
-        page.get_by_text("Search finished").wait_for()
-        page.evaluate(ASK, query)
-        page.locator("#search-results li > a").first.wait_for()
-        first = page.evaluate(FOUND)[:3]
+        new_page.get_by_text("Search finished").wait_for()
+        new_page.evaluate(ASK, query)
+        new_page.locator("#search-results li > a").first.wait_for()
+        first = new_page.evaluate(FOUND)[:3]
         if first[:1] != [wanted]:
             wrong[query] = first
     assert len(QUERIES) >= 40 and len(wrong) <= 2, wrong

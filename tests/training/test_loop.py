@@ -47,15 +47,21 @@ torch.save({"parameters": list(module.parameters()), "history": history.epochs, 
 """
 
 
-def start(pause: float, checkpoint: Path | str, out: Path) -> subprocess.Popen:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(pause), str(checkpoint), str(out)], env=environment)
+def in_process(monkeypatch: pytest.MonkeyPatch, checkpoint: Path | str, out: Path) -> dict[str, Any]:
+    """What SCRIPT saves that runs here, without pauses."""
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(sys, "argv", ["script", "0", str(checkpoint), str(out)])
+    exec(SCRIPT, {})
+    torch.set_num_threads(threads)
+    saved: dict[str, Any] = torch.load(out, weights_only=True)
+    return saved
 
 
-def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
-    assert start(0, "", tmp_path / "whole.pt").wait(timeout=120) == 0
+def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = tmp_path / "state.pt"
-    killed = start(0.05, checkpoint, tmp_path / "never.pt")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", SCRIPT, "0.05", str(checkpoint), str(tmp_path / "never.pt")]
+    killed = subprocess.Popen(command, env=environment)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not checkpoint.is_file():
         time.sleep(0.01)
@@ -64,8 +70,8 @@ def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
     assert killed.wait(timeout=30) == -signal.SIGKILL and not (tmp_path / "never.pt").exists()
     done = len(torch.load(checkpoint, weights_only=True)["history"]["epochs"])
     assert 1 <= done < 12
-    assert start(0, checkpoint, tmp_path / "resumed.pt").wait(timeout=120) == 0
-    whole, resumed = (torch.load(tmp_path / name, weights_only=True) for name in ("whole.pt", "resumed.pt"))
+    resumed = in_process(monkeypatch, checkpoint, tmp_path / "resumed.pt")
+    whole = in_process(monkeypatch, "", tmp_path / "whole.pt")
     assert all(torch.equal(a, b) for a, b in some(zip(whole["parameters"], resumed["parameters"], strict=True)))
     assert whole["history"] == resumed["history"] and whole["stopped"] == resumed["stopped"]
 
