@@ -695,7 +695,7 @@ print(exporter.template.filename, *(type(one).__name__ for one in exporter._prep
 """
 
 
-@pytest.mark.parametrize("place", ["in the checkout", "elsewhere"])
+@pytest.mark.parametrize("place", ["in the checkout", pytest.param("elsewhere", marks=pytest.mark.pipeline)])
 def test_formgrader_finds_its_page_and_the_rubric_wherever_the_class_lies(place: str, tmp_path: Path) -> None:
     course = HERE if place == "in the checkout" else tmp_path
     environment = {**os.environ, "COURSE_CLASSROOM": str(course)}

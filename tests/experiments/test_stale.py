@@ -215,6 +215,7 @@ def test_a_row_that_says_when_is_known_by_the_rest() -> None:
     assert verdict.numbers == 2 and len(verdict.problems) == 1
 
 
+@pytest.mark.pipeline
 def test_the_code_of_a_checkout_gives_its_rows_and_other_code_is_refused() -> None:
     [result] = verify.stored(["P2-X1"], "laptop")
     cell = next(cell for cell in verify.stored_cells(result) if cell["data"].startswith("movietweetings"))

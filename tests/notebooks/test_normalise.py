@@ -117,6 +117,7 @@ def test_check_tells_a_messy_notebook_from_a_normal_one(normalise, messy, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.pipeline
 def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path: Path) -> None:
     path = tmp_path / "page.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("print(1 + 1)"), new_code_cell("import os; os.getcwd()")]), path)

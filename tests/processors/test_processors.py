@@ -52,6 +52,7 @@ def test_a_failure_is_named(tool: ModuleType, tmp_path: Path) -> None:
     assert not tool.Outcome(ran, failed, 1.0).good and tool.Outcome(3, (), 1.0).good
 
 
+@pytest.mark.pipeline
 def test_a_run_that_finds_no_test_is_trouble(tool: ModuleType, tmp_path: Path) -> None:
     kind = tool.KINDS[0]
     outcome = tool.run(kind, "notebooks", match="no_such_notebook", processes=1, log=tmp_path / "log")
