@@ -85,6 +85,12 @@ class Opened:
     def answered(self, request: object) -> None:
         self.pending.discard(request)
 
+    def not_answered(self, request: object) -> None:
+        """What the page before this one had asked for is given up when its reader leaves, and no fault of this one."""
+        if request in self.pending:
+            self.pending.discard(request)
+            self.failed.append(request.url)
+
     def listeners(self, site: str) -> list[tuple[str, Callable[..., object]]]:
         """What to note of the page's events."""
         return [
@@ -92,8 +98,7 @@ class Opened:
             ("request", self.asked),
             ("requestfinished", lambda r: self.weigh(r, site)),
             ("requestfinished", self.answered),
-            ("requestfailed", lambda r: self.failed.append(r.url)),
-            ("requestfailed", self.answered),
+            ("requestfailed", self.not_answered),
             ("response", lambda r: self.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None),
             ("console", lambda message: self.errors.append(message.text) if message.type == "error" else None),
             ("pageerror", lambda error: self.errors.append(str(error))),
