@@ -35,6 +35,7 @@ settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files
 IN_PIECES = "test_pages.py"  # of tests/site: each page of the site is a piece of work of its own
+ONE_EXPORT = {f"tests/launch/test_{name}.py" for name in ("binder", "colab", "export", "workflows")}
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
 SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").splitlines())
 SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
@@ -91,8 +92,8 @@ def _position(item: pytest.Item) -> tuple[bool, int]:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Work in pieces of one file, as its fixtures ask for, in the order of the collection.
 
-    A page of the site is a piece of its own, and the folder `launch` is one piece: its files share an export of all
-    notebooks. Only for `--dist loadfile`.
+    A page of the site is a piece of its own; the files that share an export of all notebooks are one piece. Only for
+    `--dist loadfile`.
     """
     if config.getvalue("dist") != "loadfile":
         return None
@@ -101,7 +102,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Pieces(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            if file.startswith("tests/launch/"):
+            if file in ONE_EXPORT:
                 return "tests/launch"
             return file + nodeid.partition("[")[2] if file.endswith(f"site/{IN_PIECES}") else file
 
