@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,17 +41,19 @@ SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="
 SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
 
 
-# Ten thousand tests are millions of objects that stay to the end. The collector would read them again and again: it
-# looks at what comes after them, and less often.
-gc.disable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector rest while tests are gathered, and then leave them out.
 
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Let the collector begin, with what the tests leave."""
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(20_000, 10, 10)
+    Ten thousand tests are millions of objects that stay to the end; it would read them again and again.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -190,7 +192,7 @@ def tabs(browser: Any) -> Tabs:
 @pytest.fixture
 def page(tabs: Tabs, site: str) -> Iterator[Any]:
     """An empty page of a wide light window beside the built site; errors of its scripts fail the test that uses it."""
-    tab = tabs.take(height=900)
+    tab = tabs.take()
     yield tab.page
     tabs.give_back(tab)
     assert tab.thrown == []

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 BLANK = "about:blank"
-FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* a page that may store nothing */ } }"
+FORGET = """() => {
+  try {
+    for (const kept of [localStorage, sessionStorage]) kept.clear();
+    Storage.prototype.setItem = () => {};  // the document would write once more when it goes
+  } catch { /* a page that may store nothing */ }
+}"""
 
 
 @dataclass(eq=False)
@@ -28,7 +33,10 @@ class Tab:
         self.page.on("request", lambda asked: asked.url.startswith(("file:", BLANK)) or self.outside.append(asked.url))
 
     def leave(self) -> None:
-        """Leave the document, and make the page as new: nothing stored, no mouse over it, the first media."""
+        """Leave the document, and make the page as new: no mouse over it, the media of its options.
+
+        Nothing stays stored where it stands; where it stood before something may.
+        """
         self.page.unroute_all()
         self.page.evaluate(FORGET)
         self.page.goto(BLANK)

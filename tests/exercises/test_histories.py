@@ -38,7 +38,7 @@ from exercises.office.book import Book
 from exercises.office.ledger import Ledger
 from exercises.office.room import Room
 
-HISTORIES = int(os.environ.get("COURSE_HISTORIES", "3"))
+HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
 REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
 STEPS = 30
 DAY, PERCENT, MOST = 86_400, 10, 50
@@ -429,7 +429,9 @@ class History:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.pipeline] * (seed > 2)) for seed in range(HISTORIES)]
+)
 def test_no_history_loses_a_byte_or_a_mark(planted: Path, tmp_path: Path, seed: int) -> None:
     live(planted, tmp_path, seed, real=False)
 

@@ -114,7 +114,7 @@ def try_every_answer(page: Any, one: quiz.Question) -> None:
     assert (told["reasons"], told["all"]) == (len(one.right), len(one.answers))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # two quickly, the others among the pipelines
     "name", [pytest.param(name, marks=[pytest.mark.pipeline] * (at > 1)) for at, name in enumerate(quiz.names())]
 )
 def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], name: str) -> None:

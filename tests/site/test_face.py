@@ -95,7 +95,7 @@ def opened(tabs: Tabs, site: str) -> Iterator[Callable]:
     taken = []
 
     def open_page(page: str, width: int, theme: str, **options):
-        taken.append(tabs.take(width, height=900, color_scheme=theme, **options))
+        taken.append(tabs.take(width, color_scheme=theme, **options))
         open_without_mathematics(taken[-1].page, f"{site}/{page}")
         return taken[-1].page
 

@@ -1,10 +1,10 @@
 """The built pages in a real browser that can reach no other host: they open, they are typeset, they can be read.
 
-Every page is opened wide and light; main pages and one page of each kind also narrow and dark, and axe looks at them:
-at colours on the pages of each kind alone, which take twice as long as all else, and interactives and quizzes have such
-tests of their own. Among the pipelines every page is opened twice, and axe looks at all pages in both widths and
-themes. Of the pages of the library and of the claims, each kind from one template, one is opened, and the others among
-the pipelines.
+Every page is opened wide and light, main pages and one page of each kind narrow and dark too. Axe looks at these: at
+main pages wide, and at one page of each kind in both views and with colours, which take twice as long as all else
+(interactives and quizzes have such tests of their own). Among the pipelines every page is opened in both views, and axe
+looks at all of it, colours in both themes. Of the pages of the library and of the claims, each kind from one template,
+one is opened, and the others among the pipelines.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ AT_REST = """async () => {
   await (window.MathJax?.startup?.promise ?? null);
   await document.fonts.ready;
   await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+}"""
+START = """if (location.protocol !== "about:") {  // as in a new window: nothing of the page before
+  sessionStorage.clear();
+  for (const key of ["mode", "theme"]) localStorage.setItem(key, "THEME");
 }"""
 STILL_MOUNTING = "document.querySelectorAll('[data-course-widget]:not([data-course-widget-ready])').length"
 IN_THEME = """(theme) => {  // and no colour is half-way any more
@@ -85,12 +89,6 @@ class Opened:
     def answered(self, request: object) -> None:
         self.pending.discard(request)
 
-    def not_answered(self, request: object) -> None:
-        """What the page before this one had asked for is given up when its reader leaves, and no fault of this one."""
-        if request in self.pending:
-            self.pending.discard(request)
-            self.failed.append(request.url)
-
     def listeners(self, site: str) -> list[tuple[str, Callable[..., object]]]:
         """What to note of the page's events."""
         return [
@@ -98,7 +96,8 @@ class Opened:
             ("request", self.asked),
             ("requestfinished", lambda r: self.weigh(r, site)),
             ("requestfinished", self.answered),
-            ("requestfailed", self.not_answered),
+            ("requestfailed", lambda r: self.failed.append(r.url)),
+            ("requestfailed", self.answered),
             ("response", lambda r: self.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None),
             ("console", lambda message: self.errors.append(message.text) if message.type == "error" else None),
             ("pageerror", lambda error: self.errors.append(str(error))),
@@ -111,7 +110,7 @@ def readers(browser) -> Iterator[dict[str, object]]:
     windows = {}
     for view, (width, theme) in VIEWS.items():
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-        context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+        context.add_init_script(START.replace("THEME", theme))
         windows[view] = context.new_page()
     yield windows
     for window in windows.values():
@@ -134,19 +133,23 @@ def opened(request, readers: dict[str, object], site: str) -> Iterator[Opened]:
     """One page, opened, at rest, its mathematics typeset."""
     name, (width, theme) = request.param[0], VIEWS[request.param[1]]
     opened = Opened(name, width, theme, readers[request.param[1]])
+    opened.page.set_viewport_size({"width": width, "height": 900})  # another test may have failed at another size
+    opened.page.goto("about:blank")  # what the page before still asks for or says ends here
     listeners = opened.listeners(site)
-    for event, note in listeners:
-        opened.page.on(event, note)
-    opened.page.goto(f"{site}/{name}", wait_until="load")
-    opened.page.evaluate(AT_REST)
-    for _ in range(200):  # "networkidle" would wait for half a second of silence, on 150 pages
-        if not opened.pending and not opened.page.evaluate(STILL_MOUNTING):
-            break
-        opened.page.wait_for_timeout(50)
-    opened.first_view = tuple(opened.bodies)  # the tests scroll, and copy the article: more figures come
-    yield opened
-    for event, note in listeners:
-        opened.page.remove_listener(event, note)
+    try:
+        for event, note in listeners:
+            opened.page.on(event, note)
+        opened.page.goto(f"{site}/{name}", wait_until="load")
+        opened.page.evaluate(AT_REST)
+        for _ in range(200):  # "networkidle" would wait for half a second of silence, on 150 pages
+            if not opened.pending and not opened.page.evaluate(STILL_MOUNTING):
+                break
+            opened.page.wait_for_timeout(50)
+        opened.first_view = tuple(opened.bodies)  # the tests scroll, and copy the article: more figures come
+        yield opened
+    finally:
+        for event, note in listeners:
+            opened.page.remove_listener(event, note)
 
 
 def only_in_the_book(opened: Opened) -> None:

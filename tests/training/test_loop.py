@@ -51,8 +51,11 @@ def in_process(monkeypatch: pytest.MonkeyPatch, checkpoint: Path | str, out: Pat
     """What SCRIPT saves that runs here, without pauses."""
     threads = torch.get_num_threads()
     monkeypatch.setattr(sys, "argv", ["script", "0", str(checkpoint), str(out)])
-    exec(SCRIPT, {})
-    torch.set_num_threads(threads)
+    with torch.random.fork_rng():
+        try:
+            exec(SCRIPT, {})
+        finally:
+            torch.set_num_threads(threads)
     saved: dict[str, Any] = torch.load(out, weights_only=True)
     return saved
 
