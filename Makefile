@@ -6,8 +6,9 @@ PORT ?= 8000
 #   make book TORCH_INDEX=https://download.pytorch.org/whl/cpu     (saves several gigabytes)
 TORCH_INDEX ?=
 PYTEST_ARGS ?=
-# How many processes run the tests side by side, a file at a time, the longest first (tests/conftest.py).
-PROCESSES ?= 2
+# How many processes run the tests side by side, a file at a time, the longest first (tests/conftest.py). For two cores
+# three, because some tests wait; each takes 1.2 GB of memory.
+PROCESSES ?= 3
 SUBMISSIONS ?=
 # Which kinds of kernel, and what under them: tools/processors.py --help.
 PROCESSORS ?=
