@@ -79,6 +79,7 @@ test: book ## build the website and run the tests, the pipelines excepted (PYTES
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not pipeline" $(PYTEST_ARGS)
 
 test-fast: export OMP_NUM_THREADS := 1
+test-fast: PROCESSES := 2
 test-fast: $(STAMP) ## run the tests that take less than a second and need neither website nor browser
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not pipeline and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
 
