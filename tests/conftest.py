@@ -63,7 +63,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for two processes.
+    """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for several processes.
 
     The longest files come first, that none is left over at the end, and the browser's tests last: Playwright keeps an
     event loop for itself, inside which no test could start another one. At the very end stand the pages of the site,
