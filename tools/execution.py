@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,18 +29,20 @@ from typing import Any
 import nbformat
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, CachingError
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbformat import NotebookNode
 
 from course_lib import dependencies
-from tools import watch_reads
+from tools import kernels, watch_reads
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "_build" / ".jupyter_cache"
 DRAWING = ROOT / "tools" / "drawing.py"  # how the kernel draws each figure
 CELL_TIMEOUT = 600  # seconds
 KEPT = 300  # fingerprints of the last builds
+FORK_FOR = 3  # notebooks: for fewer, the process that forks takes as long to start as their kernels
 
 SCALARS_VARIABLE = "COURSE_SCALARS"  # as in course_lib.lessons.shared.scalars
 EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT)-[A-Z]+\d*")
@@ -200,8 +203,8 @@ class Fingerprints:
         os.replace(beside.name, self.file)
 
 
-def execute(path: Path, notebook: NotebookNode | None = None) -> Execution:
-    """Run all cells in a fresh kernel whose working directory is the notebook's folder."""
+def execute(path: Path, notebook: NotebookNode | None = None, server: kernels.ForkServer | None = None) -> Execution:
+    """Run all cells in a fresh kernel whose working directory is the notebook's folder; ``server`` forks it."""
     notebook = read(path) if notebook is None else notebook
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -211,7 +214,7 @@ def execute(path: Path, notebook: NotebookNode | None = None) -> Execution:
         scalars.touch()
         reads.touch()
         start = time.perf_counter()
-        _run_cells(path, notebook, {SCALARS_VARIABLE: str(scalars), watch_reads.READS_VARIABLE: str(reads)})
+        _run_cells(path, notebook, {SCALARS_VARIABLE: str(scalars), watch_reads.READS_VARIABLE: str(reads)}, server)
         seconds = time.perf_counter() - start
         lines = reads.read_text(encoding="utf-8").splitlines()
         spent = [line.removeprefix(watch_reads.PROCESSOR) for line in lines if line.startswith(watch_reads.PROCESSOR)]
@@ -220,9 +223,16 @@ def execute(path: Path, notebook: NotebookNode | None = None) -> Execution:
         return Execution(notebook, seconds, processor, scalars.read_text(encoding="utf-8"), tuple(names))
 
 
-def _run_cells(path: Path, notebook: NotebookNode, variables: Mapping[str, str]) -> None:
-    """Run the cells of a notebook in a kernel that sees this checkout and notes what it reads."""
+def kernel_environment() -> dict[str, str]:
+    """The variables of a kernel that sees this checkout."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return {**DEFAULTS, **os.environ, "PYTHONPATH": paths}
+
+
+def _run_cells(
+    path: Path, notebook: NotebookNode, variables: Mapping[str, str], server: kernels.ForkServer | None
+) -> None:
+    """Run the cells of a notebook in a kernel that notes what it reads."""
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -234,9 +244,10 @@ def _run_cells(path: Path, notebook: NotebookNode, variables: Mapping[str, str])
             "--IPKernelApp.log_level=ERROR",
         ],
         record_timing=False,  # which would change the cells' metadata, and with them jupyter-cache's key
+        kernel_manager_class=server.manager() if server else AsyncKernelManager,
     )
     try:
-        client.execute(env={**DEFAULTS, **os.environ, "PYTHONPATH": paths, **variables})
+        client.execute(env={**kernel_environment(), **variables})
     except (CellControlSignal, DeadKernelError) as error:
         raise NotebookFailed(f"{shown(path)}, code cell {_stopped_at(notebook)}: {error}") from error
 
@@ -365,8 +376,12 @@ def refresh(
     stale = [path for path in paths if everything or cache.data(path) is None]
     # The longest first, so that none runs alone at the end; of those that were never run the labs, which train models.
     stale.sort(key=lambda path: (cache.seconds(path), path.stem.endswith("-lab")), reverse=True)
-    with ThreadPoolExecutor(max_workers=jobs or processors()) as pool:
-        running: dict[Future[Execution], Path] = {pool.submit(execute, path): path for path in stale}
+    with ExitStack() as stack:
+        server = None
+        if kernels.CAN_FORK and len(stale) >= FORK_FOR:
+            server = stack.enter_context(kernels.ForkServer(kernel_environment()))
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=jobs or processors()))
+        running: dict[Future[Execution], Path] = {pool.submit(execute, path, None, server): path for path in stale}
         try:
             for number, future in enumerate(as_completed(running), start=1):
                 path, done = running[future], future.result()

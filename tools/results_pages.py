@@ -120,6 +120,7 @@ def listed() -> str:
     return in_a_box(f'<table class="course-table"><thead>{head}</thead><tbody>{rows}</tbody></table>')
 
 
+@cache
 def compared() -> list[Compared]:
     """Every printed number beside ours."""
     return [cell for result in stored() if result.scale == "laptop" for cell in compare(result)]

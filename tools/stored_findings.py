@@ -19,6 +19,7 @@ def result(name: str) -> Result:
     return load_result(experiment, scale)
 
 
+@cache  # many pages ask for the same
 def from_results(found: findings.Finding) -> findings.Evidence:
     """The evidence of a finding that rests on stored results; FindingError where it fails."""
     return found.evidence(*(result(name) for name in found.rests_on))

@@ -32,7 +32,7 @@ def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def cell(**changes) -> dict:
     [found] = cells.base_cells("smoke", (0,), data=FILMS, device="cpu")
-    return {**found, "backbone": "MF", **changes}
+    return {**found, **cells.BUDGETS[FILMS], "backbone": "MF", **changes}
 
 
 def values(rows: list[dict], metric: str, **where) -> list[float]:

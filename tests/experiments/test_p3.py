@@ -69,8 +69,8 @@ def test_table_5_shows_the_papers_shape(monkeypatch: pytest.MonkeyPatch) -> None
     At the largest and the smallest ratio, for quickness; all of them run in the lab and among the pipelines.
     """
     ratios = (setting.RATIOS[0], setting.RATIOS[-1])
-    monkeypatch.setattr(stochastic_gradient, "RATIOS", ratios)
-    result = experiments.run("P3-T5", "smoke", only=SQUARE, progress=False)
+    monkeypatch.setattr(stochastic_gradient, "RATIOS", (ratios[0], ratios[0], ratios[1]))  # smoke takes every second
+    result = experiments.run("P3-T5", "smoke", only=SQUARE, progress=False, max_epochs=10)
     found = means(result, pointwise="square", metric="P@5", selection="test", serving="raw")
     unbiased = [found["unbiased", ratio] for ratio in ratios]
     assert min(unbiased) > 0.75 * max(unbiased)

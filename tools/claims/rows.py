@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -158,11 +159,18 @@ def load(folder: Path | str | None = None) -> list[Claim]:
     return claims
 
 
-def _read_file(path: Path) -> list[Claim]:
+def _read_file(path: Path) -> tuple[Claim, ...]:
+    status = path.stat()
+    return _read_text(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _read_text(path: Path, changed: int, size: int) -> tuple[Claim, ...]:
+    """The claims of a file as it was when it had this time and this size; each page of a build asks for them."""
     rows = schema.load(path, error=ClaimError)
     if not isinstance(rows, list) or not rows:
         raise ClaimError(f"{path.name}: expected a list of claims, got {type(rows).__name__}")
-    return list(_in_order(_read_row(row, path.name, number) for number, row in enumerate(rows, 1)))
+    return tuple(_in_order(_read_row(row, path.name, number) for number, row in enumerate(rows, 1)))
 
 
 def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:

@@ -287,8 +287,8 @@ HIGH: dict[str, dict[str, Any]] = {"high rate": {"watch": True}, "high rate, log
 
 
 def high_settings(scale: str) -> dict[str, dict[str, Any]]:
-    """Smoke: P0's alone (at most 15 s). Else also with the logQ correction, whose cosine knows popularity too."""
-    return HIGH if scale != "smoke" else {"high rate": HIGH["high rate"]}
+    """Smoke: P0's alone, a third of the steps. Else also with logQ's correction, whose cosine knows popularity too."""
+    return HIGH if scale != "smoke" else {"high rate": {**HIGH["high rate"], "long": 1 / 3}}
 
 
 @experiment(
@@ -321,11 +321,11 @@ def low_settings(scale: str) -> dict[str, dict[str, Any]]:
     """P0's experiment 9, and runs that say what it shows: the same rate with a short start, and three rates at equal
     rate times steps, as `prop-slow-learning` asks: "slow and long" and the two of the "same way".
 
-    Smoke: batches of 256 and a quarter of the steps.
+    Smoke: batches of 256 and an eighth of the steps.
     """
     if scale != "smoke":
         return LOW
-    return {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 4} for name, changes in LOW.items()}
+    return {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 8} for name, changes in LOW.items()}
 
 
 @experiment(
@@ -344,9 +344,9 @@ def e9_cell(cell: PopularityCell) -> list[Row]:
 
 
 def history_settings(scale: str) -> dict[str, dict[str, Any]]:
-    """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
+    """Smoke: 300 steps of 256. Laptop: ML-1M, which has an order in time."""
     sizes: dict[str, dict[str, Any]] = {
-        "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
+        "smoke": {"batch": 256, "long": 1 / 10, "history": 10},
         "laptop": {"long": 0.25, "history": 20},
         "full": {"history": 50},
     }
@@ -388,8 +388,8 @@ REMEDIES: dict[str, dict[str, Any]] = {
 
 
 def remedies_settings(scale: str) -> dict[str, dict[str, Any]]:
-    """Every remedy, batch 256; smoke with a sixth of the steps."""
-    size = {"batch": 256, "long": 1 / 6 if scale == "smoke" else 1}
+    """Every remedy, batch 256; smoke with a twelfth of the steps."""
+    size = {"batch": 256, "long": 1 / 12 if scale == "smoke" else 1}
     return {name: size | changes for name, changes in REMEDIES.items()}
 
 

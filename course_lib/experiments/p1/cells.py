@@ -79,13 +79,15 @@ BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` ep
     "gowalla-10core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
     "gowalla-20core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
 }
+SMOKE_EPOCHS = 8
 TRIES = {"smoke": (1, 1), "laptop": (4, 6), "full": (4, 6)}  # settings of a backbone, of a method
 FEWER_TRIES = {"ml-1m-10core": (2, 6)}  # at laptop scale
 
 
 def budget(scale: str, data: str) -> Budget:
-    """How long everyone trains on a set at a scale."""
-    return P1_BUDGET if scale == "full" or data not in BUDGETS else BUDGETS[data]
+    """How long everyone trains on a set at a scale; at smoke scale a few epochs, which show only that it runs."""
+    usual = P1_BUDGET if scale == "full" or data not in BUDGETS else BUDGETS[data]
+    return {**usual, "epochs": SMOKE_EPOCHS} if scale == "smoke" else usual
 
 
 def base_cells(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[BaseCell]:

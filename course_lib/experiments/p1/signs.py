@@ -12,17 +12,21 @@ from course_lib.experiments.p1.measures import anatomy, gains, numbers, shifted
 from course_lib.experiments.p1.models import fitted, model_cell
 from course_lib.experiments.p1.tuning import TOP, finetuned
 
+SMOKE = (("MF", 0.0, "uniform", 40), ("MF", 0.03, "popularity", 40), ("LightGCN", 0.0, "uniform", 40))
+
 
 def sign_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[SignCell]:
     """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items
     are moved together.
 
-    All scales begin with the films; laptop and full add MF with two decays on ml-1m, items moved too.
+    All scales begin with the films, smoke with three of the models; laptop and full add MF with two decays on ml-1m,
+    items moved too.
     """
     laws, cells = ("uniform", "popularity"), list[Any]()
-    decays, lengths = ((0.0, 0.03), (40,)) if scale == "smoke" else ((0.0, 0.003, 0.03), (12, 40, 120))
-    films = [("MF", decay, law, length) for decay in decays for law in laws for length in lengths]
+    films = [("MF", decay, law, length) for decay in (0.0, 0.003, 0.03) for law in laws for length in (12, 40, 120)]
     films += [("LightGCN", decay, "uniform", 40) for decay in (0.0, 0.001)]
+    if scale == "smoke":
+        films = [one for one in films if one in SMOKE]
     larger = [("MF", decay, "uniform", 40) for decay in (0.0, 0.01)]
     plans = {"movietweetings-10core": films} | ({} if scale == "smoke" else {"ml-1m-10core": larger})
     for name in (data,) if data else plans:

@@ -50,7 +50,7 @@ DOUBTFUL = (("unbiased", None), ("pos_neg_omega", 1e-1), ("pos_neg_omega", 1e-4)
 def table6_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[MinimumCell]:
     """Unbiased and Pos-Neg at 0.1 of every seed first, then the rest; square before logistic.
 
-    Smoke stops at 150 iterations, with the logistic loss, whose iterations cost more, at 60. P3 stops at a gradient
+    Smoke stops at 50 iterations, with the logistic loss, whose iterations cost more, at 20. P3 stops at a gradient
     norm of 1e-7 of an objective that is a mean over m n cells. On ML-1M (2.1e7 cells) that is a minimum; on the 13
     times larger, sparser table of amazon-beauty-5core it already holds after a few iterations, near the saddle at
     zero. There the cells stop at 1e-9 (`stop_at`), and two cells keep P3's rule to show the difference.
@@ -69,7 +69,7 @@ def table6_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: st
         if data not in (None, name):
             continue
         where = {"data": name, "pointwise": pointwise}, {"k": k}, {"device": device}
-        cap: Limits = {"max_iterations": 150 if pointwise == "square" else 60} if scale == "smoke" else {}
+        cap: Limits = {"max_iterations": 50 if pointwise == "square" else 20} if scale == "smoke" else {}
         stop: Limits = {"stop_at": 1e-9} if name == "amazon-beauty-5core" else {}
         baseline += [_cell(where, "baseline", "most popular", None, seed, {}) for seed in seeds]
         cells += [_cell(where, "L-BFGS", loss, ratio, seed, {**cap, **stop}) for (loss, ratio), seed in order]

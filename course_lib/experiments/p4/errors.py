@@ -85,7 +85,7 @@ def late_means(rows: list[Row]) -> list[Row]:
 
 def curve_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[TrainingCell]:
     """Figures 2 and 3: one training a seed."""
-    length = {"smoke": (20, 30), "laptop": (20, 100), "full": (100, 100)}[scale]
+    length = {"smoke": (20, 12), "laptop": (20, 100), "full": (100, 100)}[scale]
     shared = training.shared_plan(scale, device=device)
     return [{**shared, "every": length[0], "checks": length[1], "seed": seed} for seed in seeds]
 

@@ -68,20 +68,20 @@ def _cells(
 
 def method_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[MethodCell]:
     """Table 2: sampling and SOGram at P4's four rates; a cell each."""
-    looks = {"smoke": (50, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
+    looks = {"smoke": (25, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
     methods = ("sampling", *(f"sogram {alpha}" for alpha in ALPHAS))
     return _cells(scale, seeds, device, looks, [{"method": method} for method in methods])
 
 
 def lambda_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[TrainingCell]:
     """Figures 5 and 6: SOGram with alpha = 0.01 at four gravity coefficients."""
-    looks = {"smoke": (50, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
+    looks = {"smoke": (25, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
     return _cells(scale, seeds, device, looks, [{"lambda": lam} for lam in LAMBDAS])
 
 
 def rating_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[MethodCell]:
     """Figure 8: ratings as targets, k = 35, lambda = 1; sampling and SOGram."""
-    looks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
+    looks = {"smoke": (30, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
     sizes = SMALL if scale == "smoke" else FILMS
     data = {"smoke": "movietweetings-ratings", "laptop": "ml-100k-ratings", "full": "ml-10m-ratings"}[scale]
     own = {"lambda": 1.0, "inputs": sizes.inputs, "hidden": list(sizes.hidden), "k": sizes.output}
