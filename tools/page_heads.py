@@ -61,7 +61,7 @@ def small_sheet(sheet: str, classes: set[str]) -> str:
 def small_font(path: Path, glyphs: set[int]) -> bytes:
     """A font as WOFF with some of its glyphs; those that it lacks are another font's."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of every glyph, in the middle of `make book`
-    font = TTFont(path)
+    font = TTFont(path, recalcTimestamp=False)  # the same file at every build
     options = subset.Options(flavor="woff", layout_features=[], name_IDs=[], notdef_outline=False)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=glyphs & set(font.getBestCmap()))
