@@ -360,6 +360,13 @@ def say(line: str) -> None:
     print(line, file=sys.stdout, flush=True)
 
 
+def _length(path: Path, cache: Cache) -> tuple[float, bool, int]:
+    """By what notebooks are sorted: their last time; if there is none, labs, which train models, are longer than other
+    notebooks, and much code is longer than little.
+    """
+    return cache.seconds(path), path.stem.endswith("-lab"), len(code_of(read(path)))
+
+
 def refresh(
     paths: Iterable[Path],
     cache: Cache,
@@ -374,13 +381,12 @@ def refresh(
         NotebookFailed: for the first that fails. What ran to its end is kept; what had not begun is left.
     """
     stale = [path for path in paths if everything or cache.data(path) is None]
-    # The longest first, so that none runs alone at the end; of those that were never run the labs, which train models.
-    stale.sort(key=lambda path: (cache.seconds(path), path.stem.endswith("-lab")), reverse=True)
+    stale.sort(key=lambda path: _length(path, cache), reverse=True)  # the longest first: none runs alone at the end
     with ExitStack() as stack:
         server = None
         if kernels.CAN_FORK and len(stale) >= FORK_FOR:
             server = stack.enter_context(kernels.ForkServer(kernel_environment()))
-        pool = stack.enter_context(ThreadPoolExecutor(max_workers=jobs or processors()))
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=jobs or processors() + 1))  # one waits often
         running: dict[Future[Execution], Path] = {pool.submit(execute, path, None, server): path for path in stale}
         try:
             for number, future in enumerate(as_completed(running), start=1):
