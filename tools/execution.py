@@ -250,6 +250,8 @@ def _run_cells(
         client.execute(env={**kernel_environment(), **variables})
     except (CellControlSignal, DeadKernelError) as error:
         raise NotebookFailed(f"{shown(path)}, code cell {_stopped_at(notebook)}: {error}") from error
+    except kernels.NoKernel as error:
+        raise NotebookFailed(f"{shown(path)}: {error}") from error
 
 
 def _stopped_at(notebook: NotebookNode) -> int:
@@ -393,7 +395,9 @@ def refresh(
                 path, done = running[future], future.result()
                 cache.keep(path, done)
                 tell(f"executed {number}/{len(stale)}: {shown(path)} ({done.seconds:.0f} s)")
-        except BaseException:
+        except BaseException as error:
+            if server is not None and not isinstance(error, Exception):  # Ctrl-C waits for no cell
+                server.end()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return stale

@@ -7,10 +7,13 @@ cannot be forked safely (macOS, Windows), each kernel is a process of its own, a
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,17 +21,16 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from jupyter_client.connect import KernelConnectionInfo
     from jupyter_client.manager import AsyncKernelManager
 
 ROOT = Path(__file__).resolve().parents[1]
-CAN_FORK = sys.platform == "linux"
+CAN_FORK = sys.platform == "linux" and hasattr(os, "pidfd_open")
 PACKAGES = (
     "ipykernel.kernelapp",
-    "ipywidgets",
     "numpy",
     "scipy.optimize",
     "scipy.sparse.linalg",
@@ -41,7 +43,14 @@ PACKAGES = (
     "matplotlib.backends.backend_svg",
     "yaml",
 )
-BACKEND = "module://matplotlib_inline.backend_inline"  # matplotlib reads its name when it is imported, not the module
+# matplotlib reads the backend's name when it is imported; the backend itself must meet a kernel, and is not imported
+BACKEND = "module://matplotlib_inline.backend_inline"
+FAILED = "failed: "
+PR_SET_PDEATHSIG = 1
+
+
+class NoKernel(RuntimeError):
+    """A kernel could not be forked."""
 
 
 class ForkServer:
@@ -49,39 +58,49 @@ class ForkServer:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._lock = threading.Lock()
+        reading, writing = os.pipe()  # not standard output, where packages may print
+        self._answers = os.fdopen(reading, encoding="utf-8")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tools.kernels"],
+            [sys.executable, "-m", "tools.kernels", str(writing)],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            pass_fds=(writing,),
             cwd=ROOT,
             env={**environment, "MPLBACKEND": BACKEND},
             text=True,
-            start_new_session=True,  # Ctrl-C reaches the caller alone, who ends the kernels
+            start_new_session=True,  # Ctrl-C reaches the caller alone, who calls `end`
         )
+        os.close(writing)
 
     def __enter__(self) -> ForkServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        self.end()
+
+    def end(self) -> None:
+        """End the process and its kernels, whatever they do."""
+        self._process.kill()
+        self._process.wait()
 
     def fork(self, arguments: list[str], environment: Mapping[str, str], folder: str) -> Forked:
         """A new kernel with these arguments, in an environment and a folder.
 
         Raises:
-            RuntimeError: the server has ended.
+            NoKernel: the server has ended, or the machine has no room for another process.
         """
+        order = {"arguments": arguments, "environment": dict(environment), "folder": folder}
         with self._lock:
-            assert self._process.stdin is not None and self._process.stdout is not None  # pipes, see above
-            order = {"arguments": arguments, "environment": dict(environment), "folder": folder}
+            assert self._process.stdin is not None  # a pipe, see above
             try:
                 self._process.stdin.write(json.dumps(order) + "\n")
                 self._process.stdin.flush()
-                answer = self._process.stdout.readline()
+                answer = self._answers.readline()
             except BrokenPipeError:
                 answer = ""
         if not answer:
-            raise RuntimeError(f"the process that kernels are forked from has ended (exit {self._process.poll()})")
+            raise NoKernel(f"the process that kernels are forked from has ended (exit {self._process.wait(5)})")
+        if answer.startswith(FAILED):
+            raise NoKernel(f"no kernel could be forked: {answer.removeprefix(FAILED).strip()}")
         return Forked(int(answer))
 
     def manager(self) -> type[AsyncKernelManager]:
@@ -114,14 +133,17 @@ class Forked:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
+        try:
+            self._running: int | None = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._running = None
 
     def poll(self) -> int | None:
-        """None while the kernel runs, else 0."""
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return 0
-        return None
+        """None while the kernel runs, else 0; also where nobody takes note of its end."""
+        if self._running is not None and select.select([self._running], [], [], 0)[0]:
+            os.close(self._running)
+            self._running = None
+        return 0 if self._running is None else None
 
     def wait(self) -> int:
         """Return when the kernel has ended."""
@@ -130,8 +152,10 @@ class Forked:
         return 0
 
     def send_signal(self, signum: int) -> None:
-        """Send a signal to the kernel."""
-        os.kill(self.pid, signum)
+        """Send a signal to the kernel, if it runs."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signum)
 
     def kill(self) -> None:
         """End the kernel at once."""
@@ -143,27 +167,39 @@ class Forked:
 
 
 def prepare() -> None:
-    """Import the packages; what they made stays where it is, in memory that all kernels share."""
+    """Import the packages that there are; what they made stays where it is, in memory that all kernels share."""
     gc.disable()
     for name in PACKAGES:
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.freeze()
     gc.enable()
 
 
-def serve() -> dict[str, Any] | None:
-    """Fork for each line of standard input and print the new process's number.
+def serve(answers: TextIO) -> tuple[dict[str, Any], int] | None:
+    """Fork for each line of standard input and answer with the new process's number.
 
-    Returns the order in each new process, and None in the server when its input ends.
+    Returns the order and the server's number in each new process, and None in the server when its input ends.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # kernels that have ended leave nothing behind
+    server = os.getpid()
     while line := sys.stdin.readline():
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            print(f"{FAILED}{error}", file=answers, flush=True)
+            continue
         if pid == 0:
-            order: dict[str, Any] = json.loads(line)
-            return order
-        print(pid, flush=True)
+            return json.loads(line), server
+        print(pid, file=answers, flush=True)
     return None
+
+
+def die_with(server: int) -> None:
+    """Let this process end when its parent, the server, ends; at once where that has ended already."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:
+        os._exit(1)
 
 
 def become(order: dict[str, Any]) -> None:
@@ -172,23 +208,27 @@ def become(order: dict[str, Any]) -> None:
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)  # standard output is where the server answers
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    for name in ("numpy.random", "torch"):  # Python's own `random` begins anew in each fork, these do not
+        if name in sys.modules:
+            sys.modules[name].seed()
     sys.argv = ["ipykernel_launcher", *order["arguments"], f"--IPKernelApp.parent_handle={os.getppid()}"]
     kernelapp.launch_new_instance()
 
 
 def main() -> None:
     """The server, and in time each of its kernels."""
-    if Path(sys.path[0]) == Path.cwd():  # as in ipykernel_launcher: PYTHONPATH says where to look
+    if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd():  # as in ipykernel_launcher
         del sys.path[0]
     prepare()
-    order = serve()
-    if order is not None:
+    with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as answers:
+        found = serve(answers)
+    if found is not None:
+        order, server = found
+        die_with(server)
         become(order)
 
 

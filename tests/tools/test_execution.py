@@ -123,7 +123,8 @@ def test_a_fingerprint_is_made_again_when_a_file_changes_that_it_may_rest_on(tmp
 @pytest.mark.slow
 def test_a_failure_names_notebook_and_cell_and_keeps_what_ran(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
-    good, bad = stored(tmp_path / "good.ipynb", "print(1)"), stored(tmp_path / "bad.ipynb", "a = 1", "a / 0")
+    good = stored(tmp_path / "good.ipynb", "print('more code than the other: it runs first')")
+    bad = stored(tmp_path / "bad.ipynb", "a = 1", "a / 0")
     with pytest.raises(NotebookFailed, match=r"(?s)bad\.ipynb, code cell 2: .*ZeroDivisionError"):
         refresh([good, bad], cache, jobs=1, tell=lambda line: None)
     assert cache.data(good) is not None and cache.data(bad) is None

@@ -130,6 +130,7 @@ def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     swap = {"loss before": "loss after", "loss after": "loss before"}
     turned = [{**row, "metric": swap.get(row["metric"], row["metric"])} for row in stored.rows]
     monkeypatch.setattr(stored_findings, "result", lambda name: Result(stored.id, stored.scale, stored.title, turned))
+    stored_findings.from_results.cache_clear()
     with pytest.raises(FindingError, match="served-loss-rises"):
         stored_findings.support("served-loss-rises", "book/debiasing/ddc")
 

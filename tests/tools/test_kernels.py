@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +93,32 @@ def test_a_kernel_that_dies_is_named_and_the_others_go_on(tmp_path: Path, server
     assert outputs(run(tmp_path, "print(1)", server=server))[0][0].text == "1\n"
 
 
+def test_what_is_printed_at_the_start_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hello')")
+    environment = execution.kernel_environment()
+    environment["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    with kernels.ForkServer(environment) as server:
+        assert outputs(run(tmp_path, "print(1)", server=server))[0][0].text == "1\n"
+
+
+def test_without_room_for_a_process_one_notebook_fails(monkeypatch) -> None:
+    def full() -> int:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(kernels.os, "fork", full)
+    monkeypatch.setattr(kernels.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(kernels.sys, "stdin", io.StringIO("{}\n{}\n"))
+    answers = io.StringIO()
+    assert kernels.serve(answers) is None
+    assert answers.getvalue() == f"{kernels.FAILED}no memory\n" * 2
+
+
+def test_unseeded_draws_differ(tmp_path: Path, server: kernels.ForkServer) -> None:
+    draw = "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1))"
+    first, second = (outputs(run(tmp_path, draw, server=server))[0][0].text.split() for _ in range(2))
+    assert all(one != other for one, other in zip(first, second, strict=True))
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_the_end_of_the_server_is_the_end_of_its_kernels(tmp_path: Path, killed: bool) -> None:
     with kernels.ForkServer(execution.kernel_environment()) as server:
@@ -98,9 +126,10 @@ def test_the_end_of_the_server_is_the_end_of_its_kernels(tmp_path: Path, killed:
         assert kernel.poll() is None
         if killed:  # by a machine that is short of memory, for example
             server._process.kill()
-            server._process.wait()
-            with pytest.raises(RuntimeError, match=r"kernels are forked from has ended \(exit -9\)"):
+            with pytest.raises(kernels.NoKernel, match=r"kernels are forked from has ended \(exit -9\)"):
                 server.fork([], {}, str(tmp_path))
+            with pytest.raises(execution.NotebookFailed, match=r"page\.ipynb: the process that kernels"):
+                run(tmp_path, "1", server=server)
     stop = time.monotonic() + 30
     while kernel.poll() is None and time.monotonic() < stop:
         time.sleep(0.2)

@@ -41,10 +41,10 @@ TUNED: dict[str, dict[str, Any]] = {
 
 
 def tuned_settings(scale: str) -> dict[str, dict[str, Any]]:
-    """Batches of 256, as for the remedies; smoke with a sixth of the steps and two settings each."""
+    """Batches of 256, as for the remedies; smoke with a twelfth of the steps and two settings each."""
     if scale != "smoke":
         return {name: {"batch": 256, **changes} for name, changes in TUNED.items()}
-    small = {"batch": 256, "long": 1 / 6}
+    small = {"batch": 256, "long": 1 / 12}
     return {name: {**small, **changes, "rates": [10.0], "taus": changes["taus"][:2]} for name, changes in TUNED.items()}
 
 

@@ -12,7 +12,7 @@ from course_lib.experiments.p1.measures import anatomy, gains, numbers, shifted
 from course_lib.experiments.p1.models import fitted, model_cell
 from course_lib.experiments.p1.tuning import TOP, finetuned
 
-SMOKE = (("MF", 0.0, "uniform", 40), ("MF", 0.03, "popularity", 40), ("LightGCN", 0.0, "uniform", 40))
+SMOKE = (("MF", 0.0, "uniform", 40), ("MF", 0.03, "uniform", 40), ("LightGCN", 0.0, "uniform", 40))
 
 
 def sign_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[SignCell]:
