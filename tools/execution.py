@@ -388,7 +388,7 @@ def refresh(
         server = None
         if kernels.CAN_FORK and len(stale) >= FORK_FOR:
             server = stack.enter_context(kernels.ForkServer(kernel_environment()))
-        pool = stack.enter_context(ThreadPoolExecutor(max_workers=jobs or processors() + 1))  # one waits often
+        pool = stack.enter_context(ThreadPoolExecutor(max_workers=jobs or processors()))
         running: dict[Future[Execution], Path] = {pool.submit(execute, path, None, server): path for path in stale}
         try:
             for number, future in enumerate(as_completed(running), start=1):
