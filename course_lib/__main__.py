@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> int:
             return 2
         sys.path.insert(0, str(CHECKOUT))
     try:
-        return int(import_module(module).cli(chosen.arguments) or 0)
+        status = int(import_module(module).cli(chosen.arguments) or 0)
+        sys.stdout.flush()  # little output is written only now
+        return status
     except BrokenPipeError:
         if not _reader_is_gone():
             raise

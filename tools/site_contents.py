@@ -1,4 +1,4 @@
-"""The site's contents beside each page, made in a tenth of the time.
+"""The site's contents beside each page, made from the pages' titles alone.
 
 They hold titles of pages only. For each page Sphinx copies the headings and functions of all pages and then drops them
 again, which takes ten seconds for this book; here they are dropped once.

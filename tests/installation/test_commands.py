@@ -142,7 +142,8 @@ def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
     assert "usage: python -m course_lib" in result.stderr
 
 
-def test_who_reads_the_first_lines_alone_sees_no_traceback() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])  # "": little is written before the end
+def test_who_reads_the_first_lines_alone_sees_no_traceback(unbuffered: str) -> None:
     """`python -m course_lib experiments list | head -1`, with a reader that is gone before the first word."""
     read, write = os.pipe()
     os.close(read)
@@ -150,6 +151,7 @@ def test_who_reads_the_first_lines_alone_sees_no_traceback() -> None:
         result = subprocess.run(
             [sys.executable, "-m", "course_lib", "experiments", "list"],
             cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=unread,
             stderr=subprocess.PIPE,
             check=False,
