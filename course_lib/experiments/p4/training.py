@@ -109,25 +109,31 @@ class Trainer:
 
         def drawn(epoch: int, rng: Generator) -> Iterator[Pair]:
             for _ in range(steps):
-                seen, used = torch.from_numpy(rng.integers(n, size=(2, self.batch_size)))
+                seen, used = torch.from_numpy(rng.integers(n, size=(2, self.batch_size))).to(self.device)
                 yield seen, used
 
         return drawn
 
     def embed(self, towers: TwoTower, rows: Tensor) -> Pair:
         """The left and the right embeddings of these training pairs."""
-        left, right = towers(*(ids[rows.cpu()].to(rows.device) for ids in self.pairs))
+        left, right = towers(*(ids[rows] for ids in self.pairs))
         return left, right
+
+    @property
+    def device(self) -> torch.device:
+        """Where the towers are."""
+        return next(self.towers.parameters()).device
 
     @cached_property
     def pairs(self) -> Pair:
         """The left and the right ids of the training pairs."""
-        return torch.tensor(self.task.train.users), torch.tensor(self.task.train.items)
+        users, items = (torch.tensor(ids, device=self.device) for ids in (self.task.train.users, self.task.train.items))
+        return users, items
 
     @cached_property
     def targets(self) -> Tensor:
         """Of the training pairs."""
-        return torch.tensor(self.task.targets)
+        return torch.tensor(self.task.targets, device=self.device)
 
     def step(self, towers: TwoTower, batch: Pair, watch: Watch | None = None) -> Tensor:
         """The loss of one step, after the estimators (and `watch`) have seen the first batch of the two."""
@@ -138,7 +144,7 @@ class Trainer:
             watch(seen, fresh[0])
         grams = [side.update(seen, rows) for side, rows in zip(self.sides, fresh, strict=True)]
         left, right = self.embed(towers, used)
-        targets = self.targets[used.cpu()].to(left)
+        targets = self.targets[used].to(left)
         observed = ((left * right).sum(1) - targets).square().mean()
         loss: Tensor = observed + self.lam * gramians.gravity_loss(left, right, *grams)
         return loss
@@ -152,7 +158,8 @@ class Trainer:
 def make_trainer(cell: TrainingCell, method: str) -> Trainer:
     task, sizes = load_task(cell["data"], cell["seed"]), Sizes(cell["inputs"], tuple(cell["hidden"]), cell["k"])
     sides = [estimator(method, len(task.train), sizes.output, cell["batch"]) for _ in range(2)]
-    return Trainer(task, task.towers(sizes, cell["seed"]), sides, cell["lambda"], cell["batch"])
+    towers = task.towers(sizes, cell["seed"]).to(cell["device"])
+    return Trainer(task, towers, sides, cell["lambda"], cell["batch"])
 
 
 def train(
