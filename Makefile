@@ -42,7 +42,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -106,6 +106,9 @@ $(SCALE_STAMP): requirements-scale.txt pyproject.toml
 test-scale: export OMP_NUM_THREADS := 1
 test-scale: $(SCALE_STAMP) ## run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
 	.venv-scale/bin/python -m pytest -m scale tests/training/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
+
+test-gpu: $(STAMP) ## run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
+	$(BIN)/python -m pytest -m gpu tests/gpu -n 4 $(PYTEST_ARGS)
 
 mutants: $(STAMP) ## change the library in 1,500 small ways and count those that no test notices (hours; MUTANTS="--minutes 20")
 	@$(BIN)/python -c "import importlib.metadata as m; m.version('mutmut')" 2> /dev/null || $(BIN)/python -m pip install --quiet "mutmut>=3.8"

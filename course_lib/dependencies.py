@@ -57,7 +57,10 @@ def _hash_of_state(path: Path, _mtime: int, _size: int) -> str:
 
 
 def meaning(source: bytes) -> bytes:
-    """What a Python file does: its syntax tree without docstrings; the file as it is where it cannot be parsed."""
+    """What a Python file does: its syntax tree without docstrings; the file as it is where it cannot be parsed.
+
+    The same for every version of Python.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -66,7 +69,17 @@ def meaning(source: bytes) -> bytes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             said = ast.get_docstring(node, clean=False)
             node.body = node.body if said is None else node.body[1:]
-    return ast.dump(tree).encode()
+    return _written(tree).encode()
+
+
+def _written(node: object) -> str:
+    """As `ast.dump`, but without empty fields and empty pieces of text: each version of Python has others of them."""
+    if isinstance(node, ast.JoinedStr):
+        node.values = [value for value in node.values if not (isinstance(value, ast.Constant) and value.value == "")]
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(f'{name}={_written(value)}' for name, value in fields)})"
+    return f"[{', '.join(map(_written, node))}]" if isinstance(node, list) else repr(node)
 
 
 def strings_of(source: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if {file, f"{file}::{name.split('[')[0]}", item.nodeid} & SECONDS:
             item.add_marker("seconds")
+        if item.get_closest_marker("gpu") and not has_gpu():
+            item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU: make test-gpu"))
         if item.get_closest_marker("scale") and find_spec("torchrec") is None:
             item.add_marker(
                 pytest.mark.skip(reason="needs TorchRec, which has an environment of its own: make test-scale")
@@ -130,6 +133,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"their names belong into tests/seconds.txt: {', '.join(sorted(long)[:10])}",
             yellow=True,
         )
+
+
+@cache
+def has_gpu() -> bool:
+    """Asked only where a test wants one: torch takes a second to import."""
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def skip_or_fail_in_ci(reason: str) -> None:

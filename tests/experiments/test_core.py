@@ -142,6 +142,28 @@ def test_a_device_that_is_not_there_is_refused_before_the_work(toy) -> None:
 
 
 @pytest.mark.parametrize(
+    ("scale", "gpu", "device"), [("full", True, "cuda"), ("full", False, "cpu"), ("laptop", True, "cpu")]
+)
+def test_the_full_scale_takes_a_gpu_where_there_is_one(
+    toy, tmp_path, monkeypatch, scale: str, gpu: bool, device: str
+) -> None:
+    def plan(scale: str, seeds: tuple[int, ...], device: str = "cpu") -> list[dict]:
+        return [{"x": 1, "seed": seed, "scale": scale, "device": device} for seed in seeds]
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setattr(registry, "hardware", lambda device: {})
+    monkeypatch.setattr(
+        registry, "provenance", lambda device: {"versions": {}, "hardware": {}, "git": {}, "finished": "now"}
+    )
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), plan=plan))
+    how = {"store": tmp_path, "progress": False}
+    experiments.run("TOY", scale, **how)
+    experiments.run("TOY", scale, seed=1, device="cpu", **how)
+    experiments.run("TOY", scale, seed=2, among=experiments.cells_of("TOY", scale, (2,)), **how)
+    assert [cell["device"] for cell in toy] == [device, "cpu", "cpu"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--only", "x=7"], "only: no cell of TOY at smoke scale has x 7; expected one of '1', '2', '3'"),

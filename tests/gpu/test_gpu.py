@@ -287,7 +287,7 @@ def test_the_audit_reads_tables_on_the_gpu() -> None:
 
 @pytest.mark.parametrize("name", TAKE_A_DEVICE)
 def test_an_experiment_runs_at_smoke_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cells, with the GPU's name in their record, and the same columns as on the processor."""
+    """All cells; those that compute there have the GPU's name in their record."""
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     chosen = registry.get(name)
     for at, cell in enumerate(experiments.cells_of(name, device=GPU)):
@@ -295,4 +295,4 @@ def test_an_experiment_runs_at_smoke_scale(name: str, tmp_path: Path, monkeypatc
         registry.run_and_store(chosen, cell, path)
         record = json.loads(path.read_text(encoding="utf-8"))
         assert record["rows"]
-        assert record["hardware"]["gpu"] == torch.cuda.get_device_name(0)
+        assert record["hardware"].get("gpu") == (torch.cuda.get_device_name(0) if "device" in cell else None)

@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import torch
 from tqdm.auto import tqdm
 
 from course_lib import checking
@@ -163,10 +164,11 @@ def run(
     these; collect: run nothing, gather what is stored; store: folder of finished cells (default
     ~/.cache/two-tower-course/cells); devices: how many processes share the cells (default: COURSE_DEVICES, or 1), or
     where the experiment is about processes, how many of them a cell has; share: that of this process, where torchrun
-    has started several; options: the experiment's own. A stored cell counts while its code is unchanged, or the stored
-    result of this experiment is vouched for.
+    has started several; options: the experiment's own; device: at full scale "cuda" where there is a GPU, else "cpu".
+    A stored cell counts while its code is unchanged, or the stored result of this experiment is vouched for.
     """
     chosen, seeds, devices = get(name), tuple(seeds) if seeds is not None else (seed,), dealt.wanted(devices)
+    options = (_on_a_gpu(chosen, scale) if among is None else {}) | options
     if devices is not None and "devices" in inspect.signature(chosen.plan).parameters:
         options, devices = options | {"devices": devices}, 1
     planned, folder = cells_of(name, scale, seeds, None, **options), Path(store or cells_folder())
@@ -194,6 +196,12 @@ def run(
     if any(record.get("code") != codes[0] for record in finished):
         result.provenance["vouched"] = (before or {})["vouched"]
     return result
+
+
+def _on_a_gpu(chosen: Experiment[Any], scale: str) -> dict[str, str]:
+    """The option `device` of a run at full scale, where the experiment takes it and torch finds a GPU."""
+    takes = "device" in inspect.signature(chosen.plan).parameters
+    return {"device": "cuda"} if scale == "full" and takes and torch.cuda.is_available() else {}
 
 
 def stored_provenance(name: str, scale: str) -> dict[str, Any] | None:
