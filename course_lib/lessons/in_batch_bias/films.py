@@ -17,7 +17,7 @@ from course_lib.maths import in_batch, losses
 
 WIDTH, START, BATCH, PASSES, K = 16, 0.1, 256, 20, 5
 RATES: Mapping[str, float] = {"unbiased": 0.03, "in_batch": 0.3, "softmax": 0.03, "logq": 0.03}
-# of AdaGrad: for each objective the best of 0.01, 0.03, 0.1, 0.3 and 1 on a validation part (the lab shows the table)
+# of AdaGrad: for each objective the best rate on a validation part (`rates`; the lab shows the table)
 Tables = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -46,32 +46,42 @@ def trained(
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     users, items = ((START * torch.randn(rows, WIDTH, generator=generator)).requires_grad_() for rows in train.shape)
     of_pairs = torch.from_numpy(np.stack([train.users, train.items])).long()
+    counts = [torch.tensor(side, dtype=users.dtype) for side in (train.row_counts, train.col_counts)]
     optimiser = torch.optim.Adagrad([users, items], lr=rate)
-    for _ in range(passes):
+    for at in range(passes):
         for places in epoch_batches(train, BATCH, rng, drop_last=True):
             i, j = of_pairs[:, torch.from_numpy(places)]
-            loss = batch_loss(objective, users[i] @ items[j].T, train, i, j)
+            of_batch = counts[0][i], counts[1][j]
+            loss = batch_loss(objective, users[i] @ items[j].T, train, *of_batch, validate=at == 0)
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
     return users.detach().double().numpy(), items.detach().double().numpy()
 
 
-def batch_loss(objective: str, scores: Tensor, train: Interactions, i: Tensor, j: Tensor) -> Tensor:
-    """The loss of one batch: scores (s, s) of the people i and the films j of s pairs."""
-    fans = torch.from_numpy(train.col_counts[j.numpy()]).to(scores.dtype)
+def batch_loss(
+    objective: str,
+    scores: Tensor,
+    train: Interactions,
+    row_counts: Tensor,
+    col_counts: Tensor,
+    *,
+    validate: bool = True,
+) -> Tensor:
+    """The loss of one batch of s pairs: scores (s, s), and the counts (s,) of its people and of its films."""
     if objective in ("softmax", "logq"):
-        log_q = torch.log(fans / len(train)) if objective == "logq" else None
+        log_q = torch.log(col_counts / len(train)) if objective == "logq" else None
         found: Tensor = losses.in_batch_softmax(scores, tau=1.0, log_q=log_q)
         return found
     value: Tensor = in_batch.batch_loss(
         objective,
         pos_loss=losses.logistic(1, scores.diagonal()),
         neg_loss=losses.logistic(0, scores),
-        row_counts=torch.from_numpy(train.row_counts[i.numpy()]).to(scores.dtype),
-        col_counts=fans,
+        row_counts=row_counts,
+        col_counts=col_counts,
         n_positives=len(train),
         shape=train.shape,
+        validate=validate,
     )
     return value
 

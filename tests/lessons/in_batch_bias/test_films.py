@@ -8,7 +8,7 @@ import torch
 
 from course_lib import in_batch, losses
 from course_lib.data.interactions import Interactions
-from course_lib.lessons.in_batch_bias import films
+from course_lib.lessons.in_batch_bias import films, rates
 from course_lib.lessons.in_batch_bias import findings as about
 from course_lib.lessons.in_batch_bias.films import Lists
 from course_lib.lessons.shared.findings import Finding, FindingError
@@ -30,6 +30,10 @@ def pairs(train: Interactions, *places: int) -> tuple[torch.Tensor, torch.Tensor
     return torch.from_numpy(train.users[list(places)]).long(), torch.from_numpy(train.items[list(places)]).long()
 
 
+def counts(train: Interactions, i: torch.Tensor, j: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.tensor(train.row_counts[i]).double(), torch.tensor(train.col_counts[j]).double()
+
+
 def test_the_unbiased_and_the_in_batch_loss_have_the_weights_of_the_library(train: Interactions) -> None:
     i, j = pairs(train, 3, 40, 90)
     scores = torch.arange(9, dtype=torch.float64).reshape(3, 3) / 4 - 1
@@ -43,7 +47,7 @@ def test_the_unbiased_and_the_in_batch_loss_have_the_weights_of_the_library(trai
             shape=train.shape,
         )
         by_hand = (torch.as_tensor(pull) * pos_loss.diagonal()).sum() + (torch.as_tensor(push) * neg_loss).sum()
-        assert films.batch_loss(kind, scores, train, i, j) == pytest.approx(float(by_hand))
+        assert films.batch_loss(kind, scores, train, *counts(train, i, j)) == pytest.approx(float(by_hand))
 
 
 def test_logq_takes_the_share_of_each_film_from_its_scores(train: Interactions) -> None:
@@ -51,8 +55,8 @@ def test_logq_takes_the_share_of_each_film_from_its_scores(train: Interactions) 
     scores = torch.arange(9, dtype=torch.float64).reshape(3, 3) / 4
     shares = torch.from_numpy(train.col_counts[j] / len(train))
     by_hand = torch.nn.functional.cross_entropy(scores - torch.log(shares), torch.arange(3))
-    assert films.batch_loss("logq", scores, train, i, j) == pytest.approx(float(by_hand))
-    assert films.batch_loss("softmax", scores, train, i, j) != pytest.approx(float(by_hand))
+    assert films.batch_loss("logq", scores, train, *counts(train, i, j)) == pytest.approx(float(by_hand))
+    assert films.batch_loss("softmax", scores, train, *counts(train, i, j)) != pytest.approx(float(by_hand))
 
 
 def test_adding_log_popularity_multiplies_exponentials_by_the_counts(train: Interactions) -> None:
@@ -133,3 +137,11 @@ def test_a_score_that_rises_with_popularity_is_no_lower_score() -> None:
     assert about.popular_pairs_score_lower.evidence(ranks).support == "2 of 3 objectives, 3 seeds each"
     with pytest.raises(FindingError, match="in_batch"):
         about.popular_pairs_score_lower.evidence([{**rank, "in_batch": 0.1} for rank in ranks])
+
+
+def test_the_stored_table_of_rates_is_what_training_gives_and_chose_the_rates() -> None:
+    """One of its twenty cells; float32, so another processor may rank a few films otherwise."""
+    stored = rates.stored()
+    assert rates.precision("softmax", 0.3) == pytest.approx(stored["softmax"][3], abs=0.2)
+    assert {name: rates.TRIED[np.argmax(found)] for name, found in stored.items()} == films.RATES
+    assert list(stored) == list(films.RATES) and {len(found) for found in stored.values()} == {len(rates.TRIED)}
