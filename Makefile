@@ -54,7 +54,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## build the website into _build/html, warnings as errors
-	$(BIN)/python tools/jupyter_book.py build . -W --keep-going
+	$(BIN)/python tools/build_book.py build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
