@@ -60,6 +60,10 @@ class Kind:
             return f"needs {self.machines[0]}, this is {machine}"
         return f"needs {self.needs}" if self.needs and not features.get(self.needs) else ""
 
+    def side_by_side(self, processes: int) -> int:
+        """How many of so many processes have a core for each of their threads; threads without one wait busily."""
+        return max(1, processes // int(self.variables.get("OMP_NUM_THREADS", "1")))
+
     def environment(self, features: dict[str, bool], dispatched: Iterable[str]) -> dict[str, str]:
         """The variables, NPY_DISABLE_CPU_FEATURES among them: the features to hide that NumPy would use here."""
         hide = (
@@ -219,7 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         for suite in options.what:
             log = options.logs / f"{kind.name}-{suite}.log"
-            found = run(kind, suite, match=options.match, processes=options.processes, log=log)
+            found = run(kind, suite, match=options.match, processes=kind.side_by_side(options.processes), log=log)
             good = good and found.good
             rows.append((kind.name, suite, found.text()))
             print(f"{kind.name}, {suite}: {found.text()} ({found.seconds:.0f} s)", flush=True)

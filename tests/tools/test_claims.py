@@ -788,6 +788,7 @@ ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or 
         "P3-Table5.ml1m",
         "P3-Table5.ml1m.posneg",
         "P3-Table6.ml1m",
+        "P3-Table6.ml1m.logistic",
         "P3-Table6.ml1m.omega",
         "P3-Table6.ml1m.collapse",
     },

@@ -1,0 +1,22 @@
+"""Writes rates.json of the lesson anew: python -m tests.lessons.in_batch_bias.make_rates (a minute)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_lib.data.interactions import Interactions
+from course_lib.experiments import p3
+from course_lib.lessons.in_batch_bias import rates
+from course_lib.lessons.shared.film_models import store
+
+
+def parts() -> tuple[Interactions, Interactions]:
+    """The training pairs of the page's first split, and a validation part that is taken from them."""
+    train, _ = p3.load_split("movietweetings-10core", 0)
+    part, validation = p3.drop_untrained(*train.split_random(0.9, np.random.default_rng(5)))
+    return part, validation
+
+
+if __name__ == "__main__":
+    found = rates.computed(*parts())
+    store(rates.STORED, {objective: [round(value, 4) for value in values] for objective, values in found.items()})
