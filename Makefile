@@ -76,12 +76,12 @@ lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, wh
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
 test: book ## build the website and run the tests, the pipelines excepted (PYTEST_ARGS=... adds arguments)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not pipeline" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not pipeline and not gpu" $(PYTEST_ARGS)
 
 test-fast: export OMP_NUM_THREADS := 1
 test-fast: PROCESSES := 2
 test-fast: $(STAMP) ## run the tests that take less than a second and need neither website nor browser
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not pipeline and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not pipeline and not browser and not laptop and not gpu" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
 
 test-pipelines: export OMP_NUM_THREADS := 1
 test-pipelines: book ## run what `make test` leaves out: whole classrooms, installations, exports in JupyterLab, each page in both themes

@@ -73,13 +73,15 @@ def meaning(source: bytes) -> bytes:
 
 
 def _written(node: object) -> str:
-    """As `ast.dump`, but without empty fields and empty pieces of text: each version of Python has others of them."""
+    """As `ast.dump`, but without empty fields, empty pieces of text and the u of u"", which versions of Python treat
+    differently, and in ASCII: what `repr` prints as it is depends on the version's Unicode.
+    """
     if isinstance(node, ast.JoinedStr):
         node.values = [value for value in node.values if not (isinstance(value, ast.Constant) and value.value == "")]
     if isinstance(node, ast.AST):
-        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        fields = (one for one in ast.iter_fields(node) if one[0] != "kind" and one[1] is not None and one[1] != [])
         return f"{type(node).__name__}({', '.join(f'{name}={_written(value)}' for name, value in fields)})"
-    return f"[{', '.join(map(_written, node))}]" if isinstance(node, list) else repr(node)
+    return f"[{', '.join(map(_written, node))}]" if isinstance(node, list) else ascii(node)
 
 
 def strings_of(source: str) -> frozenset[str]:

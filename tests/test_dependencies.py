@@ -136,7 +136,9 @@ def test_the_hash_is_the_same_under_every_version_of_python(root: Path) -> None:
     path = root / "lib" / "arrays.py"
     path.write_text(
         'from . import b\n@c\nclass A(B, x=1):\n    y: int = -2.5\n\n    async def f(self, *a, k=None, **o) -> "A":\n'
-        '        """Said."""\n        return [f"{a!r:<{k}} {b}" "" for a, b in o if a is not None and not b[1:]]\n'
-        "try:\n    pass\nexcept* C:\n    lambda: (yield)\n"
+        '        """Said."""\n        u"é\\U0001fae8"\n        return [f"{a!r:<{k}} {b}" "" for a, b in o'
+        " if a is not None and not b[1:]]\n"
+        "try:\n    pass\nexcept* C:\n    lambda: (yield)\n",
+        encoding="utf-8",
     )
-    assert code_hash([path], root) == "54b3cd8be1fe4c12290e1c133091a48f5fd95f15f30c9707bb75b34057a5c0e5"
+    assert code_hash([path], root) == "040de109386468e947a802da148b2f2205236a308a37e336359945061e84e7c0"

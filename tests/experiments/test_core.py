@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,19 @@ def test_the_full_scale_takes_a_gpu_where_there_is_one(
     experiments.run("TOY", scale, seed=1, device="cpu", **how)
     experiments.run("TOY", scale, seed=2, among=experiments.cells_of("TOY", scale, (2,)), **how)
     assert [cell["device"] for cell in toy] == [device, "cpu", "cpu"]
+
+
+def test_under_torchrun_the_first_process_decides_where_all_compute(monkeypatch) -> None:
+    """Else a machine without a GPU would have other cells than one with."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    share = SimpleNamespace(size=2, exchanged=lambda key, own: ["cpu", own])
+    assert registry._device(share, "key") == "cpu"
+    assert registry._device(registry.dealt.ALONE, "key") == "cuda"
+
+
+@pytest.mark.parametrize("name", ["P1-T2", "P1-T3", "P3-T6", "P4-T2"])
+def test_plans_that_pass_their_options_on_take_a_device_too(name: str) -> None:
+    assert "device" in registry.options_of(name)
 
 
 @pytest.mark.parametrize(

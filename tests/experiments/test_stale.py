@@ -177,10 +177,24 @@ def test_a_result_without_a_hash_is_not_known_to_hold() -> None:
 def test_the_hash_of_an_experiment_follows_its_imports_and_no_other_papers(tmp_path: Path) -> None:
     motion, other = (code.code_of(f"course_lib.experiments.{name}") for name in ("p0.motion", "p0.popularity"))
     assert motion["hash"] != other["hash"] and len(motion["hash"]) == 16
-    files = code._imports().closure("course_lib.experiments.p0.motion", without=code.MACHINERY)
+    files = code._imports(code.dependencies.ROOT).closure("course_lib.experiments.p0.motion", without=code.MACHINERY)
     behind = {path.relative_to(RESULTS.parents[1]).as_posix() for path in files}
     assert {"course_lib/maths/geometry.py", "course_lib/experiments/core/summary.py"} <= behind
     assert not behind & {"course_lib/experiments/core/registry.py", "course_lib/audit.py"}
+
+
+def test_what_a_gpu_made_is_run_again_on_one_or_beside_the_code_of_before_on_the_processor(monkeypatch) -> None:
+    result = experiments.load_result("P3-T6", "full", RESULTS)
+    assert verify.device_of(result) == {"device": "cuda"}
+    assert {cell["device"] for cell in verify.stored_cells(result)} == {"cuda"}
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    verdict = verify.verify(result, rng=np.random.default_rng(0))
+    assert not verdict and str(verdict).endswith("made on a GPU, and torch finds none here")
+    ran: list[dict] = []
+    monkeypatch.setattr(verify, "_given_by", lambda folder, result, cell: ran.append(cell) or [])
+    monkeypatch.setitem(registry.REGISTRY, "P3-T6", replace(registry.get("P3-T6"), run_cell=lambda cell: []))
+    verify.verify(result, rng=np.random.default_rng(0), against=RESULTS.parents[1])
+    assert [cell["device"] for cell in ran] == ["cpu"]
 
 
 def test_every_stored_row_belongs_to_a_cell_of_the_plan() -> None:

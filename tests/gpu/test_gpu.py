@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -32,9 +31,7 @@ from course_lib.training.towers import lookup_towers, train_towers
 pytestmark = pytest.mark.gpu
 GPU = "cuda"
 M, N, D = 120, 60, 8
-TAKE_A_DEVICE = [
-    name for name in experiments.names() if "device" in inspect.signature(experiments.get(name).plan).parameters
-]
+TAKE_A_DEVICE = [name for name in experiments.names() if "device" in registry.options_of(name)]
 
 
 def long_tailed(seed: int = 0) -> Interactions:
@@ -186,8 +183,8 @@ def batch(device: str) -> list[torch.Tensor]:
 OPTIONS = {"NCL": {"clusters": 4, "warm_up": 1}}
 
 
-def model_of(backbone: str, method: str | None, device: str) -> Any:
-    generator = torch.Generator().manual_seed(0)
+def model_of(backbone: str, method: str | None, device: str, seed: int = 0) -> Any:
+    generator = torch.Generator().manual_seed(seed)
     model: Any = backbones.make(backbone, DATA, d=D, generator=generator, **OPTIONS.get(backbone, {}))
     if method == "DDC":
         model = debiasing.DDC(*model.ranking(), DATA, top=0.3, generator=generator)
@@ -203,8 +200,8 @@ RECOMMENDERS = [
 
 
 @pytest.mark.parametrize(("backbone", "method"), RECOMMENDERS)
-def test_a_recommender_has_the_processors_loss_where_nothing_is_drawn(backbone: str, method: str | None) -> None:
-    """Rivals and contrasts that draw do so from the device's own generator: their loss is finite, and no more."""
+def test_a_recommender_has_its_loss_and_gradients_on_the_gpu(backbone: str, method: str | None) -> None:
+    """The processor's loss, where nothing is drawn: rivals and contrasts that draw have the device's generator."""
     found = {}
     for device in ("cpu", GPU):
         model = model_of(backbone, method, device)
@@ -222,8 +219,8 @@ def test_a_recommender_has_the_processors_loss_where_nothing_is_drawn(backbone: 
 def test_a_recommender_trains_and_a_stopped_training_goes_on_with_the_same_numbers(
     backbone: str, method: str | None, tmp_path: Path
 ) -> None:
-    def train(epochs: int, checkpoint: Path | None = None) -> list[dict[str, float]]:
-        model = model_of(backbone, method, "cpu")
+    def train(epochs: int, checkpoint: Path | None = None, start: int = 0) -> list[dict[str, float]]:
+        model = model_of(backbone, method, "cpu", start)
         fabric = Fabric(accelerator=GPU, devices=1)
         history = train_recommender(
             model, TRAIN, TEST, epochs=epochs, lr=0.05, seed=0, batch_size=128, fabric=fabric, checkpoint=checkpoint
@@ -233,7 +230,8 @@ def test_a_recommender_trains_and_a_stopped_training_goes_on_with_the_same_numbe
 
     straight = train(3)
     train(1, tmp_path / "half.ckpt")
-    for one, other in zip(train(3, tmp_path / "half.ckpt"), straight, strict=True):
+    goes_on = train(3, tmp_path / "half.ckpt", start=1)  # from other vectors, which the checkpoint replaces
+    for one, other in zip(goes_on, straight, strict=True):
         assert one["loss"] == pytest.approx(other["loss"], rel=1e-4)  # sums on a GPU have no fixed order
     assert straight[-1]["loss"] < straight[0]["loss"] or method == "DDC"
 
@@ -241,15 +239,16 @@ def test_a_recommender_trains_and_a_stopped_training_goes_on_with_the_same_numbe
 def test_towers_train_with_dropout_that_the_seed_decides() -> None:
     """`fit` seeds the GPU's generator as well, and puts it back afterwards."""
 
-    def train() -> list[float]:
-        torch.manual_seed(0)
+    def train(before: int) -> list[float]:
+        torch.manual_seed(0)  # the weights
         module = torch.nn.Sequential(torch.nn.Linear(D, 32), torch.nn.Dropout(0.5), torch.nn.Linear(32, 1)).double()
         x = tables()[0].to(GPU)
 
         def step(module: Any, _: object) -> torch.Tensor:
             return (module(x) ** 2).mean()
 
-        before = torch.cuda.get_rng_state()
+        torch.manual_seed(before)  # of all devices: what `fit` must not depend on
+        state = torch.cuda.get_rng_state()
         history = fit(
             module,
             torch.optim.SGD(module.parameters(), lr=0.01),
@@ -259,11 +258,10 @@ def test_towers_train_with_dropout_that_the_seed_decides() -> None:
             seed=0,
             fabric=Fabric(accelerator=GPU, devices=1),
         )
-        assert torch.equal(before, torch.cuda.get_rng_state())
-        torch.rand(3, device=GPU)
+        assert torch.equal(state, torch.cuda.get_rng_state())
         return [epoch["loss"] for epoch in history.epochs]
 
-    assert train() == pytest.approx(train(), rel=1e-12)
+    assert train(1) == pytest.approx(train(2), rel=1e-12)
 
 
 def test_two_towers_come_out_as_on_the_processor() -> None:
@@ -287,12 +285,14 @@ def test_the_audit_reads_tables_on_the_gpu() -> None:
 
 @pytest.mark.parametrize("name", TAKE_A_DEVICE)
 def test_an_experiment_runs_at_smoke_scale(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cells; those that compute there have the GPU's name in their record."""
+    """All cells; those with a device compute there and have the GPU's name in their record."""
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     chosen = registry.get(name)
     for at, cell in enumerate(experiments.cells_of(name, device=GPU)):
         path = tmp_path / f"{at}.json"
+        torch.cuda.reset_peak_memory_stats()
         registry.run_and_store(chosen, cell, path)
         record = json.loads(path.read_text(encoding="utf-8"))
         assert record["rows"]
+        assert "device" not in cell or torch.cuda.max_memory_allocated() > 0
         assert record["hardware"].get("gpu") == (torch.cuda.get_device_name(0) if "device" in cell else None)

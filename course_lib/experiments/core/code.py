@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, TypedDict
 
 from course_lib import dependencies
@@ -48,15 +49,23 @@ def code_of(module: str) -> Code:
 
 @cache
 def _hash(module: str) -> str:
-    """Without the packages that hold the module: they lead to it and to other papers' tables, and compute nothing."""
+    return code_in(dependencies.ROOT, module)["hash"]
+
+
+def code_in(folder: Path, module: str) -> Code:
+    """The code behind a module in another checkout, by today's hash.
+
+    Without the packages that hold the module: they lead to it and to other papers' tables, and compute nothing.
+    """
     parts = module.split(".")
     packages = {".".join(parts[:count]) for count in range(1, len(parts))}
-    return dependencies.code_hash(_imports().closure(module, without=MACHINERY | packages))[:16]
+    paths = _imports(folder).closure(module, without=MACHINERY | packages)
+    return {"module": module, "hash": dependencies.code_hash(paths, folder)[:16]}
 
 
 @cache
-def _imports() -> dependencies.Imports:
-    return dependencies.Imports()
+def _imports(folder: Path) -> dependencies.Imports:
+    return dependencies.Imports(folder)
 
 
 def state(provenance: Mapping[str, Any]) -> State:

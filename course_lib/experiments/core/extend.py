@@ -12,7 +12,7 @@ from typing import Any
 from course_lib.experiments.core import registry
 from course_lib.experiments.core.code import state
 from course_lib.experiments.core.results import Result
-from course_lib.experiments.core.verify import cells_of_rows
+from course_lib.experiments.core.verify import cells_of_rows, device_of
 
 
 def extended(result: Result, seeds: Iterable[int], **how: Any) -> Result:
@@ -26,13 +26,14 @@ def extended(result: Result, seeds: Iterable[int], **how: Any) -> Result:
         raise ValueError(f"{result.id} cannot be extended: {standing.words}; expected a result that holds")
     if lacking := sorted(set(had) - set(seeds)):
         raise ValueError(f"seeds: got {list(seeds)}; expected those of the stored {result.id} too, {lacking}")
-    cells = registry.cells_of(result.id, result.scale, seeds)
+    device = device_of(result)
+    cells = registry.cells_of(result.id, result.scale, seeds, **device)
     owners = cells_of_rows(result.rows, cells)
     if any(len(places) != 1 for places in owners):
         raise ValueError(f"{result.id} cannot be extended: some of its rows fit no cell of its plan, or several")
     held = set().union(*owners)
     new = [cell for at, cell in enumerate(cells) if at not in held]
-    more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how)
+    more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how, **device)
     rows = [(min(places), row) for places, row in zip(owners, result.rows, strict=True)]
     rows += [(min(places), row) for places, row in zip(cells_of_rows(more.rows, cells), more.rows, strict=True)]
     together = [row for _, row in sorted(rows, key=lambda one: one[0])]

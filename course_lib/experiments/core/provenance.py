@@ -46,10 +46,12 @@ def provenance(device: str = "cpu") -> dict[str, Any]:
 
 def hardware(device: str = "cpu") -> dict[str, Any]:
     """Processor, cores, threads used by torch, and the GPU when the device is one."""
-    if device.startswith("cuda") and not torch.cuda.is_available():
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device: got {device!r}; expected cpu or cuda (CUDA_VISIBLE_DEVICES says which GPU)")
+    if device == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device: got {device!r}, and torch finds no GPU here; expected cpu")
     found = {"device": device, "processor": _processor(), "cores": os.cpu_count(), "threads": torch.get_num_threads()}
-    if device.startswith("cuda"):
+    if device == "cuda":
         found["gpu"] = torch.cuda.get_device_name(device)
     return found
 

@@ -130,13 +130,19 @@ def cells_of(
     return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
 
 
-def check_options(name: str, options: Iterable[str]) -> None:
-    """ValueError for an option that the plan of an experiment does not know."""
+def options_of(name: str) -> list[str]:
+    """The options that the plan of an experiment knows."""
     plan = get(name).plan
     parameters = inspect.signature(plan).parameters.values()
     known = [one.name for one in parameters if one.kind != one.VAR_KEYWORD and one.name not in {"scale", "seeds"}]
     if any(one.kind == one.VAR_KEYWORD for one in parameters):  # which go into its cells
         known += [key for key in plan("smoke", (0,))[0] if key not in {"seed", *known}]
+    return known
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """ValueError for an option that the plan of an experiment does not know."""
+    known = options_of(name)
     for option in options:
         if option not in known:
             there = f"expected {' or '.join(known)}" if known else f"{name} has no options"
@@ -168,15 +174,16 @@ def run(
     A stored cell counts while its code is unchanged, or the stored result of this experiment is vouched for.
     """
     chosen, seeds, devices = get(name), tuple(seeds) if seeds is not None else (seed,), dealt.wanted(devices)
-    options = (_on_a_gpu(chosen, scale) if among is None else {}) | options
     if devices is not None and "devices" in inspect.signature(chosen.plan).parameters:
         options, devices = options | {"devices": devices}, 1
+    before = stored_provenance(name, scale)
+    codes = code.accepted(code.code_of(chosen.module), before)
+    if among is None and scale == "full" and "device" in options_of(name) and "device" not in options:
+        options |= {"device": _device(share, f"{name} {scale} device")}
     planned, folder = cells_of(name, scale, seeds, None, **options), Path(store or cells_folder())
     wanted = planned if only is None else cells_of(name, scale, seeds, only, **options)
     wanted = wanted if among is None else [cell for cell in wanted if cell in among]
     plan, unavailable = _with_data(chosen, planned, folder)
-    before = stored_provenance(name, scale)
-    codes = code.accepted(code.code_of(chosen.module), before)
     missing = [
         (cell, path)
         for place, (cell, path) in enumerate(plan)
@@ -198,10 +205,10 @@ def run(
     return result
 
 
-def _on_a_gpu(chosen: Experiment[Any], scale: str) -> dict[str, str]:
-    """The option `device` of a run at full scale, where the experiment takes it and torch finds a GPU."""
-    takes = "device" in inspect.signature(chosen.plan).parameters
-    return {"device": "cuda"} if scale == "full" and takes and torch.cuda.is_available() else {}
+def _device(share: dealt.Share, key: str) -> str:
+    """ "cuda" where torch finds a GPU, else "cpu"; of several processes under torchrun the first decides for all."""
+    own = "cuda" if torch.cuda.is_available() else "cpu"
+    return share.exchanged(key, own)[0] if share.size > 1 else own
 
 
 def stored_provenance(name: str, scale: str) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from course_lib import checking
 from course_lib.experiments.core import code, registry
@@ -67,9 +68,15 @@ def stored(names: Iterable[str] = (), scale: str | None = None) -> Iterator[Resu
 
 def stored_cells(result: Result) -> list[registry.Cell]:
     """The cells of an experiment's plan of which a stored result has rows, as `cells_of_rows` says."""
-    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
+    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,), **device_of(result))
     found = set().union(*cells_of_rows(result.rows, cells))
     return [cell for at, cell in enumerate(cells) if at in found]
+
+
+def device_of(result: Result) -> dict[str, Any]:
+    """The option `device` of a result's run: that of its hardware, where the experiment takes one."""
+    devices = [machine.get("device") or "cpu" for machine in result.provenance.get("hardware", [])]
+    return {"device": devices[0]} if devices and "device" in registry.options_of(result.id) else {}
 
 
 def cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]:
@@ -100,11 +107,16 @@ def verify(
     """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
 
     against: a checkout of the code that made the result, or for which it was vouched; today's numbers are compared with
-    those that it gives here. Returns a verdict that is true when there was a cell to run and every number agrees.
+    those that it gives here, where there is no GPU on the processor. Without it, what a GPU made needs one. Returns a
+    verdict that is true when there was a cell to run and every number agrees.
     """
     checking.whole(cells, "cells")
     checking.generator(rng)
     experiment, all_cells = registry.get(result.id), stored_cells(result)
+    if device_of(result).get("device") == "cuda" and not torch.cuda.is_available():
+        if against is None:
+            return Verdict(0, len(all_cells), problems=["made on a GPU, and torch finds none here"])
+        all_cells = [{**cell, "device": "cpu"} for cell in all_cells]
     groups: dict[Any, list[int]] = {}
     for at, cell in enumerate(all_cells):
         if experiment.estimate(cell) <= seconds:
@@ -126,10 +138,10 @@ def verify(
 
 BEFORE = """
 import json, sys
-from course_lib.experiments.core import code, registry
+from course_lib.experiments.core import registry
 experiment = registry.get(sys.argv[1])
 rows = experiment.run_cell(json.loads(sys.argv[2]))
-print(json.dumps({"code": code.code_of(experiment.module), "rows": rows}))
+print(json.dumps(rows))
 """
 
 
@@ -140,11 +152,11 @@ def _given_by(folder: Path, result: Result, cell: registry.Cell) -> list[Row]:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ValueError(f"the code in {folder} fails on a cell of {result.id}: {done.stderr.strip()[-300:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
+    made_by = code.code_in(folder, registry.get(result.id).module)
     vouched = result.provenance.get("vouched")
-    if found["code"] not in [*result.provenance.get("code", []), *([vouched["code"]] if vouched else [])]:
+    if made_by not in [*result.provenance.get("code", []), *([vouched["code"]] if vouched else [])]:
         raise ValueError(f"the code in {folder} is not the code of the stored {result.id}; expected its checkout")
-    rows: list[Row] = found["rows"]
+    rows: list[Row] = json.loads(done.stdout.splitlines()[-1])
     return rows
 
 
@@ -210,4 +222,5 @@ def vouch(result: Result, verdict: Verdict) -> Result:
 def make_again(result: Result, *, progress: bool = True) -> Result:
     """Runs the stored cells of a result whose code has changed, and goes on where a run before was stopped."""
     seeds = result.provenance.get("seeds") or (0,)
-    return registry.run(result.id, result.scale, seeds=seeds, among=stored_cells(result), progress=progress)
+    how: dict[str, Any] = {"seeds": seeds, "among": stored_cells(result), "progress": progress}
+    return registry.run(result.id, result.scale, **how, **device_of(result))
