@@ -123,7 +123,24 @@ def listed() -> str:
 @cache
 def compared() -> list[Compared]:
     """Every printed number beside ours."""
-    return [cell for result in stored() if result.scale == "laptop" for cell in compare(result)]
+    return beside_ours(stored())
+
+
+def beside_ours(results: list[Result]) -> list[Compared]:
+    """Each printed number once: beside the result that has most runs of its cell, the first of several.
+
+    Laptop scale counts, and full scale where its data are the paper's: not data that were made to be as large.
+    """
+    found: dict[tuple[object, ...], Compared] = {}
+    for cell in (cell for result in results for cell in compare(result) if _counts(result, cell)):
+        before = found.setdefault((cell.experiment, *cell.key), cell)
+        if cell.judged.n > before.judged.n:
+            found[cell.experiment, *cell.key] = cell
+    return list(found.values())
+
+
+def _counts(result: Result, cell: Compared) -> bool:
+    return result.scale == "laptop" or (result.scale == "full" and cell.same_data)
 
 
 def sorted_out() -> tuple[dict[str, list[tuple[float, float, str]]], Counter[str]]:
@@ -220,9 +237,10 @@ def offer_files(app: Sphinx, doctree: nodes.document) -> None:
         if asked is None:
             continue
         name = f"{asked[1]}-{asked[2] or 'laptop'}.csv"
+        what = asked[1] + (f", {asked[2]} scale," if asked[2] else "")
         if name not in offered and (ROOT / "book" / "results" / name).with_suffix(".json").is_file():
             up = "../" * app.env.docname.count("/")
-            link = f'<p class="as-csv"><a href="{up}{FOLDER}/{name}" download>All numbers of {asked[1]} as CSV</a></p>'
+            link = f'<p class="as-csv"><a href="{up}{FOLDER}/{name}" download>All numbers of {what} as CSV</a></p>'
             cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", link, format="html"))
             offered.add(name)
 

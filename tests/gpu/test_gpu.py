@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from long_tails import long_tailed
 
 from course_lib import audit, backbones, debiasing, experiments, geometry, gramians, in_batch, losses, popularity
 from course_lib.data import metrics
-from course_lib.data.interactions import Interactions, sample_negatives
+from course_lib.data.interactions import sample_negatives
 from course_lib.experiments.core import registry
 from course_lib.maths import gauge
 from course_lib.training import Fabric, Plan, fit
@@ -34,17 +35,7 @@ M, N, D = 120, 60, 8
 TAKE_A_DEVICE = [name for name in experiments.names() if "device" in registry.options_of(name)]
 
 
-def long_tailed(seed: int = 0) -> Interactions:
-    """Users with 3 to 14 items each, item i chosen in proportion to 1 / (i + 1)^0.8, with times."""
-    rng, law = np.random.default_rng(seed), np.arange(1, N + 1) ** -0.8
-    drawn = [
-        (u, i) for u in range(M) for i in rng.choice(N, size=rng.integers(3, 15), replace=False, p=law / law.sum())
-    ]
-    users, items = np.array(drawn).T
-    return Interactions(users, items, n_users=M, n_items=N, times=rng.uniform(0, 1e8, len(users)))
-
-
-DATA = long_tailed()
+DATA = long_tailed(M, N, timed=True)
 TRAIN, TEST = DATA.split_random(0.8, np.random.default_rng(1))
 
 

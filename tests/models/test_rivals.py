@@ -10,6 +10,7 @@ import bounds
 import numpy as np
 import pytest
 import torch
+from long_tails import long_tailed
 
 from course_lib import backbones, debiasing, losses
 from course_lib.checking import some
@@ -31,19 +32,6 @@ def seeded(seed: int = 0) -> torch.Generator:
 def pairs(*rows: tuple[int, int], shape: tuple[int, int], times: list[float] | None = None) -> Interactions:
     users, items = np.array(rows).T
     return Interactions(users, items, n_users=shape[0], n_items=shape[1], times=times)
-
-
-def long_tailed(m: int = 120, n: int = 60, seed: int = 0, *, timed: bool = False) -> Interactions:
-    """Users with 3 to 14 items each, item i chosen in proportion to 1 / (i + 1)^0.8."""
-    rng = np.random.default_rng(seed)
-    law = np.arange(1, n + 1) ** -0.8
-    chosen = [
-        (u, int(i))
-        for u in range(m)
-        for i in rng.choice(n, size=rng.integers(3, min(n, 15)), replace=False, p=law / law.sum())
-    ]
-    users, items = np.array(chosen).T
-    return Interactions(users, items, n_users=m, n_items=n, times=rng.uniform(0, 1e8, len(chosen)) if timed else None)
 
 
 def fixed(users: object, items: object, decay: float = 0.0) -> MF:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,6 +61,8 @@ def test_each_stored_result_of_a_page_has_a_link_to_its_file_once() -> None:
     results_pages.offer_files(app, page)
     links = [re.search(r'href="([^"]*)"', raw.astext())[1] for raw in page.findall(nodes.raw)]
     assert links == ["../../results/P3-T6-laptop.csv", "../../results/P0-E8-full.csv"]
+    words = [re.sub("<[^>]*>", "", raw.astext()) for raw in page.findall(nodes.raw)]
+    assert words == ["All numbers of P3-T6 as CSV", "All numbers of P0-E8, full scale, as CSV"]
     results_pages.offer_files(app, nothing := page_with('stored("P9-T1")', "print('stored')"))
     assert not list(nothing.findall(nodes.raw))
 
@@ -90,3 +93,19 @@ def test_experiments_are_named_as_a_reader_would() -> None:
     assert results_pages.spoken("P3-T6") == "P3, Table 6"
     assert results_pages.spoken("P0-E10") == "P0, experiment 10"
     assert results_pages.spoken("P0-R") == "P0-R"
+
+
+def test_a_printed_number_stands_beside_the_result_with_most_runs_of_its_cell() -> None:
+    """The full scale of P3's Table 6 has more splits than the laptop's, and the logistic loss besides."""
+    few = [{**CELL, "seed": seed, "value": 17.0, "paper": 17.1} for seed in range(2)]
+    more = [{**CELL, "seed": seed, "value": 18.0, "paper": 17.1} for seed in range(3)]
+    other = {**CELL, "loss": "pos_neg", "seed": 0, "value": 5.0, "paper": 5.1}
+    for results in ([result(*few), result(*more, other)], [result(*more, other), result(*few)]):
+        found = {dict(cell.cell)["loss"]: cell.judged for cell in results_pages.beside_ours(results)}
+        assert (found["unbiased"].n, found["unbiased"].mean, found["pos_neg"].n) == (3, 18.0, 1)
+    again = [{**row, "value": 19.0} for row in more]
+    [level] = results_pages.beside_ours([result(*more), result(*again)])
+    assert level.judged.mean == 18.0
+    elsewhere = [{**row, "data": "made"} for row in again]
+    [full] = results_pages.beside_ours([replace(result(*more, *elsewhere), scale="full")])
+    assert full.data == "ml-1m"

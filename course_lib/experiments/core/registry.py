@@ -206,7 +206,7 @@ def run(
 
 
 def _device(share: dealt.Share, key: str) -> str:
-    """ "cuda" where torch finds a GPU, else "cpu"; of several processes under torchrun the first decides for all."""
+    """Where a run at full scale computes: on a GPU where torch finds one. Under torchrun the first process decides."""
     own = "cuda" if torch.cuda.is_available() else "cpu"
     return share.exchanged(key, own)[0] if share.size > 1 else own
 
