@@ -13,11 +13,13 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
 HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
 SHOWN = {"findings.py"}  # modules whose docstrings a page shows
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
 
 
@@ -65,23 +67,27 @@ def meaning(source: bytes) -> bytes:
         tree = ast.parse(source)
     except SyntaxError:
         return source
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            said = ast.get_docstring(node, clean=False)
-            node.body = node.body if said is None else node.body[1:]
     return _written(tree).encode()
 
 
 def _written(node: object) -> str:
-    """As `ast.dump`, but without empty fields, empty pieces of text and the u of u"", which versions of Python treat
-    differently, and in ASCII: what `repr` prints as it is depends on the version's Unicode.
+    """As `ast.dump`, but without docstrings, empty fields, empty pieces of text and the u of u"", which versions of
+    Python treat differently, and in ASCII: what `repr` prints as it is depends on the version's Unicode.
     """
-    if isinstance(node, ast.JoinedStr):
-        node.values = [value for value in node.values if not (isinstance(value, ast.Constant) and value.value == "")]
-    if isinstance(node, ast.AST):
-        fields = (one for one in ast.iter_fields(node) if one[0] != "kind" and one[1] is not None and one[1] != [])
-        return f"{type(node).__name__}({', '.join(f'{name}={_written(value)}' for name, value in fields)})"
-    return f"[{', '.join(map(_written, node))}]" if isinstance(node, list) else ascii(node)
+    if isinstance(node, list):
+        return f"[{', '.join(map(_written, node))}]"
+    if not isinstance(node, ast.AST):
+        return ascii(node)
+    parts = []
+    for name in node._fields:
+        value: Any = getattr(node, name, None)
+        if name == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            value = value[1:]
+        elif name == "values" and isinstance(node, ast.JoinedStr):
+            value = [one for one in value if not (isinstance(one, ast.Constant) and one.value == "")]
+        if name != "kind" and value is not None and value != []:
+            parts.append(f"{name}={_written(value)}")
+    return f"{type(node).__name__}({', '.join(parts)})"
 
 
 def strings_of(source: str) -> frozenset[str]:
@@ -145,15 +151,15 @@ class Imports:
 
     def imported_by(self, source: str, importer: str = "") -> frozenset[str]:
         """The modules that a piece of code imports anywhere, also inside functions; ``importer``: its name."""
-        tree = ast.fix_missing_locations(_OnlyWhatRuns().visit(ast.parse(source)))
+        nodes = list(_that_run(ast.parse(source)))
         found: set[str] = set()
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import):
                 found |= {real for alias in node.names for real in self.resolve(alias.name)}
-                found |= self._reached_by_attributes(tree, node)
+                found |= self._reached_by_attributes(nodes, node)
             elif isinstance(node, ast.ImportFrom):
                 found |= self._imported_from(node, importer)
-        if _imports_by_name(tree):
+        if _imports_by_name(nodes):
             served = set(_homes_in(source).values())  # a table that waits to be asked is no import
             found |= {name for name in strings_of(source) - served if self.file_of(name)}
         return frozenset(found)
@@ -199,26 +205,35 @@ class Imports:
             found |= self.resolve(f"{base}.{alias.name}")
         return found
 
-    def _reached_by_attributes(self, tree: ast.Module, node: ast.Import) -> set[str]:
+    def _reached_by_attributes(self, nodes: list[ast.AST], node: ast.Import) -> set[str]:
         """The modules that ``import package as p`` reaches by ``p.module.name``."""
         found: set[str] = set()
         for alias in node.names:
             if alias.name.split(".")[0] != self.package:
                 continue
             bound, stands_for = (alias.asname, alias.name) if alias.asname else (self.package, self.package)
-            for chain in _attribute_chains(tree, bound):
+            for chain in _attribute_chains(nodes, bound):
                 found |= self.resolve(".".join([stands_for, *chain]))
         return found
 
 
-class _OnlyWhatRuns(ast.NodeTransformer):
-    """Takes away what only a type checker imports: the body of ``if TYPE_CHECKING``."""
+def _that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree, but for what only a type checker imports: the body of ``if TYPE_CHECKING``."""
+    waiting = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        for name in node._fields:
+            if name == "body" and isinstance(node, ast.If) and _asks_for_types(node.test):
+                continue
+            value = getattr(node, name, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST):
+                    waiting.append(child)
 
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        """Leave the other branch of such a condition, and every other condition."""
-        name = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
-        self.generic_visit(node)
-        return node.orelse if name == "TYPE_CHECKING" else node
+
+def _asks_for_types(test: ast.expr) -> bool:
+    return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")) == "TYPE_CHECKING"
 
 
 def data_files(folder: Path) -> Iterator[Path]:
@@ -250,16 +265,16 @@ def _homes_in(source: str) -> dict[str, str]:
     return {}
 
 
-def _imports_by_name(tree: ast.Module) -> bool:
+def _imports_by_name(nodes: list[ast.AST]) -> bool:
     """Whether code calls ``import_module`` or ``__import__``."""
-    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    called = (node.func for node in nodes if isinstance(node, ast.Call))
     names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in called}
     return bool(names & {"import_module", "__import__"})
 
 
-def _attribute_chains(tree: ast.Module, name: str) -> Iterator[list[str]]:
+def _attribute_chains(nodes: list[ast.AST], name: str) -> Iterator[list[str]]:
     """For each ``name.a.b`` in a piece of code: [a, b]."""
-    for node in ast.walk(tree):
+    for node in nodes:
         chain: list[str] = []
         here: ast.expr | None = node if isinstance(node, ast.Attribute) else None
         while isinstance(here, ast.Attribute):

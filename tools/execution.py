@@ -68,7 +68,7 @@ class NotebookFailed(RuntimeError):
 @dataclass(frozen=True)
 class Execution:
     """What one execution gave: the notebook with its outputs, seconds on the clock and of the processor, the scalars
-    that it published (the lines of the file), and the files of the checkout that it read.
+    that it published (the lines of the file), the files of the checkout that it read, and when it began (ns).
     """
 
     notebook: NotebookNode
@@ -76,6 +76,7 @@ class Execution:
     processor: float = float("nan")
     scalars: str = ""
     reads: tuple[str, ...] = field(default=())
+    began: int = sys.maxsize
 
 
 def read(path: Path) -> NotebookNode:
@@ -132,6 +133,13 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**DEFAULTS, **told, **versions, "python": platform.python_version()}
 
 
+def depends_on(
+    notebook: NotebookNode, reads: Iterable[str], graph: dependencies.Imports | None = None
+) -> frozenset[Path]:
+    """The files that an execution rests on: what its text tells, what it read, and how figures are drawn."""
+    return files_behind(notebook, graph) | {ROOT / name for name in reads} | {DRAWING}
+
+
 def fingerprint(
     notebook: NotebookNode,
     reads: Iterable[str] = (),
@@ -140,7 +148,7 @@ def fingerprint(
     graph: dependencies.Imports | None = None,
 ) -> str:
     """A hash over all that a notebook's outputs depend on, besides its own cells; ``reads``: what it read last time."""
-    paths = files_behind(notebook, graph) | {ROOT / name for name in reads} | {DRAWING}
+    paths = depends_on(notebook, reads, graph)
     told = json.dumps(settings(environment), sort_keys=True)
     return hashlib.sha256(f"{dependencies.code_hash(paths)}{told}".encode()).hexdigest()[:16]
 
@@ -213,14 +221,14 @@ def execute(path: Path, notebook: NotebookNode | None = None, server: kernels.Fo
         scalars, reads = Path(folder) / "scalars.jsonl", Path(folder) / "reads.txt"
         scalars.touch()
         reads.touch()
-        start = time.perf_counter()
+        start, began = time.perf_counter(), time.time_ns()
         _run_cells(path, notebook, {SCALARS_VARIABLE: str(scalars), watch_reads.READS_VARIABLE: str(reads)}, server)
         seconds = time.perf_counter() - start
         lines = reads.read_text(encoding="utf-8").splitlines()
         spent = [line.removeprefix(watch_reads.PROCESSOR) for line in lines if line.startswith(watch_reads.PROCESSOR)]
         names = sorted(line for line in lines if not line.startswith(watch_reads.PROCESSOR))
         processor = float(spent[-1]) if spent else float("nan")
-        return Execution(notebook, seconds, processor, scalars.read_text(encoding="utf-8"), tuple(names))
+        return Execution(notebook, seconds, processor, scalars.read_text(encoding="utf-8"), tuple(names), began)
 
 
 def kernel_environment() -> dict[str, str]:
@@ -294,13 +302,18 @@ class Cache:
         return Path(self.store_of._get_notebook_path_cache(self.store_of.create_hashed_notebook(read(path))[1]))
 
     def keep(self, path: Path, execution: Execution) -> None:
-        """Keep an execution in the place of older ones of the same notebook."""
+        """Keep an execution in the place of older ones of the same notebook.
+
+        Where a file that it rests on was changed meanwhile, nobody knows which state the kernel saw: it never holds.
+        """
+        files = states(depends_on(execution.notebook, execution.reads, self.graph))
+        changed = any(modified > execution.began for _, modified, _ in files)
         data = {
             "execution_seconds": execution.seconds,
             "processor_seconds": execution.processor,
             "scalars": execution.scalars,
             "reads": list(execution.reads),
-            "fingerprint": fingerprint(execution.notebook, execution.reads, graph=self.graph),
+            "fingerprint": "" if changed else fingerprint(execution.notebook, execution.reads, graph=self.graph),
         }
         self._write(path, execution.notebook, data)
 

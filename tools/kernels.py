@@ -37,11 +37,14 @@ PACKAGES = (
     "scipy.stats",
     "torch",
     "torch._dynamo",  # the first optimiser imports it
+    "lightning_fabric",
     "numba",
     "sympy",
     "matplotlib.pyplot",
     "matplotlib.backends.backend_svg",
     "yaml",
+    "anywidget",
+    "tqdm.auto",
 )
 # matplotlib reads the backend's name when it is imported; the backend itself must meet a kernel, and is not imported
 BACKEND = "module://matplotlib_inline.backend_inline"

@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from scipy.sparse import csr_array
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
@@ -51,8 +52,11 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     counts = interactions.row_counts
     scores = pair_products(users, interactions.users, items, interactions.items)
     wanted = np.ceil(np.round(top * counts, 9)).astype(np.int64)
-    sums = np.zeros((interactions.n_users, items.shape[1]), items.dtype)
-    _sum_best(scores, interactions.row_starts, interactions.items, wanted, items, sums)
+    best = np.lexsort((-scores, interactions.users))  # stable: pairs are sorted by user and by item
+    place = np.arange(len(scores)) - np.repeat(interactions.row_starts[:-1], counts)
+    chosen = np.sort(best[place < np.repeat(wanted, counts)])
+    ones, starts = np.ones(len(chosen), items.dtype), np.concatenate(([0], np.cumsum(wanted)))
+    sums: AnyArray = csr_array((ones, interactions.items[chosen], starts), shape=interactions.shape) @ items
     lengths = np.linalg.norm(sums, axis=1)
     lost = np.flatnonzero((lengths == 0) & (counts > 0))
     if len(lost):
@@ -62,25 +66,6 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
         )
     sums /= np.where(lengths > 0, lengths, 1)[:, None]
     return sums
-
-
-@njit(nogil=True, cache=True)
-def _sum_best(scores: Any, row_starts: Any, members: Any, wanted: Any, items: Any, sums: Any) -> None:
-    """sums[u] += the items of the wanted[u] best pairs of user u in the order of their ids; ties: the lower id."""
-    for u in range(len(wanted)):
-        own = scores[row_starts[u] : row_starts[u + 1]]
-        if wanted[u] == 0:
-            continue
-        worst = np.partition(own, len(own) - wanted[u])[len(own) - wanted[u]]
-        ties = wanted[u]
-        for k in range(len(own)):
-            ties -= own[k] > worst
-        for k in range(len(own)):
-            if own[k] > worst or (own[k] == worst and ties > 0):
-                ties -= own[k] == worst
-                j = members[row_starts[u] + k]
-                for f in range(items.shape[1]):
-                    sums[u, f] += items[j, f]
 
 
 # ------------------------------------------------------------------------------------------------ all pairs of a user

@@ -120,6 +120,18 @@ def test_a_fingerprint_is_made_again_when_a_file_changes_that_it_may_rest_on(tmp
     assert asked("print(1)") == "10"
 
 
+def test_an_execution_does_not_hold_where_a_file_changed_while_it_ran(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(execution, "ROOT", tmp_path)
+    cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
+    seen = tmp_path / "seen.txt"
+    seen.write_text("1")
+    changed = seen.stat().st_mtime_ns
+    for began, holds in ((changed + 1, True), (changed - 1, False), (changed + 1, True)):
+        ran = execution.Execution(execution.read(path), seconds=1.0, reads=("seen.txt",), began=began)
+        cache.keep(path, ran)
+        assert (cache.data(path) is not None) == holds
+
+
 @pytest.mark.slow
 def test_a_failure_names_notebook_and_cell_and_keeps_what_ran(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")

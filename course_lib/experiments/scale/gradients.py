@@ -218,8 +218,8 @@ def _gramians(fabric: Fabric, seed: int) -> list[Row]:
 
 
 def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[GradientCell]:
-    """Two and four processes, and eight at full scale; or `devices`."""
-    counts = (devices,) if devices is not None else {"smoke": (2, 4), "laptop": (2, 4), "full": (2, 4, 8)}[scale]
+    """Two processes, four beyond smoke scale, and eight at full scale; or `devices`."""
+    counts = (devices,) if devices is not None else {"smoke": (2,), "laptop": (2, 4), "full": (2, 4, 8)}[scale]
     return [{"processes": count, "seed": seed} for count in counts for seed in seeds]
 
 

@@ -17,7 +17,6 @@ from course_lib.papers import agreement
 RATIOS = (1e-5, 1e-3, 1e-1)  # the batch ratios of the page's own runs
 SMALLEST, LARGEST = {"ratio": RATIOS[0]}, {"ratio": RATIOS[-1]}
 BY_RATIO = {f"{ratio:g}": ratio for ratio in RATIOS}
-KINDS = {kind: kind for kind in ("square", "logistic")}
 # the exact optima of the square loss in P3-T6
 STORED = {"ml-1m": "ML-1M", "amazon-beauty-5core": "Amazon Beauty"}
 FROM_T6 = {
@@ -37,7 +36,7 @@ on_a_gpu = partial(finding, case="objective", rests_on=["P3-T6-full"])
 on_p3_x1 = partial(finding, rests_on=["P3-X1-laptop"])
 
 
-# ---- the page's own runs: one result for each seed
+# ---- the page's own runs, square loss: one result for each seed
 
 
 def _p5(runs: Sequence[Any], **where: Any) -> np.ndarray:
@@ -51,43 +50,29 @@ def _changes(runs: Sequence[Any], more: Mapping[str, Any], less: Mapping[str, An
     return Difference.paired(_p5(runs, **more, **both), _p5(runs, **less, **both))
 
 
-@finding(
-    "In-Batch finds less than Unbiased",
-    case="pair of loss and batch ratio",
-    cases={
-        f"{kind}, {name}": {"pointwise": kind, "ratio": ratio} for kind in KINDS for name, ratio in BY_RATIO.items()
-    },
-)
-def in_batch_finds_less(runs: Sequence[Any], where: Mapping[str, Any]) -> Difference:
+@finding("In-Batch finds less than Unbiased", case="batch ratio", cases=BY_RATIO)
+def in_batch_finds_less(runs: Sequence[Any], ratio: float) -> Difference:
     """P@5 of Unbiased minus that of In-Batch, over seeds."""
-    return _changes(runs, {"loss": "unbiased"}, {"loss": "in_batch"}, **where)
+    return _changes(runs, {"loss": "unbiased"}, {"loss": "in_batch"}, ratio=ratio)
 
 
-@finding("In-Batch finds less at the largest batch ratio than at the smallest", case="kind of loss", cases=KINDS)
-def in_batch_falls(runs: Sequence[Any], kind: str) -> Difference:
+@finding("In-Batch finds less at the largest batch ratio than at the smallest", case="data set")
+def in_batch_falls(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    return _changes(runs, SMALLEST, LARGEST, pointwise=kind, loss="in_batch")
+    return {"MovieTweetings": _changes(runs, SMALLEST, LARGEST, loss="in_batch")}
 
 
-@finding("Pos-Neg finds more at the largest batch ratio than at the smallest", case="kind of loss", cases=KINDS)
-def pos_neg_climbs(runs: Sequence[Any], kind: str) -> Difference:
+@finding("Pos-Neg finds more at the largest batch ratio than at the smallest", case="data set")
+def pos_neg_climbs(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the largest ratio minus that at the smallest, over seeds."""
-    return _changes(runs, LARGEST, SMALLEST, pointwise=kind, loss="pos_neg")
+    return {"MovieTweetings": _changes(runs, LARGEST, SMALLEST, loss="pos_neg")}
 
 
-@finding(
-    "With the square loss Unbiased keeps at least three quarters of its P@5 at the largest batches", case="data set"
-)
+@finding("Unbiased keeps at least three quarters of its P@5 at the largest batches", case="data set")
 def unbiased_keeps_most(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the largest ratio minus 3/4 of that at the smallest, over seeds."""
-    small, large = (_p5(runs, pointwise="square", loss="unbiased", ratio=ratio) for ratio in (RATIOS[0], RATIOS[-1]))
+    small, large = (_p5(runs, loss="unbiased", ratio=ratio) for ratio in (RATIOS[0], RATIOS[-1]))
     return {"MovieTweetings": Difference.paired(large, 0.75 * small)}
-
-
-@finding("With the logistic loss Unbiased finds less at the largest batch ratio than at the smallest", case="data set")
-def logistic_unbiased_falls(runs: Sequence[Any]) -> dict[str, Difference]:
-    """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    return {"MovieTweetings": _changes(runs, SMALLEST, LARGEST, pointwise="logistic", loss="unbiased")}
 
 
 @finding(
@@ -97,30 +82,22 @@ def logistic_unbiased_falls(runs: Sequence[Any]) -> dict[str, Difference]:
     claimed={"1e-05", "0.1"},
 )
 def serving_times_popularity_helps(runs: Sequence[Any], ratio: float) -> Difference:
-    """P@5 of the scores times popularity minus that of the scores as they are, square loss, over seeds."""
-    where = {"pointwise": "square", "loss": "in_batch", "ratio": ratio}
+    """P@5 of the scores times popularity minus that of the scores as they are, over seeds."""
+    where = {"loss": "in_batch", "ratio": ratio}
     return _changes(runs, {"serving": "times popularity"}, {"serving": "raw"}, **where)
 
 
-@finding("At the smallest batch ratio In-Batch finds more than Pos-Neg, square loss", case="data set")
+@finding("At the smallest batch ratio In-Batch finds more than Pos-Neg", case="data set")
 def in_batch_above_pos_neg(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 of In-Batch minus that of Pos-Neg at ratio 1e-5, over seeds."""
-    where = {"pointwise": "square", **SMALLEST}
-    return {"MovieTweetings": _changes(runs, {"loss": "in_batch"}, {"loss": "pos_neg"}, **where)}
-
-
-@finding("Under the logistic loss ω = 1 finds more than the smaller ω at the middle batch ratio", case="data set")
-def omega_costs(runs: Sequence[Any]) -> dict[str, Difference]:
-    """P@5 of Unbiased minus that of Unbiased-ω at ratio 1e-3, over seeds."""
-    where = {"pointwise": "logistic", "ratio": RATIOS[1]}
-    return {"MovieTweetings": _changes(runs, {"loss": "unbiased"}, {"loss": "unbiased_omega"}, **where)}
+    return {"MovieTweetings": _changes(runs, {"loss": "in_batch"}, {"loss": "pos_neg"}, **SMALLEST)}
 
 
 @finding(
     "The more popular a liked pair is, the lower is its score", case="objective", claimed={"in_batch", "popularity"}
 )
 def popular_pairs_score_lower(ranks: Sequence[Mapping[str, float]]) -> dict[str, Difference]:
-    """Minus Spearman's correlation of score and popularity over liked pairs, of each seed; square loss, ratio 1e-3."""
+    """Minus Spearman's correlation of score and popularity over liked pairs, of each seed; ratio 1e-3."""
     return {objective: Difference.below([run[objective] for run in ranks], 0) for objective in ranks[0]}
 
 
