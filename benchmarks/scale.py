@@ -182,8 +182,6 @@ def ddc(folder: Path, *_: Any) -> Timed:
     """DDC's preference directions of all users, and the popularity direction."""
     data = load(folder)
     both = embeddings(data)
-    few = data.select(np.arange(10))
-    preference_directions(*both, few)  # compiles
     return lambda: (preference_directions(*both, data), popularity_direction(both[1], data.col_counts)), 1
 
 

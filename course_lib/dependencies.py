@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
 HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
 SHOWN = {"findings.py"}  # modules whose docstrings a page shows
-DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # what may have a docstring
 LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
 
 
@@ -218,7 +218,10 @@ class Imports:
 
 
 def _that_run(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree, but for what only a type checker imports: the body of ``if TYPE_CHECKING``."""
+    """The nodes of a tree, but for what only a type checker imports: the body of ``if TYPE_CHECKING``.
+
+    The condition and the other branches count.
+    """
     waiting = deque([tree])
     while waiting:
         node = waiting.popleft()

@@ -58,6 +58,11 @@ def names(root: Path, source: str) -> set[str]:
         ("import lib as l\nprint(l.arrays)", {"arrays.py"}),
         ("def f():\n    from lib.maths.shapes import area", {"maths/__init__.py", "maths/shapes.py", "arrays.py"}),
         ("from lib.typed import x", {"typed.py"}),
+        ("if TYPE_CHECKING:\n    import lib.arrays\nelse:\n    import lib.typed", {"typed.py"}),
+        ("if now:\n    import lib.typed\nelif TYPE_CHECKING:\n    import lib.arrays", {"typed.py"}),
+        ("import typing\nif typing.TYPE_CHECKING:\n    if now:\n        import lib.arrays", set()),
+        ("import lib as l\nif TYPE_CHECKING:\n    l.arrays.x", set()),
+        ("import lib as l\nif l.arrays.TYPE_CHECKING:\n    import lib.typed", {"arrays.py"}),
         ("from lib import command", {"command.py", "lessons/__init__.py", "lessons/norms/__init__.py"}),
     ],
 )

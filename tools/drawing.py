@@ -144,8 +144,11 @@ def _fold(fig: Figure, legend: Any) -> None:
         axes and legend.get_bbox_to_anchor().x0 >= axes.bbox.x1 - 3
     ):
         title = legend.get_title().get_text() or None
+        # what the legend has drawn of an error bar is a line without its mark: better to ask the axes
+        own, labels = axes.get_legend_handles_labels() if axes else ([], [])
+        handles = own if labels == names else legend.legend_handles
         legend.remove()
-        fig.legend(legend.legend_handles, names, loc="outside lower center", ncols=columns, title=title, fontsize=9.5)
+        fig.legend(handles, names, loc="outside lower center", ncols=columns, title=title, fontsize=9.5)
     elif columns < legend._ncols:
         legend.set_ncols(columns)
         legend._init_legend_box(legend.legend_handles, names)

@@ -67,16 +67,16 @@ class NotebookFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Execution:
-    """What one execution gave: the notebook with its outputs, seconds on the clock and of the processor, the scalars
-    that it published (the lines of the file), the files of the checkout that it read, and when it began (ns).
+    """What one execution gave: the notebook with its outputs, seconds on the clock, when it began (ns), seconds of the
+    processor, the scalars that it published (the lines of the file), and the files of the checkout that it read.
     """
 
     notebook: NotebookNode
     seconds: float
+    began: int
     processor: float = float("nan")
     scalars: str = ""
     reads: tuple[str, ...] = field(default=())
-    began: int = sys.maxsize
 
 
 def read(path: Path) -> NotebookNode:
@@ -162,6 +162,17 @@ def states(paths: Iterable[Path]) -> list[tuple[str, int, int]]:
     return found
 
 
+def changed_since(began: int, paths: Iterable[Path]) -> bool:
+    """Whether one of the files was written or put in its place since then (ns).
+
+    A file from elsewhere may keep an older time of writing; the time at which it came says so. Times that lie in the
+    future say nothing. A path without a file says nothing either: the kernel may have looked there in vain.
+    """
+    now = time.time_ns()
+    found = [path.stat() for path in paths if path.is_file()]
+    return any(began < moment <= now for status in found for moment in (status.st_mtime_ns, status.st_ctime_ns))
+
+
 def files_that_may_count() -> list[Path]:
     """All files that a fingerprint may rest on, besides what a kernel read."""
     return [
@@ -228,7 +239,7 @@ def execute(path: Path, notebook: NotebookNode | None = None, server: kernels.Fo
         spent = [line.removeprefix(watch_reads.PROCESSOR) for line in lines if line.startswith(watch_reads.PROCESSOR)]
         names = sorted(line for line in lines if not line.startswith(watch_reads.PROCESSOR))
         processor = float(spent[-1]) if spent else float("nan")
-        return Execution(notebook, seconds, processor, scalars.read_text(encoding="utf-8"), tuple(names), began)
+        return Execution(notebook, seconds, began, processor, scalars.read_text(encoding="utf-8"), tuple(names))
 
 
 def kernel_environment() -> dict[str, str]:
@@ -301,21 +312,23 @@ class Cache:
         """The file that holds the outputs of the notebook as it is now."""
         return Path(self.store_of._get_notebook_path_cache(self.store_of.create_hashed_notebook(read(path))[1]))
 
-    def keep(self, path: Path, execution: Execution) -> None:
-        """Keep an execution in the place of older ones of the same notebook.
+    def keep(self, path: Path, execution: Execution) -> bool:
+        """Keep an execution in the place of older ones of the same notebook; returns whether it holds.
 
-        Where a file that it rests on was changed meanwhile, nobody knows which state the kernel saw: it never holds.
+        Where a file that it rests on was changed meanwhile, nobody knows which state the kernel saw: it does not hold.
         """
-        files = states(depends_on(execution.notebook, execution.reads, self.graph))
-        changed = any(modified > execution.began for _, modified, _ in files)
+        found = fingerprint(execution.notebook, execution.reads, graph=self.graph)
+        files = depends_on(execution.notebook, execution.reads, self.graph)
+        holds = not changed_since(execution.began, files)
         data = {
             "execution_seconds": execution.seconds,
             "processor_seconds": execution.processor,
             "scalars": execution.scalars,
             "reads": list(execution.reads),
-            "fingerprint": "" if changed else fingerprint(execution.notebook, execution.reads, graph=self.graph),
+            "fingerprint": found if holds else "",
         }
         self._write(path, execution.notebook, data)
+        return holds
 
     def seconds(self, path: Path) -> float:
         """How long a notebook took last, whether that still holds or not; infinity where it was never run."""
@@ -406,8 +419,12 @@ def refresh(
         try:
             for number, future in enumerate(as_completed(running), start=1):
                 path, done = running[future], future.result()
-                cache.keep(path, done)
-                tell(f"executed {number}/{len(stale)}: {shown(path)} ({done.seconds:.0f} s)")
+                again = (
+                    ""
+                    if cache.keep(path, done)
+                    else "; a file that it rests on changed meanwhile: runs again next time"
+                )
+                tell(f"executed {number}/{len(stale)}: {shown(path)} ({done.seconds:.0f} s){again}")
         except BaseException as error:
             if server is not None and not isinstance(error, Exception):  # Ctrl-C waits for no cell
                 server.end()

@@ -44,7 +44,7 @@ PACKAGES = (
     "matplotlib.backends.backend_svg",
     "yaml",
     "anywidget",
-    "tqdm.auto",
+    "tqdm.auto",  # after ipykernel: only then does it choose the bar of notebooks
 )
 # matplotlib reads the backend's name when it is imported; the backend itself must meet a kernel, and is not imported
 BACKEND = "module://matplotlib_inline.backend_inline"
@@ -169,14 +169,19 @@ class Forked:
         self.send_signal(signal.SIGTERM)
 
 
+set_by_imports: dict[str, str] = {}  # variables of the environment, such as Lightning's for NVIDIA's cards
+
+
 def prepare() -> None:
     """Import the packages that there are; what they made stays where it is, in memory that all kernels share."""
+    before = set(os.environ)
     gc.disable()
     for name in PACKAGES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()
     gc.enable()
+    set_by_imports.update((name, value) for name, value in os.environ.items() if name not in before)
 
 
 def serve(answers: TextIO) -> tuple[dict[str, Any], int] | None:
@@ -214,7 +219,7 @@ def become(order: dict[str, Any]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(order["folder"])
     os.environ.clear()
-    os.environ.update(order["environment"])
+    os.environ.update({**set_by_imports, **order["environment"]})
     for name in ("numpy.random", "torch"):  # Python's own `random` begins anew in each fork, these do not
         if name in sys.modules:
             sys.modules[name].seed()

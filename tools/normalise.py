@@ -152,6 +152,9 @@ def run_and_store(paths: list[Path], *, everything: bool) -> None:
     cache = execution.Cache()
     execution.refresh(of_the_book, cache, everything=everything)
     for path in paths:
+        if path in of_the_book and cache.data(path) is None:
+            print(f"{path}: not stored, for a file that it rests on changed meanwhile; run this again", flush=True)
+            continue
         store(path, cache.notebook(path) if path in of_the_book else execution.execute(path).notebook)
 
 

@@ -52,9 +52,9 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     counts = interactions.row_counts
     scores = pair_products(users, interactions.users, items, interactions.items)
     wanted = np.ceil(np.round(top * counts, 9)).astype(np.int64)
-    best = np.lexsort((-scores, interactions.users))  # stable: pairs are sorted by user and by item
+    best = np.lexsort((-scores, interactions.users))  # of each user the best pair first; equal scores by their items
     place = np.arange(len(scores)) - np.repeat(interactions.row_starts[:-1], counts)
-    chosen = np.sort(best[place < np.repeat(wanted, counts)])
+    chosen = np.sort(best[place < np.repeat(wanted, counts)])  # as the items stand: sums are rounded in this order
     ones, starts = np.ones(len(chosen), items.dtype), np.concatenate(([0], np.cumsum(wanted)))
     sums: AnyArray = csr_array((ones, interactions.items[chosen], starts), shape=interactions.shape) @ items
     lengths = np.linalg.norm(sums, axis=1)

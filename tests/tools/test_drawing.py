@@ -10,6 +10,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from tools import drawing
 
@@ -64,6 +65,17 @@ def test_a_crowd_of_points_is_a_picture_inside_the_drawing() -> None:
     fig, ax = plt.subplots()
     ax.scatter(range(5000), range(5000))
     assert "data:image/png" in drawing.both(fig) and len(drawing.both(fig)) < 300_000
+
+
+def test_a_legend_that_goes_below_keeps_the_marks_of_error_bars() -> None:
+    fig, ax = plt.subplots(layout="constrained", figsize=(7, 4))
+    for name, mark in (("first", "o"), ("second", "D")):
+        ax.errorbar([1, 2], [1, 2], yerr=[0.1, 0.2], marker=mark, label=name)
+    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    drawing.for_a_phone(fig)
+    (legend,) = fig.legends
+    drawn = [line.get_marker() for line in legend.findobj(Line2D)]
+    assert [text.get_text() for text in legend.get_texts()] == ["first", "second"] and {"o", "D"} <= set(drawn)
 
 
 def test_a_legend_gets_fewer_columns_and_stays() -> None:

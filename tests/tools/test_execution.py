@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -120,16 +123,55 @@ def test_a_fingerprint_is_made_again_when_a_file_changes_that_it_may_rest_on(tmp
     assert asked("print(1)") == "10"
 
 
-def test_an_execution_does_not_hold_where_a_file_changed_while_it_ran(tmp_path: Path, monkeypatch) -> None:
+def rewritten(seen: Path) -> None:
+    seen.write_text("2")
+
+
+def replaced_by_an_older_one(seen: Path) -> None:
+    other = seen.with_name("other.txt")
+    other.write_text("2")
+    os.utime(other, (1e9, 1e9))
+    os.replace(other, seen)
+
+
+def of_the_future(seen: Path) -> None:
+    os.utime(seen, (4e9, 4e9))
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile", "holds"),
+    [
+        (None, None, True),
+        (None, rewritten, False),
+        (None, replaced_by_an_older_one, False),
+        (Path.unlink, None, True),
+        (of_the_future, None, True),
+    ],
+)
+def test_an_execution_holds_where_no_file_changed_while_it_ran(
+    before: Callable[[Path], None] | None,
+    meanwhile: Callable[[Path], None] | None,
+    holds: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(execution, "ROOT", tmp_path)
-    cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
-    seen = tmp_path / "seen.txt"
+    seen, told = tmp_path / "seen.txt", list[str]()
     seen.write_text("1")
-    changed = seen.stat().st_mtime_ns
-    for began, holds in ((changed + 1, True), (changed - 1, False), (changed + 1, True)):
-        ran = execution.Execution(execution.read(path), seconds=1.0, reads=("seen.txt",), began=began)
-        cache.keep(path, ran)
-        assert (cache.data(path) is not None) == holds
+    if before:
+        before(seen)
+    time.sleep(0.02)  # a file's clock ticks a hundred times a second
+
+    def kernel(path: Path, notebook: object, variables: dict[str, str], server: object) -> None:
+        if meanwhile:
+            meanwhile(seen)
+        Path(variables[watch_reads.READS_VARIABLE]).write_text("seen.txt\n")
+
+    monkeypatch.setattr(execution, "_run_cells", kernel)
+    cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
+    refresh([path], cache, tell=told.append)
+    assert (cache.data(path) is not None) == holds
+    assert ("runs again next time" in told[0]) != holds
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def batch_ratio_sweep(
     first_lr: float = 1.0,
     seed: int = 0,
 ) -> Sweep:
-    """A small Table 5 in seconds: every loss at every batch ratio, square loss, float64, nothing stored.
+    """A small Table 5 in seconds: every batch loss at every batch ratio, with the square loss of a pair, in float64.
 
     The learning rate starts at 1, from where the paper's rule halves it; P@5 is the best of one checkpoint per epoch
     (selection "test", as in the paper), with the cross-fitted value beside it. Deterministic for a seed and a machine;

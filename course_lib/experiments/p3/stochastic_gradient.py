@@ -52,7 +52,7 @@ def table5_plan(
 ) -> list[LossesCell]:
     """One cell per data set, point-wise loss, batch ratio and seed; a cell trains all losses together."""
     masked = ["masked"] if scale == "smoke" else []  # not P3's (claim X2), and slow where the grid is dense
-    usual = {"smoke": (RATIOS[::2], 2, 1), "laptop": (RATIOS, 60, 1), "full": (RATIOS, 1000, 100)}[scale]
+    usual = {"smoke": (RATIOS[::2], 4, 1), "laptop": (RATIOS, 60, 1), "full": (RATIOS, 1000, 100)}[scale]
     # 270 million scores to rank at each checkpoint
     special = {("laptop", "amazon-beauty-5core"): ((1e-3, 1e-1), 30, 0.5)}
     cells: list[Any] = []

@@ -218,7 +218,7 @@ def _gramians(fabric: Fabric, seed: int) -> list[Row]:
 
 
 def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[GradientCell]:
-    """Two processes, four beyond smoke scale, and eight at full scale; or `devices`."""
+    """Two processes; beyond smoke scale also four, at full scale also eight; or only `devices`."""
     counts = (devices,) if devices is not None else {"smoke": (2,), "laptop": (2, 4), "full": (2, 4, 8)}[scale]
     return [{"processes": count, "seed": seed} for count in counts for seed in seeds]
 
