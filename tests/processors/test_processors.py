@@ -63,3 +63,10 @@ def test_a_run_that_finds_no_test_is_trouble(tool: ModuleType, tmp_path: Path) -
     kind = tool.KINDS[0]
     outcome = tool.run(kind, "notebooks", match="no_such_notebook", processes=1, log=tmp_path / "log")
     assert not outcome.good and "pytest ended with 5" in outcome.text()
+
+
+def test_what_a_kind_leaves_out_exists(tool: ModuleType) -> None:
+    for name in (name for kind in tool.KINDS for name in kind.left_out):
+        file, _, function = name.partition("::")
+        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        assert not function or f"def {function}(" in text, name
