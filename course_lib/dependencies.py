@@ -151,7 +151,7 @@ class Imports:
 
     def imported_by(self, source: str, importer: str = "") -> frozenset[str]:
         """The modules that a piece of code imports anywhere, also inside functions; ``importer``: its name."""
-        nodes = list(_that_run(ast.parse(source)))
+        nodes = list(_nodes_that_run(ast.parse(source)))
         found: set[str] = set()
         for node in nodes:
             if isinstance(node, ast.Import):
@@ -217,7 +217,7 @@ class Imports:
         return found
 
 
-def _that_run(tree: ast.AST) -> Iterator[ast.AST]:
+def _nodes_that_run(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a tree, but for what only a type checker imports: the body of ``if TYPE_CHECKING``.
 
     The condition and the other branches count.

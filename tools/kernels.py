@@ -169,11 +169,11 @@ class Forked:
         self.send_signal(signal.SIGTERM)
 
 
-set_by_imports: dict[str, str] = {}  # variables of the environment, such as Lightning's for NVIDIA's cards
+def prepare() -> dict[str, str]:
+    """Import the packages that there are; what they made stays where it is, in memory that all kernels share.
 
-
-def prepare() -> None:
-    """Import the packages that there are; what they made stays where it is, in memory that all kernels share."""
+    Returns the variables of the environment that they have set, such as Lightning's for NVIDIA's cards.
+    """
     before = set(os.environ)
     gc.disable()
     for name in PACKAGES:
@@ -181,7 +181,7 @@ def prepare() -> None:
             importlib.import_module(name)
     gc.freeze()
     gc.enable()
-    set_by_imports.update((name, value) for name, value in os.environ.items() if name not in before)
+    return {name: value for name, value in os.environ.items() if name not in before}
 
 
 def serve(answers: TextIO) -> tuple[dict[str, Any], int] | None:
@@ -210,8 +210,8 @@ def die_with(server: int) -> None:
         os._exit(1)
 
 
-def become(order: dict[str, Any]) -> None:
-    """Be the kernel of an order, to its end."""
+def become(order: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
+    """Be the kernel of an order, to its end; set_by_imports: see `prepare`."""
     from ipykernel import kernelapp
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -231,13 +231,13 @@ def main() -> None:
     """The server, and in time each of its kernels."""
     if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd():  # as in ipykernel_launcher
         del sys.path[0]
-    prepare()
+    set_by_imports = prepare()
     with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as answers:
         found = serve(answers)
     if found is not None:
         order, server = found
         die_with(server)
-        become(order)
+        become(order, set_by_imports)
 
 
 if __name__ == "__main__":

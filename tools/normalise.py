@@ -152,10 +152,12 @@ def run_and_store(paths: list[Path], *, everything: bool) -> None:
     cache = execution.Cache()
     execution.refresh(of_the_book, cache, everything=everything)
     for path in paths:
-        if path in of_the_book and cache.data(path) is None:
+        if path not in of_the_book:
+            store(path, execution.execute(path).notebook)
+        elif cache.data(path) is None:
             print(f"{path}: not stored, for a file that it rests on changed meanwhile; run this again", flush=True)
-            continue
-        store(path, cache.notebook(path) if path in of_the_book else execution.execute(path).notebook)
+        else:
+            store(path, cache.notebook(path))
 
 
 def check(paths: list[Path]) -> bool:
