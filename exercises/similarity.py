@@ -28,6 +28,7 @@ except ImportError:
 from course_lib.dependencies import dependencies
 from exercises import simulate
 from exercises.grading import judge, notebooks
+from exercises.grading.reading import python_only
 
 ROOT = simulate.HERE.parent
 LEAST = 0.5
@@ -103,7 +104,7 @@ def _work(path: Path) -> str:
 
 def _code(cells: Iterable[Any]) -> str:
     code = (cell["source"] for cell in cells if cell["cell_type"] == "code")
-    return "\n\n".join(notebooks.without_magics(source) for source in code)
+    return "\n\n".join(python_only(source) for source in code)
 
 
 def _page(name: str, detector: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import binascii
 import json
@@ -15,6 +14,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from course_lib.lessons.shared.forms import PASSED
+
+from .reading import defined, is_idle, tree
+
 OPEN_ROOMS = ("arrays", "interactions", "datasets")  # rooms that give no answer away, where an assignment names none
 MOST_BYTES = 20_000_000
 MOST_CELLS = 300
@@ -23,6 +26,9 @@ MOST_OF_IMAGES = 8_000_000  # characters of all attachments of a notebook togeth
 IMAGES = ("image/png", "image/jpeg", "image/gif")
 CODE_STUB = "raise NotImplementedError('Write your answer here.')"
 TEXT_STUB = "*Write your answer here.*"
+PASSED_PUBLICLY = PASSED.partition(";")[0]
+"""What a public check prints where an answer passes."""
+LONGEST_SAVED = 100  # characters
 FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or a remark
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
@@ -36,13 +42,17 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a file that was handed in; `name` is nbgrader's grade_id, `id` the notebook format's own."""
+    """One cell of a file that was handed in; `name` is nbgrader's grade_id, `id` the notebook format's own.
+
+    `saved` is what its saved outputs say: PASSED_PUBLICLY, the name of an error, or None.
+    """
 
     name: str | None
     kind: str
     source: str
     attachments: Attachments = field(default_factory=dict)
     id: str | None = None
+    saved: str | None = None
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -122,13 +132,29 @@ def _cells(cells: Any) -> Iterator[Cell]:
             _text(cell["source"]),
             images,
             cell["id"] if isinstance(cell.get("id"), str) else None,
+            _saved(cell),
         )
+
+
+def _saved(cell: dict[str, Any]) -> str | None:
+    """What a cell's outputs say; a working copy has none, and holds it among its metadata."""
+    metadata, outputs = cell.get("metadata"), cell.get("outputs")
+    own = metadata.get("course") if isinstance(metadata, dict) else None
+    if isinstance(own, dict) and isinstance(own.get("saved"), str):
+        return str(own["saved"])[:LONGEST_SAVED]
+    for output in outputs if isinstance(outputs, list) else ():
+        if isinstance(output, dict) and isinstance(output.get("ename"), str):
+            return str(output["ename"])[:LONGEST_SAVED]
+        text = output.get("text") if isinstance(output, dict) else None
+        if PASSED_PUBLICLY in str(text[:20] if isinstance(text, list) else text)[:10_000]:
+            return PASSED_PUBLICLY
+    return None
 
 
 def _text(source: Any) -> str:
     text = source if isinstance(source, str) else "".join(source)
     text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", text)
+    return re.sub(r"[\x00-\x08\x0b\x0e-\x1f]", "?", text)
 
 
 def _images(attachments: Any, room: int) -> Attachments:
@@ -186,6 +212,7 @@ class _Placing:
         self.parts: dict[str, list[Cell]] = {name: [] for name, cell in self.known.items() if is_answer(cell)}
         self.seen: set[str] = set()
         self.own: dict[str | None, list[Cell]] = {}
+        self.saved: dict[str, str | None] = {}
         self.place: str | None = None
 
     def take(self, cell: Cell) -> None:
@@ -196,6 +223,7 @@ class _Placing:
             return
         self.place = name
         self.seen.add(name)
+        self.saved[name] = self.saved.get(name) or cell.saved
         if name in self.parts:
             self.parts[name].append(cell)
         elif _squeezed(cell.source) not in ("", _released(self.known[name].source)):
@@ -244,6 +272,7 @@ class _Placing:
             name = grading(copy).get("grade_id")
             if name in self.parts:
                 self._fill_in(copy, self.parts[name])
+            _note_saved(copy, self.saved.get(name or ""))
             notebook.cells += [copy, *own.get(name, [])]
         return notebook
 
@@ -271,47 +300,7 @@ def _worked_on(parts: list[Cell]) -> list[Cell]:
 def is_stub(source: str) -> bool:
     """Whether an answer was left as it was handed out: it raises, or says, that an answer belongs here."""
     text = source.strip()
-    return not text or text == TEXT_STUB or (CODE_STUB in text and not _has_other_code(text))
-
-
-def _has_other_code(source: str) -> bool:
-    """Whether some code does anything but import, explain, and define functions that raise."""
-    try:
-        tree = ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    return not all(_is_idle(node) for node in tree.body)
-
-
-def _is_idle(node: ast.stmt) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        *before, last = node.body
-        return isinstance(last, ast.Raise) and all(_is_idle(one) for one in before)
-    return isinstance(node, (ast.Import, ast.ImportFrom)) or (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    )
-
-
-def defined(source: str) -> set[str]:
-    """The names that some code defines at its top; none where it is no Python."""
-    try:
-        tree = ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    found: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, ast.Assign):
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.add(node.target.id)
-    return found
-
-
-def without_magics(source: str) -> str:
-    """Notebook lines that are no Python (%magic, !shell) become comments."""
-    return "\n".join("# " + line if line.lstrip().startswith(("%", "!")) else line for line in source.split("\n"))
+    return not text or text == TEXT_STUB or (CODE_STUB in text and is_idle(text))
 
 
 def _own_cell(cell: Cell, number: int) -> NotebookNode:
@@ -321,12 +310,29 @@ def _own_cell(cell: Cell, number: int) -> NotebookNode:
     made = make(cell.source, id=f"student-{number}")
     if cell.attachments and cell.kind == "markdown":
         made.attachments = cell.attachments
+    _note_saved(made, cell.saved)
     return made
+
+
+def _note_saved(cell: NotebookNode, saved: str | None) -> None:
+    if saved is not None and cell.cell_type == "code":
+        cell.metadata["course"] = {"saved": saved}
+
+
+def saved(cell: NotebookNode) -> str | None:
+    """What the outputs of a cell said when the notebook was saved: PASSED_PUBLICLY, the name of an error, or None."""
+    told: str | None = cell.metadata.get("course", {}).get("saved")
+    return told
+
+
+def parts_of_check(source: str) -> tuple[str, str]:
+    """The public part of a graded cell, which students have, and the hidden one."""
+    return _HIDDEN.sub("", source + "\n"), "".join(_HIDDEN.findall(source + "\n"))
 
 
 def _released(source: str) -> str:
     """A locked cell as students have it: the source without its hidden checks, white space squeezed."""
-    return _squeezed(_HIDDEN.sub("", source + "\n"))
+    return _squeezed(parts_of_check(source)[0])
 
 
 def _squeezed(text: str) -> str:
@@ -356,10 +362,8 @@ def holds_text(cell: NotebookNode) -> bool:
     """A sentence or a picture, also where it was typed into a code cell, as a comment or as it is."""
     text = cell.source
     if cell.cell_type == "code":
-        try:
-            text = "" if ast.parse(without_magics(text)).body else text
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            text = "" if CODE_STUB in text else text
+        found = tree(text)
+        text = "" if (CODE_STUB in text if found is None else found.body) else text
     return len(text.split()) >= FEWEST_WORDS or "attachment:" in text
 
 
@@ -374,14 +378,6 @@ def parts(source: str) -> list[str]:
     A function that was split in its middle is whole only when it is put together again.
     """
     pieces = source.split(NEXT_PART)
-    if all(map(_is_python, pieces)) or not _is_python(source):
+    if all(tree(piece) for piece in pieces) or tree(source) is None:
         return pieces
     return [source]
-
-
-def _is_python(source: str) -> bool:
-    try:
-        ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True

@@ -119,20 +119,22 @@ def _is_full(folder: str) -> bool:
 class Sandbox:
     """A student's notebook, cell after cell, in a process of its own; use it in a `with` block.
 
-    A cell that ends or hangs the process costs itself only: the process starts again without that cell, as long as the
-    time of the submission lasts. `open_rooms` are the rooms of course_lib that the student's code may use; `own` the
-    places of the cells that the student added, whose time is their own.
+    `run` runs the next cell, and `call` calls a function as it is at that point. A cell that ends or hangs the process
+    costs itself only: the process starts again without that cell, as long as the time of the submission lasts.
+    `open_rooms` are the rooms of course_lib that the student's code may use; `own` the places of those of the first
+    `cells` that the student added, whose time is their own.
 
     Time is the processor's, not the clock's: on a machine under load the same notebook gets the same marks.
     """
 
     def __init__(
-        self, cells: list[str], open_rooms: Iterable[str] = OPEN_ROOMS, *, own: Iterable[int] = frozenset()
+        self, cells: Iterable[str] = (), open_rooms: Iterable[str] = OPEN_ROOMS, *, own: Iterable[int] = frozenset()
     ) -> None:
-        self.cells = cells
+        self._first = list(cells)
+        self.cells: list[str] = []
         self.open_rooms = tuple(open_rooms)
-        self.own = frozenset(own)
-        self.results: list[dict[str, Any]] = [{} for _ in cells]
+        self.own = set(own)
+        self.results: list[dict[str, Any]] = []
         self.walls: list[str] = []
         self.spent = dict.fromkeys(BUDGETS, 0.0)
         self._took: dict[int, float] = {}
@@ -141,11 +143,14 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._starts = 0
+        self._done = 0
 
     def __enter__(self) -> Sandbox:
         self._folder = tempfile.mkdtemp(prefix="student-")
         try:
-            self._run_cells()
+            self._reach()
+            for place, cell in enumerate(self._first):
+                self.run(cell, own=place in self.own)
         except BaseException:
             self.__exit__()
             raise
@@ -160,12 +165,21 @@ class Sandbox:
         """What the student's code took so far, all together."""
         return sum(self.spent.values())
 
+    def run(self, cell: str, *, own: bool = False) -> dict[str, Any]:
+        """Runs the next cell; returns its error, or None, what it printed, and what of it was left out."""
+        place = len(self.cells)
+        if own:
+            self.own.add(place)
+        self.cells.append(cell)
+        self.results.append({"error": "This cell was not reached: the notebook's time is used up", "output": ""})
+        self._reach()
+        return self.results[place]
+
     def call(self, name: str, *args: Any) -> Any:
         """What the student's function `name` returns for `args`, as a plain value; StudentError where it fails."""
         if name in self._dead_calls:
             raise StudentError(self._dead_calls[name])
-        if self._process is None:
-            self._run_cells()
+        self._reach()
         if self._process is None:
             raise StudentError(f"{name} was not reached: the notebook's time is used up")
         try:
@@ -180,31 +194,41 @@ class Sandbox:
         except plain.NotPlain as error:
             raise StudentError(f"{name} returned something that cannot be read: {error}") from None
 
-    def _run_cells(self) -> None:
-        """Starts the process and runs every cell that has not ended or hung it before."""
-        while self._starts < MOST_RESTARTS + self._own_ends() and self.spent["answers"] < SUBMISSION_SECONDS:
-            self._start()
-            if all(self._run_cell(place) for place in range(len(self.cells)) if place not in self._fatal):
-                return
+    def _reach(self) -> None:
+        """Brings the process to where the notebook is: every cell so far has run that did not end or hang it before."""
+        while self._process is None or self._done < len(self.cells):
+            if self._process is None:
+                if self._starts >= MOST_RESTARTS + self._own_ends() or self.spent["answers"] >= SUBMISSION_SECONDS:
+                    return
+                self._start()
+                self._done = 0
+            if self._done < len(self.cells):
+                if self._done not in self._fatal:
+                    self._run_cell(self._done)
+                self._done += 1
 
-    def _run_cell(self, place: int) -> bool:
-        """Runs a cell; false where that was the end of the process."""
+    def _run_cell(self, place: int) -> None:
+        """Runs a cell; where that was the end of the process, the cell is not run again."""
         budget = "own" if place in self.own else "answers"
         if budget == "own" and self._is_left_out(place):
             left_out = "not run: the time for cells of your own was used up. No points depend on this cell"
             self.results[place] = {"error": left_out, "output": ""}
-            return True
+            return
         before = self.spent[budget]
         try:
             reply = self._ask({"cell": self.cells[place]}, budget)
         except StudentError as error:
             self._fatal.add(place)
             self.results[place] = {"error": f"This cell {error}", "output": ""}
-            return False
+            return
         self._took[place] = self.spent[budget] - before
         error_text = None if reply.get("ok") is True else _text(reply.get("error"))
-        self.results[place] = {"error": error_text, "output": _text(reply.get("output"))}
-        return True
+        skipped = reply.get("skipped")
+        self.results[place] = {
+            "error": error_text,
+            "output": _text(reply.get("output")),
+            "skipped": [_text(one) for one in skipped] if isinstance(skipped, list) else [],
+        }
 
     def _is_left_out(self, place: int) -> bool:
         """Whether one of the student's own cells does not run: the time or the restarts for these are used up."""

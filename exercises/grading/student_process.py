@@ -1,20 +1,22 @@
 """The process that runs a student's code: `python -I -B student_process.py ROOT FOLDER CPU_SECONDS ROOM ...`.
 
 It reads requests from its standard input and writes plain answers to its standard output, one line of JSON each:
-    {"cell": source}                 -> {"ok": true, "output": text} or {"ok": false, "error": text, "output": text}
+    {"cell": source}                 -> {"ok": true, "output": text, "skipped": [text, ...]}, or with "ok": false and an
+                                        "error"
     {"call": name, "args": [...]}    -> {"ok": true, "value": plain} or {"ok": false, "error": text}
 Nothing in this process is trusted. Whatever a student does here can spoil only the student's own answers.
 """
 
 from __future__ import annotations
 
-import builtins
+import asyncio
 import io
 import os
 import sys
 import traceback
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -23,6 +25,8 @@ from typing import Any
 ROOT, FOLDER, CPU_SECONDS, OPEN_ROOMS = sys.argv[1], sys.argv[2], int(sys.argv[3]), tuple(sys.argv[4:])
 LESSONS = "course_lib.lessons"  # where the public checks lie
 LONGEST_TEXT = 4_000
+MOST_SKIPPED = 10
+CELL = "<ipython-input-"  # how IPython names the file of a cell
 
 
 class Text(io.TextIOBase):
@@ -118,11 +122,11 @@ def can_read(path: str) -> bool:
         return False
 
 
-def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType, list[str]]:
+def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType, types.ModuleType, list[str]]:
     """Imports everything that the walls will later hide, and raises the walls."""
     sys.path.insert(0, ROOT)
     from course_lib.lessons.shared import plain
-    from exercises.grading import walls
+    from exercises.grading import shell, walls
 
     import_module("numpy")
     rooms = opened()
@@ -132,43 +136,35 @@ def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType,
     raised = walls.raise_walls(readable=readable(rooms), writable=FOLDER, cpu_seconds=CPU_SECONDS)
     if "landlock" in raised and can_read(os.path.join(ROOT, "exercises", "grading", "walls.py")):
         raised.remove("landlock")  # the course lies inside a folder of Python's own: the wall has a hole
-    return plain.loads, plain.dumps, plain, raised
-
-
-def without_magics(source: str) -> str:
-    """Notebook lines that are no Python (%magic, !shell) become comments."""
-    lines = source.split("\n")
-    return "\n".join("# " + line if line.lstrip().startswith(("%", "!")) else line for line in lines)
-
-
-def compiled(source: str) -> types.CodeType:
-    try:
-        return compile(source, "<your cell>", "exec")
-    except SyntaxError:
-        return compile(without_magics(source), "<your cell>", "exec")
+    return plain.loads, plain.dumps, plain, shell, raised
 
 
 def explain(error: BaseException) -> str:
     """The last frames and the message; never longer than LONGEST_TEXT."""
     try:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<your cell>"]
-        where = f" (line {frames[-1].lineno} of your cell)" if frames else ""
-        return f"{type(error).__name__}: {error}{where}"[:LONGEST_TEXT]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(CELL)]
+        line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
+        told = error.msg if isinstance(error, SyntaxError) else error
+        where = "" if line is None else f" (line {line} of your cell)"
+        return f"{type(error).__name__}: {told}{where}"[:LONGEST_TEXT]
     except BaseException:  # an exception that cannot be printed
         return "an error that cannot be shown"
 
 
-def answer(request: dict[str, Any], names: dict[str, Any], plain: types.ModuleType) -> dict[str, Any]:
+def answer(request: dict[str, Any], run: Callable[[str], Any], shell: Any, plain: types.ModuleType) -> dict[str, Any]:
     """Runs a cell, or calls a function."""
     printed = Text()
     sys.stdout = sys.stderr = printed
+    shell.skipped.clear()
     try:
         if "cell" in request:
-            exec(compiled(request["cell"]), names)
-            return {"ok": True, "output": printed.kept}
-        if request["call"] not in names:
+            error = run(request["cell"])
+            told = {"output": printed.kept, "skipped": [*map(str, shell.skipped)][:MOST_SKIPPED]}
+            return {"ok": error is None, "error": None if error is None else explain(error), **told}
+        if request["call"] not in shell.user_ns:
             return {"ok": False, "error": f"NameError: {request['call']} is not defined"}
-        value = names[request["call"]](*plain.from_plain(request["args"]))
+        with shell.builtin_trap:  # display and get_ipython, as in a cell
+            value = shell.user_ns[request["call"]](*plain.from_plain(request["args"]))
         return {"ok": True, "value": plain.to_plain(value)}
     except BaseException as error:  # SystemExit and KeyboardInterrupt too
         return {"ok": False, "error": explain(error), "output": printed.kept}
@@ -179,12 +175,16 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # what is printed past Python goes nowhere
         os.dup2(nothing, stream)
-    loads, dumps, plain, raised = prepare()
+    loop = asyncio.new_event_loop()  # has a pair of sockets, which the walls would refuse
+    asyncio.set_event_loop(loop)
+    loads, dumps, plain, shells, raised = prepare()
     replies.write(dumps({"walls": raised}))
     replies.flush()
-    names: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins, "display": print}
+    sys.path.insert(0, FOLDER)  # a kernel finds the modules that lie beside the notebook
+    shell = shells.start(FOLDER)
     for line in requests:
-        replies.write(dumps(answer(loads(line), names, plain)))
+        reply = answer(loads(line), partial(shells.run, shell, loop), shell, plain)
+        replies.write(dumps(reply))
         replies.flush()
 
 

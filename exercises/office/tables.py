@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,22 +83,12 @@ def _marks(notebook: Any) -> dict[str, Any]:
 def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
     verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
-    looks = [*standing.notes, *unplaced, late.note(), verdict.get("look"), *_looks(verdict)]
+    looks = [*standing.notes, *unplaced, late.note(), verdict.get("look"), *verdict.get("look_at", [])]
     return {
         "seconds": verdict.get("student_seconds", ""),
         "handed_in": standing.counts.handed_in if standing.counts else "",
         "look_at": "; ".join(note for note in looks if note),
     }
-
-
-def _looks(verdict: Mapping[str, Any]) -> Iterator[str]:
-    """Checks that could not read an answer, cells that ended or hung the process."""
-    for name, check in verdict.get("checks", {}).items():
-        if check.get("look"):
-            yield f"{name}: {check['message']}"
-    for result in verdict.get("outputs", {}).values():
-        if (result.get("error") or "").startswith("This cell "):
-            yield result["error"]
 
 
 def _strange(receipt: Receipt) -> str:

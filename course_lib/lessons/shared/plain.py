@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import Any
 
 MOST_BYTES = 2_000_000
@@ -20,15 +21,22 @@ class NotPlain(ValueError):
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """What json can write: Fractions become {"fraction": [numerator, denominator]}, tuples and arrays lists."""
+    """What json can write: rationals become {"fraction": [numerator, denominator]}, tuples and arrays lists.
+
+    Numbers of other packages, such as SymPy's, count by what Python's `numbers` says that they are.
+    """
     if depth > DEEPEST:
         raise NotPlain(f"an answer may be nested {DEEPEST} lists deep, not deeper")
     if hasattr(value, "tolist"):  # arrays and scalars of NumPy, tensors of torch
         value = value.tolist()
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, Fraction):
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Rational):
         return {"fraction": [int(value.numerator), int(value.denominator)]}
+    if isinstance(value, Real):
+        return float(value)
     if isinstance(value, (list, tuple)):
         return [to_plain(entry, depth + 1) for entry in value]
     raise NotPlain(

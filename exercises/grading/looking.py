@@ -1,0 +1,87 @@
+"""What a person should look at: code that did not run here although it may have run where it was written."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from nbformat import NotebookNode
+
+from . import notebooks
+
+PACKAGES = ("numpy", "scipy", "sympy", "matplotlib")
+WHY_MISSING = ". Its cell did not run to its end: "
+"""Stands in a check's message between what was missing and the error of the cell that would have defined it."""
+LONGEST_LINE = 300  # characters
+_TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
+_OF_THE_GRADER = ("ModuleNotFoundError", "ImportError", "SyntaxError")
+"""Errors that another Python, or other packages, may not have."""
+
+
+def graded_with() -> str:
+    """The Python and the packages that answers meet: those of this environment, which the judge and the walls use."""
+    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in PACKAGES)])
+
+
+def look_at(
+    notebook: NotebookNode, outputs: Mapping[str, Mapping[str, Any]], checks: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """A line for each cell that did not run here, and for each check that passed where it was written and not here.
+
+    Cells that cost no points are named only where they ended or hung the process. An error, or a failed check, that
+    the saved notebook shows too is the student's own, and needs nobody.
+    """
+    lost = any(not check["passed"] for check in checks.values())
+    task = ""
+    for cell in notebook.cells:
+        task = _task(cell) or task
+        where = ", ".join(
+            filter(None, [task, notebooks.grading(cell).get("grade_id") or "a cell of the student's own"])
+        )
+        if cell.cell_type != "code":
+            continue
+        found = (
+            _of_check(cell, checks[notebooks.grading(cell)["grade_id"]])
+            if notebooks.is_test(cell)
+            else _of_cell(cell, outputs.get(cell.id, {}), lost)
+        )
+        yield from (f"{where}: {line}"[:LONGEST_LINE] for line in found)
+
+
+def _task(cell: NotebookNode) -> str:
+    match = _TASK.search(cell.source) if cell.cell_type == "markdown" and not notebooks.is_own(cell) else None
+    return match[1].lower() if match else ""
+
+
+def _of_cell(cell: NotebookNode, result: Mapping[str, Any], lost: bool) -> Iterator[str]:
+    """Why a cell did not run, and what was left out of one that did."""
+    error = result.get("error") or ""
+    kind = error.partition(":")[0]
+    if error.startswith("This cell ") or (error and lost and notebooks.saved(cell) != kind):
+        yield f"{error} (graded with {graded_with()})" if kind in _OF_THE_GRADER else error
+    if lost and result.get("skipped"):
+        yield f"not run here: {', '.join(result['skipped'])}"
+
+
+def _of_check(cell: NotebookNode, check: Mapping[str, Any]) -> Iterator[str]:
+    """Why a check failed that passed, or may have passed, where it was written; or passed late."""
+    saved, message = notebooks.saved(cell), check["message"]
+    if check.get("at_the_end") or check.get("look"):
+        yield message
+    elif check["passed"] or WHY_MISSING in message:  # then the cell itself is named
+        return
+    elif check["stage"] == "hidden":
+        if not check["ran"]:
+            yield f"the public check passed, then the code did not run: {message}"
+    elif saved == notebooks.PASSED_PUBLICLY:
+        yield f"the saved notebook says that the public check passed; here: {message}"
+    elif not check["ran"] and saved is None and not _is_unanswered(message):
+        yield message
+
+
+def _is_unanswered(message: str) -> bool:
+    """Whether a function was called that was left as it was handed out, or that nobody wrote."""
+    return "NotImplementedError" in message or message.endswith("is not defined")
