@@ -25,7 +25,7 @@ from nbgrader.preprocessors import (
 
 from exercises.grading.harmless import markdown2html
 from exercises.grading.notebooks import CODE_STUB, TEXT_STUB
-from exercises.grading.preprocessors import GetGradesAndWaiting, Judge, Rebuild
+from exercises.grading.preprocessors import GetGradesAndWaiting, Judge, NameGrader, Rebuild
 from exercises.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
@@ -55,6 +55,8 @@ c.Autograde.autograde_preprocessors = [
     AssignLatePenalties,
     CheckCellMetadata,
 ]
+c.GenerateAssignment.preprocessors.prepend([NameGrader])
+c.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "graded_with"}
 c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
 c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 from . import notebooks
 
-PACKAGES = ("numpy", "scipy", "sympy", "matplotlib")
+PACKAGES = ("NumPy", "SciPy", "SymPy", "Matplotlib")
 WHY_MISSING = ". Its cell did not run to its end: "
 """Stands in a check's message between what was missing and the error of the cell that would have defined it."""
 LONGEST_LINE = 300  # characters
@@ -23,7 +23,7 @@ _OF_THE_GRADER = ("ModuleNotFoundError", "ImportError", "SyntaxError")
 
 def graded_with() -> str:
     """The Python and the packages that answers meet: those of this environment, which the judge and the walls use."""
-    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in PACKAGES)])
+    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name.lower())}" for name in PACKAGES)])
 
 
 def look_at(

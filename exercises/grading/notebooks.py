@@ -30,6 +30,7 @@ PASSED_PUBLICLY = PASSED.partition(";")[0]
 """What a public check prints where an answer passes."""
 LONGEST_SAVED = 100  # characters
 FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or a remark
+GRADED_WITH = "graded_with"  # the cell that `release` adds: on what the answers run
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -226,7 +227,7 @@ class _Placing:
         self.saved[name] = self.saved.get(name) or cell.saved
         if name in self.parts:
             self.parts[name].append(cell)
-        elif _squeezed(cell.source) not in ("", _released(self.known[name].source)):
+        elif name != GRADED_WITH and _squeezed(cell.source) not in ("", _released(self.known[name].source)):
             text = cell.source if cell.kind == "code" else EDITED + cell.source
             self.own.setdefault(name, []).append(replace(cell, name=None, source=text))
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from traitlets import Unicode
 
 from . import notebooks
+from .looking import graded_with
 from .verdicts import verdict_on, verdict_path
 
 Resources = dict[str, Any]
@@ -30,6 +31,22 @@ class _Course(NbGraderPreprocessor):
         about = resources["nbgrader"]
         name = f"{about['notebook']}.ipynb"
         return Path(str(self.course), "submitted", about["student"], about["assignment"], name)
+
+
+class NameGrader(NbGraderPreprocessor):
+    """At release: the second cell says on what the answers will run."""
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        text = (
+            f"**Where your answers run.** On {graded_with()} and `course_lib`; other packages, and a newer Python, may "
+            "not be there. The cells run in this order, and each check sees your functions as they are at its place: "
+            "restart the kernel and run all cells before you hand in. Lines with `!`, `%pip`, threads, and files that "
+            "lie beside this notebook do nothing there, or end the cell."
+        )
+        about = {"grade": False, "grade_id": notebooks.GRADED_WITH, "locked": True, "solution": False, "task": False}
+        cell = new_markdown_cell(text, metadata={"nbgrader": {**about, "schema_version": 3}}, id=notebooks.GRADED_WITH)
+        nb.cells.insert(1, cell)
+        return nb, resources
 
 
 class Rebuild(_Course):
@@ -53,6 +70,7 @@ class Judge(_Course):
         source, submitted = self.source(resources), self.submitted(resources)
         path = verdict_path(Path(self.course), about["assignment"], about["student"], about["notebook"])
         verdict = verdict_on(path, source, submitted)
+        nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":
                 name = notebooks.grading(cell).get("grade_id")

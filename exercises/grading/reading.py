@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -12,7 +11,6 @@ _RUNS_ITS_BODY = re.compile(r"\A\s*%%(time|capture|prun)\b.*\n?")
 _MARKED = re.compile(r"^\s*[%!?,;/]|=\s*[%!]|\?\s*$", re.MULTILINE)
 MOST_WORK = 2_000_000
 """Characters that IPython may look at: for each line that may be a magic it reads the whole cell once more."""
-_ipython: Any = TransformerManager
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError)
 
 
@@ -31,7 +29,7 @@ def _transformed(source: str) -> str:
     body = _RUNS_ITS_BODY.sub("", source)
     if len(_MARKED.findall(body)) * len(body) > MOST_WORK:
         raise ValueError("more magics than a person writes")
-    return str(_ipython().transform_cell(body))
+    return str(TransformerManager().transform_cell(body))
 
 
 def defined(source: str) -> set[str]:

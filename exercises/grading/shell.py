@@ -40,8 +40,7 @@ class Shell(InteractiveShell):
         """As IPython does, for what can run here; `%timeit` measures one run."""
         if self._is_left_out(f"%{magic_name}", magic_name, line, self.magics_manager.magics["line"]):
             return None
-        ipython: Any = super()
-        return ipython.run_line_magic(magic_name, _once(magic_name, line), _stack_depth=_stack_depth + 1)
+        return super().run_line_magic(magic_name, _once(magic_name, line), _stack_depth=_stack_depth + 1)
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
         """As IPython does, for what can run here."""
@@ -104,9 +103,9 @@ def start(folder: str) -> Shell:
 
 def run(shell: Shell, loop: asyncio.AbstractEventLoop, source: str) -> BaseException | None:
     """Runs a cell as a kernel does, inside the running loop; returns the error that ended it."""
-    transform: Any = shell.transform_cell
+    ipython: Any = shell
     try:
-        transformed, wrong = transform(source), None
+        transformed, wrong = ipython.transform_cell(source), None
     except Exception:  # IPython then runs the cell to report this very error
         transformed, wrong = source, sys.exc_info()
     cell = shell.run_cell_async(source, store_history=True, transformed_cell=transformed, preprocessing_exc_tuple=wrong)

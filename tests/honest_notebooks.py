@@ -1,0 +1,50 @@
+"""Honest solutions of every assignment, as notebooks in several styles.
+
+`exercises/honest/STYLE/ASSIGNMENT.py` holds what a student of that style would write; what is missing there is the
+reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a statement
+asks for more.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from exercises import simulate
+
+HONEST = Path(__file__).parent / "exercises" / "honest"
+SINGLE = {  # style -> (the style that it is made from, what is replaced in it by what)
+    "float32": ("vectorised", "dtype=float)", "dtype=np.float32)"),
+    "torch32": ("torch", "dtype=torch.float64", "dtype=torch.float32"),
+}
+PRECISE = {"ddc": ("solve_user", "inflation")}  # the statement asks for six digits, which is more than float32 has
+STYLES = ("loops", "vectorised", "torch", "scipy", *SINGLE)
+
+
+@cache
+def written(style: str, assignment: str) -> tuple[dict[str, str], str]:
+    """name -> source of the answers in this style, and all else that stands in the file: imports and helpers."""
+    made_from, old, new = SINGLE.get(style, (style, "", ""))
+    text = (HONEST / made_from / f"{simulate.module_of(assignment)}.py").read_text(encoding="utf-8")
+    asked = {cell["metadata"]["nbgrader"]["grade_id"] for cell in simulate.source(assignment)["cells"]}
+    answers, rest = {}, []
+    for node in ast.parse(text).body:
+        source = ast.get_source_segment(text, node) or ""
+        if old and getattr(node, "name", None) not in PRECISE.get(assignment, ()):
+            source = source.replace(old, new)
+        if isinstance(node, ast.FunctionDef) and node.name in asked:
+            answers[node.name] = source
+        else:
+            rest.append(source)
+    return answers, "\n\n\n".join(rest)
+
+
+def notebook(style: str, assignment: str) -> dict:
+    """The reference with the answers of a style, and a cell of the student's own before them."""
+    found, (answers, rest) = simulate.reference(assignment), written(style, assignment)
+    for cell in found["cells"]:
+        cell["source"] = answers.get(cell["metadata"]["nbgrader"]["grade_id"], cell["source"])
+    about = {"grade": False, "solution": False, "grade_id": "own"}
+    found["cells"].insert(2, {"cell_type": "code", "metadata": {"nbgrader": about}, "source": rest})
+    return found
