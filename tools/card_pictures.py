@@ -15,6 +15,7 @@ from course_lib.lessons.shared.house import INK, PULL, PUSH, SOFT
 SIZE = (1200, 630)  # what the sites that show cards ask for
 MADE_OF = "made of"  # the word in a card before the hash of what it was drawn from
 PAPER = "#ffffff"
+CODE = Path(__file__).read_bytes()  # as this process runs it, whatever is saved meanwhile
 FONTS = Path(__file__).with_name("fonts")  # those of the site's headings
 LEFT, WIDE, HIGH = 84, 690, 380  # pixels: from the left, the longest line of a title, all of its lines
 LETTERS = (84, 72, 62, 54, 46, 38)  # sizes of the title's letters, the largest first
@@ -90,7 +91,7 @@ def write_all(folder: Path, titles: dict[str, str], course: str) -> None:
             old.unlink()
     for name, title in titles.items():
         path, made_of = folder / f"{name}.png", PngInfo()
-        drawn = hashlib.sha256(Path(__file__).read_bytes() + f"\0{title}\0{course}".encode()).hexdigest()
+        drawn = hashlib.sha256(CODE + f"\0{title}\0{course}".encode()).hexdigest()
         if not (path.is_file() and _made_of(path) == drawn):
             made_of.add_text(MADE_OF, drawn)
             picture(title, course).save(path, optimize=True, pnginfo=made_of)
