@@ -1,56 +1,83 @@
-"""The picture of a page where a link to it is shown as a card: its title, and two towers under one angle."""
+"""The picture of a page where a link to it is shown as a card: its title, the name of the course, and its logo."""
 
 from __future__ import annotations
 
 import hashlib
-import textwrap
+import math
+from functools import cache
 from pathlib import Path
 
-import matplotlib
 from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
+from course_lib.lessons.shared.house import INK, PULL, PUSH, SOFT
+
 SIZE = (1200, 630)  # what the sites that show cards ask for
 MADE_OF = "made of"  # the word in a card before the hash of what it was drawn from
-BLUE, AMBER, INK, QUIET, PAPER = "#1d4e89", "#d08a00", "#16202c", "#5a6675", "#f6f8fa"
-FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"  # the same letters on every machine
+PAPER = "#ffffff"
+CODE = Path(__file__).read_bytes()  # as this process runs it, whatever is saved meanwhile
+FONTS = Path(__file__).with_name("fonts")  # those of the site's headings
+LEFT, WIDE, HIGH = 84, 690, 380  # pixels: from the left, the longest line of a title, all of its lines
+LETTERS = (84, 72, 62, 54, 46, 38)  # sizes of the title's letters, the largest first
 
 
 def picture(title: str, course: str) -> Image.Image:
-    """One card: (1200, 630) pixels, a palette of 16 colours."""
+    """One card: (1200, 630) pixels, a palette of 32 colours; a page that is named as the course says so once."""
     card = Image.new("RGB", SIZE, PAPER)
     draw = ImageDraw.Draw(card)
-    draw.rectangle((0, 0, 24, SIZE[1]), fill=BLUE)
-    _towers(draw)
-    size, lines = _fitting(title)
-    draw.multiline_text((84, 150), "\n".join(lines), fill=INK, font=_font("DejaVuSans-Bold", size), spacing=18)
-    draw.text((84, 510), course, fill=QUIET, font=_font("DejaVuSans", 34))
-    return card.quantize(16, dither=Image.Dither.NONE)
+    draw.rectangle((0, 0, 24, SIZE[1]), fill=PULL)
+    card.paste(logo(320), (816, 150))
+    font, lines = _fitting(title)
+    draw.multiline_text((LEFT, 110), "\n".join(lines), fill=INK, font=font, spacing=0.3 * font.size)
+    if course != title:
+        draw.text((LEFT, 510), course, fill=SOFT, font=_font(400, 38))
+    return card.quantize(32, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
-def _fitting(title: str) -> tuple[int, list[str]]:
-    """The largest letters with which a title takes at most four lines of 740 pixels."""
-    for size, width in ((64, 18), (54, 22), (46, 26), (38, 32)):
-        lines = textwrap.wrap(title, width)
-        if len(lines) <= 4:
-            return size, lines
-    return size, lines[:5]
+def _fitting(title: str) -> tuple[ImageFont.FreeTypeFont, list[str]]:
+    """The largest letters with which a title fits, and its lines; the smallest ones where none fit."""
+    for size in LETTERS:
+        font = _font(700, size)
+        lines = _lines(title, font)
+        if max(map(font.getlength, lines)) <= WIDE and 1.3 * size * len(lines) <= HIGH:
+            break
+    return font, lines
 
 
-def _towers(draw: ImageDraw.ImageDraw) -> None:
-    """Two towers, their vectors, and the angle between these."""
-    for left, right, top, colour in ((900, 960, 330, BLUE), (1060, 1120, 290, AMBER)):
-        draw.polygon(
-            [(left, 520), (left, top + 40), ((left + right) // 2, top), (right, top + 40), (right, 520)], colour
-        )
-    draw.line((880, 522, 1140, 522), fill=INK, width=5)
-    draw.line((1010, 250, 930, 120), fill=BLUE, width=9)
-    draw.line((1010, 250, 1110, 140), fill=AMBER, width=9)
-    draw.arc((960, 200, 1060, 300), 238, 312, fill=QUIET, width=5)
+def _lines(title: str, font: ImageFont.FreeTypeFont) -> list[str]:
+    """A title on lines of at most 690 pixels; no word is broken, not even at a hyphen."""
+    first, *others = title.split()
+    lines = [first]
+    for word in others:
+        longer = f"{lines[-1]} {word}"
+        if font.getlength(longer) <= WIDE:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
-def _font(name: str, size: int) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(FONTS / f"{name}.ttf", size, layout_engine=ImageFont.Layout.BASIC)
+@cache
+def logo(side: int) -> Image.Image:
+    """The shapes of ../book/assets/logo.svg, which Pillow cannot read, on a square of `side` pixels."""
+    unit = 4 * side / 64  # drawn four times as large: Pillow's edges are hard
+    large = Image.new("RGB", (4 * side, 4 * side), PAPER)
+    draw = ImageDraw.Draw(large)
+    draw.arc([unit * place for place in (2.2, 26.2, 61.8, 85.8)], 238, 302, fill=INK, width=round(3.6 * unit))
+    tower = [(-6.5, 0), (-6.5, -49), (-2.6, -49), (-2.6, -44.6), (2.6, -44.6), (2.6, -49), (6.5, -49), (6.5, 0)]
+    window = [(-1.6, -37), (1.6, -37), (1.6, -30.6), (-1.6, -30.6)]
+    for degrees, colour in ((-32, PULL), (32, PUSH)):
+        along, across = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        for corners, fill in ((tower, colour), (window, PAPER)):
+            turned = [(32 + along * x - across * y, 56 + across * x + along * y) for x, y in corners]
+            draw.polygon([(unit * x, unit * y) for x, y in turned], fill=fill)
+    draw.ellipse([unit * place for place in (25, 48.5, 39, 62.5)], fill=INK)
+    return large.resize((side, side), Image.Resampling.LANCZOS)
+
+
+@cache
+def _font(weight: int, size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(FONTS / f"course-sans-{weight}.ttf", size, layout_engine=ImageFont.Layout.BASIC)
 
 
 def write_all(folder: Path, titles: dict[str, str], course: str) -> None:
@@ -64,7 +91,7 @@ def write_all(folder: Path, titles: dict[str, str], course: str) -> None:
             old.unlink()
     for name, title in titles.items():
         path, made_of = folder / f"{name}.png", PngInfo()
-        drawn = hashlib.sha256(Path(__file__).read_bytes() + f"\0{title}\0{course}".encode()).hexdigest()
+        drawn = hashlib.sha256(CODE + f"\0{title}\0{course}".encode()).hexdigest()
         if not (path.is_file() and _made_of(path) == drawn):
             made_of.add_text(MADE_OF, drawn)
             picture(title, course).save(path, optimize=True, pnginfo=made_of)

@@ -1,7 +1,8 @@
 """A Sphinx extension for those who find a page from outside: search engines, and what shows a link as a card.
 
 Every page gets a description, its own first sentences, and a picture with its title. Once an address is set
-(`make address`), pages name their canonical address, and the site has sitemap.xml and robots.txt.
+(`make address`), pages name their canonical address and that of their picture, which has to be a whole one
+(https://ogp.me), and the site has sitemap.xml and robots.txt.
 """
 
 from __future__ import annotations
@@ -65,24 +66,29 @@ def _cut(text: str) -> str:
 
 
 def tags(page: str, title: str, said: str, site: str) -> str:
-    """The tags of a page's head. `site`: the address, "" where none is set; the picture's is relative then."""
-    up = "../" * page.count("/")
+    """The tags of a page's head. `site`: the address, "" where none is set: then the page names no picture."""
     named = {
         "og:type": "article" if page in editions.places() else "website",
         "og:title": title,
         "og:description": said,
-        "og:url": f"{site}/{page}.html" if site else "",
-        "og:image": f"{site or up.rstrip('/') or '.'}/{CARDS}/{card_of(page)}.png",
-        "og:image:alt": f"The title of the page: {title}",
     }
+    if site:
+        named |= {
+            "og:url": f"{site}/{page}.html",
+            "og:image": f"{site}/{CARDS}/{card_of(page)}.png",
+            "og:image:alt": f"The title of the page: {title}",
+            "twitter:card": "summary_large_image",
+        }
     lines = [f'<meta name="description" content="{escape(said)}" />'] if said else []
-    lines += [f'<meta property="{name}" content="{escape(text)}" />' for name, text in named.items() if text]
-    return "\n".join([*lines, '<meta name="twitter:card" content="summary_large_image" />'])
+    for name, text in named.items():
+        key = "property" if name.startswith("og:") else "name"
+        lines += [f'<meta {key}="{name}" content="{escape(text)}" />'] if text else []
+    return "\n".join(lines)
 
 
 def card_of(page: str) -> str:
-    """The name of a page's picture; the pages under the two big references share one with their index."""
-    return "-".join(page.removeprefix("book/").split("/")[:2])
+    """The name of a page's picture."""
+    return page.removeprefix("book/").replace("/", "-")
 
 
 def add_tags(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
@@ -137,10 +143,8 @@ def write_files(app: Sphinx, failure: Exception | None) -> None:
     if failure is not None or app.builder.format != "html":
         return
     out, site = Path(app.outdir), editions.site_address()
-    titles: dict[str, str] = {}
-    for page in sorted(app.env.found_docs, key=lambda page: (page.count("/"), page)):
-        titles.setdefault(card_of(page), app.env.titles[page].astext())
-    card_pictures.write_all(out / CARDS, titles, str(app.config.project))
+    titles = {card_of(page): app.env.titles[page].astext() for page in sorted(app.env.found_docs)}
+    card_pictures.write_all(out / CARDS, titles, app.config.html_title or app.config.project)
     first = str(app.config.root_doc)
     said = description(app.env.get_doctree(first))
     (out / "index.html").write_text(start_page(app.env.titles[first].astext(), said, site), encoding="utf-8")

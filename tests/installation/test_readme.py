@@ -43,3 +43,27 @@ def test_the_map_names_folders_that_exist() -> None:
 def test_the_chapter_that_it_names_exists() -> None:
     notebooks = set(re.findall(r"book/[\w/-]+\.ipynb", README))
     assert notebooks and [name for name in notebooks if not (ROOT / name).is_file()] == []
+
+
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] + [
+    path
+    for folder in ("book", "exercises", "tools")
+    for path in sorted((ROOT / folder).rglob("*.*"))
+    if path.suffix in {".md", ".ipynb", ".jinja"}
+]
+# What installs the course, and torch with it; `pip install '.[tables]'` is for those who have both.
+INSTALLS = re.compile(r"""pip install (?:--quiet )?(?:\.(?=[\s`]|$)|wheels/|\\?"\{course\})""")
+CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+
+
+def test_the_cpu_build_of_torch_stands_beside_every_command_that_installs_the_course() -> None:
+    """At most two lines before it, or in the line after it: on Linux the usual torch brings gigabytes of CUDA."""
+    places, bare = 0, []
+    for path in WRITTEN:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            if INSTALLS.search(line):
+                places += 1
+                if CPU_BUILD not in "\n".join(lines[max(0, number - 2) : number + 2]):
+                    bare.append(f"{path.relative_to(ROOT)}:{number + 1}: {line.strip()}")
+    assert places >= 14 and bare == []

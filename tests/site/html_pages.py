@@ -12,6 +12,10 @@ from drafts import main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in main_pages()]
+# Pages that have, all together, every interactive once.
+WITH_INTERACTIVES = ["book/start/first-model.html", *CHAPTERS] + [
+    f"book/sampling/{name}-further.html" for name in ("gramian-estimators", "one-batch-many-machines")
+]
 # One chapter where the same template and script serve all of them; the others among the pipelines.
 ONE_QUICKLY = [CHAPTERS[0], *(pytest.param(name, marks=pytest.mark.pipeline) for name in CHAPTERS[1:])]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from PIL import Image
 
 from course_lib.lessons.shared import house
-from tests.site.html_pages import CHAPTERS, ONE_QUICKLY
+from course_lib.lessons.shared.widgets import bundle
+from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, WITH_INTERACTIVES, read_page
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 from tools import figures
@@ -175,6 +177,83 @@ def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, opened) -> No
     tab.wait_for_timeout(200)
     unseen = tab.evaluate(BARS)
     assert unseen == []
+
+
+def luminance(picture: bytes) -> np.ndarray:
+    """The relative luminance of each pixel, as WCAG 2 defines it; shape (height, width)."""
+    parts = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")) / 255
+    light = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return light @ [0.2126, 0.7152, 0.0722]
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> float:
+    """How much of the ink of two marks has a contrast of 3 or more to the other mark, at the place where that is least.
+
+    Marks of a legend stand at fractions of a pixel: one is moved by a pixel to each side.
+    """
+    height, width = np.minimum(one.shape, other.shape)
+    one, paper = one[:height, :width] + 0.05, one[0, 0] + 0.05
+    found = []
+    for down in (-1, 0, 1):
+        for right in (-1, 0, 1):
+            moved = np.roll(other, (down, right), (0, 1))[:height, :width] + 0.05
+            low, high = np.minimum(one, moved), np.maximum(one, moved)
+            ink = (np.maximum(high, paper) / np.minimum(low, paper)) > 1.5
+            found.append(float(((high / low >= 3) & ink).sum() / max(ink.sum(), 1)))
+    return min(found)
+
+
+@pytest.mark.slow
+def test_the_pages_of_the_next_test_have_all_interactives(site_folder: Path) -> None:
+    there = [name for page in WITH_INTERACTIVES for name in read_page(site_folder / page).widgets if name != "quiz"]
+    assert sorted(there) == sorted(set(bundle.interactives()) - {"quiz"})
+
+
+@of(WITH_INTERACTIVES)
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.pipeline)])
+def test_marks_of_a_legend_can_be_told_apart_in_forced_colours(page: str, theme: str, opened) -> None:
+    """Systems have few colours, and often the same for links and for visited ones: shape or lightness must differ."""
+    tab = opened(page, 1280, theme, forced_colors="active", device_scale_factor=2)
+    tab.evaluate("document.querySelectorAll('.cw details').forEach((one) => { one.open = true; })")
+    alike, seen = [], 0
+    for legend in tab.locator("[data-course-widget] .cw-legend:visible").all():
+        names = legend.locator("li").all_inner_texts()
+        marks = [luminance(mark.screenshot()) for mark in legend.locator("li > :first-child").all()]
+        for (name, mark), (other, its) in itertools.combinations(zip(names, marks, strict=True), 2):
+            seen += 1
+            if apart(mark, its) < 0.22:
+                alike.append((name, other))
+    assert seen and alike == []
+
+
+# what is drawn over what: a property of an element, and that of one behind it
+OVER = {
+    "the ring over a push": (".cw-weight .cw-ring", "stroke", ".cw-square rect", "fill"),
+    "the hatching of a push": (".cw-hatched .cw-hatch", "stroke", ".cw-square rect", "fill"),
+    "the cross of a mistaken label": (".cw-mistaken[aria-pressed=true]", "::after color", "", "background-color"),
+}
+COLOURS = """([front, ink, back, paper]) => {
+  const seen = (element, what) => {
+    const [name, pseudo] = what.split(" ").reverse();
+    const pen = new OffscreenCanvas(1, 1).getContext("2d");
+    for (const fill of [getComputedStyle(document.body).backgroundColor, getComputedStyle(element, pseudo)[name]]) {
+      pen.fillStyle = fill;
+      pen.fillRect(0, 0, 1, 1);
+    }
+    return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  };
+  const above = document.querySelector(front);
+  return [seen(above, ink), seen(back ? document.querySelector(back) : above, paper)];
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_lies_over_a_block_can_be_seen_in_forced_colours(theme: str, opened) -> None:
+    tab = opened("book/sampling/in-batch-bias.html", 1280, theme, forced_colors="active")
+    for name, places in OVER.items():
+        ink, paper = (f"#{bytes(colour).hex()}" for colour in tab.evaluate(COLOURS, list(places)))
+        assert contrast(ink, paper) >= 3, name
 
 
 @pytest.mark.slow

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import yaml
 from docutils import nodes, utils
+from fontTools.ttLib import TTFont
+from PIL import Image
 
 from tools import address, card_pictures, editions, head_tags
 
@@ -48,12 +53,21 @@ def tag(text: str, name: str) -> str:
     return found
 
 
+def drawn(title: str, course: str) -> bytes:
+    return card_pictures.picture(title, course).convert("RGB").tobytes()
+
+
+def pixels(card: Path) -> bytes:
+    with Image.open(card) as picture:
+        return picture.convert("RGB").tobytes()
+
+
 def test_the_tags_name_the_address_once_there_is_one() -> None:
     given = ("book/debiasing/ddc", 'A "title"', "What it says.")
     with_address, without = head_tags.tags(*given, HERE), head_tags.tags(*given, "")
     assert tag(with_address, "og:url") == f"{HERE}/book/debiasing/ddc.html" and tag(without, "og:url") == ""
     assert tag(with_address, "og:image") == f"{HERE}/_static/cards/debiasing-ddc.png"
-    assert tag(without, "og:image") == "../../_static/cards/debiasing-ddc.png"
+    assert not any(tag(without, name) for name in ("og:image", "og:image:alt", "twitter:card"))  # "../" is no address
     assert tag(without, "og:title") == "A &quot;title&quot;" and tag(without, "description") == "What it says."
 
 
@@ -89,11 +103,41 @@ def test_the_page_at_the_root_leads_on_and_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("title", ["DDC", "Directional decomposition and correction", "A title of many words " * 6])
-def test_a_card_has_the_size_that_is_asked_for_and_its_title_stays_left_of_the_towers(title: str) -> None:
+def test_a_card_has_the_size_that_is_asked_for_and_its_title_room(title: str) -> None:
     card = np.asarray(card_pictures.picture(title, "Course").convert("RGB"), dtype=int)
     assert card.shape == (630, 1200, 3)
     letters = (card[:, 40:] < 60).all(axis=2)
-    assert letters[:490].any() and not letters[:490, 830:].any()
+    assert letters[:490, :735].any() and not letters[:, 735:775].any()  # the logo is to the right of it
+    assert not letters[500:, :775].any()  # the name of the course below
+
+
+def test_a_card_says_the_title_and_the_course_unless_they_are_the_same() -> None:
+    said = [
+        np.asarray(card_pictures.picture(*words).convert("L"), dtype=int)
+        for words in (("Title", "Course"), ("Title", "Another"), ("Another", "Course"), ("Title", "Title"))
+    ]
+    changed = [np.flatnonzero((np.abs(said[0] - other) > 60).any(axis=1)) for other in said[1:]]
+    assert changed[0].min() > 490 and changed[1].max() < 490 and changed[2].min() > 490
+    assert (said[3][490:, 40:800] > 250).all()
+
+
+@pytest.mark.parametrize(
+    "title", ["The bias of in-batch sampling", "Your first two-tower model", "lessons." + "long" * 30]
+)
+def test_no_word_of_a_title_is_broken(title: str) -> None:
+    _, lines = card_pictures._fitting(title)
+    assert " ".join(lines).split() == title.split() and all(lines)
+
+
+@pytest.mark.slow
+def test_the_logo_of_the_cards_is_that_of_the_site(browser) -> None:
+    tab = browser.new_context(viewport={"width": 320, "height": 320}).new_page()
+    logo = (SITE.parents[1] / "book" / "assets" / "logo.svg").read_text(encoding="utf-8")
+    tab.set_content(f"<style>body {{ margin: 0 }} svg {{ display: block; width: 320px; height: 320px }}</style>{logo}")
+    site = np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("RGB"), dtype=int)
+    tab.context.close()
+    off = np.abs(site - np.asarray(card_pictures.logo(320), dtype=int)).max(axis=2)
+    assert (site != 255).any(axis=2).mean() > 0.2 and (off > 64).mean() < 0.005  # but for edges
 
 
 def test_the_same_titles_give_the_same_bytes_and_old_cards_go(tmp_path: Path, monkeypatch) -> None:
@@ -120,17 +164,22 @@ def test_the_same_titles_give_the_same_bytes_and_old_cards_go(tmp_path: Path, mo
 
 
 @built
-def test_every_page_of_the_book_has_a_description_and_a_picture_that_is_there() -> None:
-    pages = sorted((SITE / "book").rglob("*.html"))
-    said = {}
-    for path in pages:
+def test_every_page_of_the_book_has_a_description_and_a_card_with_its_title_and_the_name_of_the_course() -> None:
+    course = yaml.safe_load((SITE.parents[1] / "_config.yml").read_text(encoding="utf-8"))["title"]
+    letters = set(TTFont(card_pictures.FONTS / "course-sans-700.ttf").getBestCmap())
+    wanted = set()
+    for path in sorted((SITE / "book").rglob("*.html")):
         head = path.read_text(encoding="utf-8").split("</head>")[0]
-        said[path] = tag(head, "description")
-        assert 20 <= len(said[path]) <= head_tags.LONGEST + 30, (path, said[path])
-        picture = tag(head, "og:image")
-        assert (path.parent / picture).resolve().is_file() or picture.startswith("https://")
-        assert tag(head, "og:title")
-    assert sum(path.stat().st_size for path in (SITE / head_tags.CARDS).glob("*.png")) < 800_000
+        said, title = tag(head, "description"), unescape(tag(head, "og:title"))
+        assert 20 <= len(said) <= head_tags.LONGEST + 30, (path, said)
+        assert set(map(ord, title)) <= letters, title
+        card = head_tags.card_of(path.relative_to(SITE).with_suffix("").as_posix())
+        assert pixels(SITE / head_tags.CARDS / f"{card}.png") == drawn(title, course), title
+        assert bool(tag(head, "og:image")) == bool(editions.site_address())
+        wanted.add(f"{card}.png")
+    cards = list((SITE / head_tags.CARDS).iterdir())
+    assert {path.name for path in cards} == wanted and len(wanted) > 60
+    assert sum(path.stat().st_size for path in cards) < 1_000_000
 
 
 @built
@@ -161,6 +210,7 @@ def test_a_built_page_has_it_in_its_head(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "conf.py").write_text(
         "extensions = ['tools.head_tags', 'tools.not_found']\n"
         "html_theme = 'sphinx_book_theme'\n"
+        "html_title = 'The course'\n"  # as Jupyter Book hands on its `title`; it sets no `project`
         "root_doc = 'book/index'\n"
     )
     out = tmp_path / "out"
@@ -171,5 +221,7 @@ def test_a_built_page_has_it_in_its_head(tmp_path: Path, monkeypatch: pytest.Mon
     assert tag(head, "description") == "A first sentence that is long enough to be all of it."
     assert (f'<link rel="canonical" href="{HERE}/book/index.html" />' in head) == bool(site)
     assert (out / "sitemap.xml").is_file() == (out / "robots.txt").is_file() == bool(site)
-    assert (out / head_tags.CARDS / "index.png").is_file() and (out / "404.html").is_file()
+    assert (tag(head, "og:image") == f"{HERE}/{head_tags.CARDS}/index.png") == bool(site)
+    assert pixels(out / head_tags.CARDS / "index.png") == drawn("Title", "The course")
+    assert (out / "404.html").is_file()
     assert '<a href="book/index.html">Title</a>' in (out / "index.html").read_text(encoding="utf-8")

@@ -146,26 +146,6 @@ def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> Non
     assert page.evaluate("document.activeElement.dataset.handle") == name
 
 
-def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[..., Any]) -> None:
-    page = site_page(CosineMotion().static_html(), width=360, has_touch=True)
-    page.locator(".cw-plane").scroll_into_view_if_needed()
-    assert page.evaluate(
-        "['.cw-handle', '.cw-plane'].map((one) => getComputedStyle(document.querySelector(one)).touchAction)"
-    ) == ["none", "auto"]
-    box, before = place(page, "q"), coordinates(page, "q")
-    session = page.context.new_cdp_session(page)
-    x, y = box["x"] + box["width"] / 2 + 8, box["y"] + box["height"] / 2 + 6  # a finger beside the knob, on its target
-    for kind, points in [
-        ("touchStart", [(x, y)]),
-        ("touchMove", [(x - 20, y + 10)]),
-        ("touchMove", [(x - 40, y + 20)]),
-        ("touchEnd", []),
-    ]:
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]})
-    page.wait_for_function(f"Number(document.querySelector('input[name=\"q-x\"]').value) < {before[0] - 0.1}")
-    assert coordinates(page, "q")[1] < before[1]
-
-
 def test_keys_move_a_focused_tip(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html())
     handle = page.locator('[data-handle="q"]')

@@ -72,12 +72,17 @@ const places = ([x, y], digits = 2) => `${x.toFixed(digits)} ${y.toFixed(digits)
  * that is being dragged.
  */
 export class Movable extends Interactive {
-  /** What makes an element the handle of a point: its role, its words, and what it does on a key and when it is dragged. */
+  /**
+   * What makes an element the handle of a point: its role, its words, and what it does on a key and when it is dragged.
+   * A finger on it must not scroll the page. `touch-action` would not say so: inside an SVG Chromium does not heed it, and on
+   * the whole <svg> it would keep a finger beside the points from scrolling, too.
+   */
   grip(name, words, farthest) {
     const drag = (event) => this.onDrag(event, name);
     return {
       tabindex: "0", role: "slider", "aria-label": words, "aria-roledescription": "point in the plane", "aria-valuemin": -farthest, "aria-valuemax": farthest,
       onkeydown: (event) => this.onKey(event, name), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
+      ontouchstart: (event) => event.preventDefault(),
     };
   }
 
