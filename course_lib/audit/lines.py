@@ -1,0 +1,162 @@
+"""Text files of pairs, line by line, and the signs by which their lines are split.
+
+Quotes mean something between commas and semicolons alone, or where the first line has them: between tabs a quote is a
+sign like others (12" single), and no line is ever swallowed. A quoted text may hold ends of lines, as long as none of
+what it swallows looks like a line of the file. A file without a header in which each user has one line, and the lines
+differ in length, holds lines of a user and all of the user's items, as LightGCN's do.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from course_lib.audit.sources import refuse_file
+from course_lib.audit.tables import AnyArray
+
+SPLITS = ("\t", ",", ";", "::")
+SIGNS = "split by tabs, commas, semicolons or spaces"
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+RATINGS = 20  # more values than scales of ratings have: a third column with more holds something else
+LONGEST = 200  # lines of one quoted text
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the lines of a file are split.
+
+    split: the sign, or None for white space; loose: whether spaces follow it; quoted: whether quotes are no part of a
+    field; width: fields of the first line.
+    """
+
+    split: str | None
+    loose: bool
+    quoted: bool
+    width: int
+
+    def raw(self, line: str) -> list[str]:
+        """The fields of a line, whatever quotes it has."""
+        fields = line.split(self.split)
+        return [field.lstrip(" ") for field in fields] if self.loose else fields
+
+
+def layout_of(first: str, ending: str) -> Layout:
+    """What the first line of a file shows."""
+    bare = QUOTED.sub("", first)
+    best = max(SPLITS, key=bare.count)
+    split = "\t" if ending == ".tsv" and "\t" in bare else best if best in bare else None
+    loose = split is not None and bare.count(split) == bare.count(f"{split} ")
+    fields = Layout(split, loose, False, 0).raw(first)
+    quoted = split in (",", ";") or any(QUOTED.fullmatch(field) for field in fields)
+    plain = Layout(split, loose, quoted, 0)
+    return Layout(split, loose, quoted, len(_quoted(first, plain) or fields) if quoted else len(fields))
+
+
+def opened(path: Path) -> IO[str]:
+    """The file, whose lines may end in any way."""
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """(number from 1, line without its end) of the lines that hold something."""
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, line.rstrip("\r\n")
+
+
+def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, list[str]]]:
+    """(number of its first line, how many lines, fields) of each record.
+
+    Raises ValueError that names the line for a quote that is not closed, and for a text that is none.
+    """
+    lines = lines_of(path)
+    for number, line in lines:
+        if "\0" in line:
+            raise refuse_file(name, path, f"line {number} holds the sign 0", "a text of lines in UTF-8")
+        if not layout.quoted or '"' not in line:
+            yield number, 1, layout.raw(line)
+            continue
+        taken, text = 1, line
+        while (fields := _quoted(text, layout)) is None:
+            _, more = next(lines, (0, None))
+            looks = more is None or len(layout.raw(more)) == layout.width or taken == LONGEST
+            if more is None or looks or layout.split not in (",", ";"):
+                what = f"the quotes of line {number} do not close on it, and what follows reads like other lines"
+                raise refuse_file(name, path, what, "quotes in pairs, or the columns of users and items alone")
+            taken, text = taken + 1, f"{text}\n{more}"
+        yield number, taken, fields
+
+
+def _quoted(text: str, layout: Layout) -> list[str] | None:
+    """The fields of a record with quotes; None where one is still open."""
+    if layout.split == "::":
+        return layout.raw(text)
+    split, loose = layout.split or " ", layout.loose or layout.split is None
+    try:
+        return next(csv.reader([text], strict=True, delimiter=split, skipinitialspace=loose))
+    except csv.Error as problem:
+        if "unexpected end" in str(problem):
+            return None
+    # "Weird Al" Yankovic: it ends on its line, so nothing is swallowed
+    return next(csv.reader([text], delimiter=split, skipinitialspace=loose))
+
+
+def fields_in(
+    found: Iterator[tuple[int, int, list[str]]], path: Path, name: str, need: int, width: int, size: int
+) -> Iterator[list[tuple[int, int, list[str]]]]:
+    """The records in blocks. Raises ValueError for one with fewer fields than are needed, or another number of them."""
+    while block := list(islice(found, size)):
+        for number, _, fields in block:
+            if len(fields) != width:
+                what = f"line {number} has {len(fields)} column{'s' * (len(fields) != 1)}"
+                if len(fields) < need:
+                    raise refuse_file(name, path, what, f"at least {need}, {SIGNS}")
+                raise refuse_file(name, path, f"{what}, the first {width}", "as many in every line")
+        yield block
+
+
+def by_user(path: Path, name: str, layout: Layout, known: Callable[[AnyArray], bool]) -> bool:
+    """Whether each line of a file without a header holds a user and all of the user's items.
+
+    It does where no user has two lines, spaces split them, and they differ in length. known: whether the table has
+    all of these items. Raises ValueError where lines of one length could be read in both ways.
+    """
+    users: set[str] = set()
+    widths: set[int] = set()
+    third: set[str] = set()
+    for _, _, fields in records(path, name, layout):
+        if not fields or fields[0] in users:
+            return False
+        users.add(fields[0])
+        widths.add(len(fields))
+        third.update(fields[2:3])
+    if len(widths) > 1:
+        return layout.split is None
+    if len(third) > RATINGS and known(np.array(sorted(third))):
+        what = f"each user has one line, with {layout.width} columns, and the third holds ids of items too"
+        raise refuse_file(
+            name, path, what, "two columns, or a first line that names the columns, such as user item rating"
+        )
+    return False
+
+
+def below(values: AnyArray) -> tuple[int, int]:
+    """(how many of these ratings are 0 or below, how many are no numbers)."""
+    if values.dtype.kind not in "iuf":
+        values = np.array([_rating(each) for each in values.astype(str).tolist()], dtype=np.float64)
+    return int((values <= 0).sum()), int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
+
+
+def _rating(text: str) -> float:
+    try:
+        return float({"true": "1", "false": "0"}.get(text.strip().lower(), text))
+    except ValueError:
+        return np.nan
