@@ -30,15 +30,16 @@ RATING = re.compile(
 FAMILY = re.compile(r"(.*?)([0-9]+)([^0-9]*)")  # dim_10, 10, 10_emb: the last number says which dimension
 
 
-def named_like(names: Sequence[str], side: str) -> list[int]:
+def named_like(names: Sequence[str], side: str, *, loose: bool = True) -> list[int]:
     """The places of the names that are called so, by the surest kind of name that there is: item_id before item_name.
 
-    A name with a digit is none: in a text file without a header, user_17 is an id.
+    A name with a digit is none: in a text file without a header, user_17 is an id. loose: whether what begins with user
+    or item may do.
     """
     lower = ["" if any(map(str.isdigit, name)) else _plain(name) for name in names]
     sure, others = OF_IDS[side]
     bare, kinds = BARE[side]
-    for kind in (sure, bare, others, kinds, f"{side}.*"):
+    for kind in (sure, bare, others, kinds, *([f"{side}.*"] if loose else [])):
         if found := [place for place, name in enumerate(lower) if re.fullmatch(kind, name)]:
             return found
     return []

@@ -64,10 +64,9 @@ def numbers_of(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]
         return ids.astype(dtype), fits & _inside(ids, dtype)
     if ids.dtype.kind in "iu":
         return ids.astype(dtype), _inside(ids, dtype)
-    texts = ids.astype(str)
+    texts = np.ascontiguousarray(ids.astype(str))
     try:
-        numbers = texts.astype(dtype)
-        fits = numbers.astype(str) == texts  # int() reads 010, +10 and 1_0 too
+        numbers, fits = texts.astype(dtype), _as_written(texts)  # int() reads 010, +10 and 1_0 too
     except (ValueError, OverflowError):
         numbers, fits = np.zeros(texts.shape, dtype), np.zeros(texts.shape, bool)
     limits = np.iinfo(dtype)
@@ -80,6 +79,17 @@ def numbers_of(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]
 
 def _inside(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]) -> AnyArray:
     found: AnyArray = ids >= 0 if np.dtype(dtype).kind == "u" else ids <= np.iinfo(np.int64).max
+    return found
+
+
+def _as_written(texts: AnyArray) -> AnyArray:
+    """Which texts that int() can read have its digits alone: no sign but a minus, no 0 before other digits."""
+    codes = texts.view(np.uint32).reshape(*texts.shape, texts.itemsize // 4)
+    digits = (codes >= ord("0")) & (codes <= ord("9"))
+    minus = codes[..., 0] == ord("-")
+    lengths = (codes > 0).sum(axis=-1)
+    zero = np.take_along_axis(codes, minus[..., None].astype(np.int64), axis=-1)[..., 0] == ord("0")
+    found: AnyArray = (digits.sum(axis=-1) + minus == lengths) & (~zero | (~minus & (lengths == 1)))
     return found
 
 
@@ -132,14 +142,15 @@ class Naming:
             line = "" if lines is None else f", in line {lines[bad[0]]}"
             raise ValueError(
                 f"{name}: pair {start + bad[0]} has the {self.side} {_shown(str(ids[bad[0]]))}, which is none of the "
-                f"table's{line} (pairs like it here: {len(bad)}); expected {self._expected(ids)}"
+                f"table's{line} (pairs like it here: {len(bad)}); expected {self._expected(str(ids[bad[0]]))}"
             )
         return found
 
-    def _expected(self, ids: AnyArray) -> str:
+    def _expected(self, text: str) -> str:
         size = len(self.place)
         numbers = self.known is None or self.known.dtype.kind != "U"
-        written = ", written 10, not 010 or +10" if numbers and ids.dtype.kind not in "iuf" else ""
+        odd = any(map(str.isdigit, text)) and not WRITTEN.fullmatch(text)
+        written = ", written as 10 is, not 010 or +10" if numbers and odd else ""
         if self.known is None:
             return f"a row number from 0 to {size - 1}{written}"
         return f"one of the {size} ids, such as {self.known[0]}{written}"

@@ -43,8 +43,9 @@ class Layout:
 
     def raw(self, line: str) -> list[str]:
         """The fields of a line, whatever quotes it has."""
-        fields = line.split(self.split)
-        return [field.lstrip(" ") for field in fields] if self.loose else fields
+        if self.loose:
+            return [field.lstrip(" ") for field in line.split(self.split)]
+        return line.split(self.split)
 
 
 def layout_of(first: str, ending: str) -> Layout:
@@ -68,8 +69,14 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """(number from 1, line without its end) of the lines that hold something."""
     with opened(path) as file:
         for number, line in enumerate(file, 1):
-            if line.strip():
+            if not line.isspace():
                 yield number, line.rstrip("\r\n")
+
+
+def count_lines(path: Path) -> int:
+    """How many lines hold something, whatever they hold."""
+    with path.open(encoding="utf-8-sig") as file:
+        return sum(not line.isspace() for line in file)
 
 
 def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, list[str]]]:
@@ -115,7 +122,7 @@ def fields_in(
     """The records in blocks. Raises ValueError for one with fewer fields than are needed, or another number of them."""
     while block := list(islice(found, size)):
         for number, _, fields in block:
-            if len(fields) != width:
+            if len(fields) != width or width < need:
                 what = f"line {number} has {len(fields)} column{'s' * (len(fields) != 1)}"
                 if len(fields) < need:
                     raise refuse_file(name, path, what, f"at least {need}, {SIGNS}")
@@ -131,27 +138,32 @@ def by_user(path: Path, name: str, layout: Layout, known: Callable[[AnyArray], b
     """
     users: set[str] = set()
     widths: set[int] = set()
-    third: set[str] = set()
+    columns: tuple[set[str], ...] = (set(), set(), set())  # second, third, and all after the second
     for _, _, fields in records(path, name, layout):
-        if not fields or fields[0] in users:
+        if fields[0] in users:
             return False
         users.add(fields[0])
         widths.add(len(fields))
-        third.update(fields[2:3])
+        for seen, part in zip(columns, (fields[1:2], fields[2:3], fields[2:]), strict=True):
+            seen.update(part)
     if len(widths) > 1:
         return layout.split is None
-    if len(third) > RATINGS and known(np.array(sorted(third))):
-        what = f"each user has one line, with {layout.width} columns, and the third holds ids of items too"
-        raise refuse_file(
-            name, path, what, "two columns, or a first line that names the columns, such as user item rating"
-        )
+    second, third, rest = columns
+    few = len(third) <= RATINGS and (layout.split is not None or 2 * len(third) <= len(second))
+    if third and not few and layout.split != "::" and known(np.array(sorted(rest))):
+        what = f"each user has one line, with {layout.width} columns, and all but the first hold ids of items"
+        expected = "two columns, or a first line that names the columns, such as user item rating"
+        raise refuse_file(name, path, what, expected)
     return False
 
 
 def below(values: AnyArray) -> tuple[int, int]:
     """(how many of these ratings are 0 or below, how many are no numbers)."""
     if values.dtype.kind not in "iuf":
-        values = np.array([_rating(each) for each in values.astype(str).tolist()], dtype=np.float64)
+        try:
+            values = values.astype(np.float64)
+        except (ValueError, TypeError):
+            values = np.array([_rating(each) for each in values.astype(str).tolist()], dtype=np.float64)
     return int((values <= 0).sum()), int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 

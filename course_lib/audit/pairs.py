@@ -28,10 +28,10 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_parts, arrow_rows
-from course_lib.audit.columns import is_rating, named_like
+from course_lib.audit.columns import SIDES, is_rating, named_like
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
-from course_lib.audit.lines import Layout, below, by_user, fields_in, layout_of, lines_of, records
+from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
 from course_lib.data.interactions import Interactions
@@ -89,8 +89,8 @@ def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
     """The pairs of FILE or FILE#USERS,ITEMS."""
     path, chosen = located(text, name, PAIRS)
     wanted = tuple(part.strip() for part in chosen.split(",")) if chosen else ()
-    if chosen and len(wanted) != 2:
-        raise refuse_file(name, path, f"#{chosen} names {len(wanted)} columns", "two: FILE#USERS,ITEMS")
+    if chosen and (len(wanted) != 2 or len(set(wanted)) != 2):
+        raise refuse_file(name, path, f"#{chosen} names {len(set(wanted))} columns", "two: FILE#USERS,ITEMS")
     source = _source(path, wanted, name, items)
     tally = Tally()
     found = _joined(tally.counted(source.chunks), f"{name} ({path})", users, items)
@@ -133,10 +133,13 @@ class Tally:
         said = f"{self.read:,} of {source.total:,} {source.unit}"
         said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
         said += f"; users: {users}; items: {items}"
-        if source.rating:
-            odd = f"{self.below:,} are 0 or below" + (f", {self.no_number:,} are no numbers" if self.no_number else "")
+        unused = source.unused
+        if source.rating and self.no_number < self.pairs:
+            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
             said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
-        return said + (f"; not used: {listed(source.unused)}" if source.unused else "")
+        elif source.rating:
+            unused = (source.rating, *unused)
+        return said + (f"; not used: {listed(unused)}" if unused else "")
 
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
@@ -176,10 +179,11 @@ def _source(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Sou
 def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
     arrays, objects = numpy_arrays(path, name)
     vectors = [key for key, array in arrays.items() if array.ndim == 1] + objects
+    two = [key for key, array in arrays.items() if array.ndim == 2 and array.shape[1] == 2]
     keys = wanted or ("users", "items")
-    if not all(key in vectors for key in keys):
-        places = _places(vectors, (), name, path) if not wanted and len(vectors) > 1 else None
-        keys = keys if places is None else (vectors[places[0]], vectors[places[1]])
+    if not wanted and not two and not all(key in vectors for key in keys):
+        sides = [named_like(vectors, side, loose=False) for side in SIDES]
+        keys = (vectors[sides[0][0]], vectors[sides[1][0]]) if [*map(len, sides)] == [1, 1] else keys
     if bad := next((key for key in objects if key in keys), None):
         raise refuse_objects(name, path, bad)
     if all(key in arrays for key in keys):
@@ -189,11 +193,10 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None)
         unused = tuple(key for key in others if key != rating)
         return Source([chunk], len(left), "pairs", (keys[0], keys[1]), rating, unused)
-    two = [key for key, array in arrays.items() if array.ndim == 2 and array.shape[1] == 2]
     if wanted or len(two) != 1:
-        listed = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
+        held = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
         expected = f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
-        raise refuse_file(name, path, f"it holds {listed}", expected)
+        raise refuse_file(name, path, f"it holds {held}", expected)
     both = _ids_of(arrays[two[0]], "ids", name, path)
     columns = ("the first column", "the second column")
     unused = tuple(key for key in vectors if key)
@@ -250,7 +253,7 @@ def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> 
         layout = layout_of(next(lines_of(path), (0, ""))[1], path.suffix.lower())
         fields = next(records(path, name, layout), (0, 0, [""]))[2]
         places = _places([field.strip() for field in fields], wanted, name, path)
-        total = sum(1 for _ in lines_of(path))
+        total = count_lines(path)
         if places is None and by_user(path, name, layout, Naming(items, "item").knows):
             columns = ("the first field", "all other fields")
             return Source(_decoded(_lists(path, name, layout), path, name), total, "lines", columns)

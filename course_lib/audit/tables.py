@@ -14,7 +14,7 @@ AnyArray = NDArray[Any]
 Ids = NDArray[np.int64]
 TINY = 1e-12  # a row whose entries are all this small, against the table's median row, counts as zero
 SAFE = 1e-6, 1e15  # largest entries of a float32 table whose squares stay numbers; others become float64
-WHOLE = 2**24  # entries of tables of whole numbers: the bits of floats, as such, are far larger
+BITS = 2**12  # half of the entries of a table of whole numbers lie above: they are the bits of floats
 SAFE64 = 1e-130, 1e150
 
 
@@ -80,9 +80,10 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
 
 def _no_codes(array: AnyArray, name: str) -> AnyArray:
     """The array. Raises ValueError for whole numbers that are codes of a quantised table, or the bits of floats."""
-    if array.dtype.kind not in "iu" or not array.size:
+    if array.dtype.kind not in "iu" or not array.any():
         return array
-    if array.dtype.itemsize <= 2 or max(-int(array.min()), int(array.max())) >= WHOLE:
+    sizes = np.abs(array[array != 0].astype(np.float64))
+    if array.dtype.itemsize <= 2 or np.median(sizes) > BITS:
         raise ValueError(
             f"{name} holds whole numbers of the type {array.dtype}, from {array.min()} to {array.max()}: these are "
             "codes of a quantised table, or the bits of other numbers (NumPy has no bfloat16); expected the numbers "
