@@ -21,7 +21,8 @@ import numpy as np
 from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import AnyArray
 
-SPLITS = ("\t", ",", ";", "::")
+SPLITS = ("\t", ",", ";")
+COLONS = "::"  # MovieLens; where a line has it, commas belong to a text
 SIGNS = "split by tabs, commas, semicolons or spaces"
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 RATINGS = 20  # more values than scales of ratings have: a third column with more holds something else
@@ -51,8 +52,9 @@ class Layout:
 def layout_of(first: str, ending: str) -> Layout:
     """What the first line of a file shows."""
     bare = QUOTED.sub("", first)
-    best = max(SPLITS, key=bare.count)
-    split = "\t" if ending == ".tsv" and "\t" in bare else best if best in bare else None
+    most = max(SPLITS, key=bare.count)
+    order = {".tsv": ("\t", most, COLONS), ".csv": (most, COLONS)}.get(ending, (COLONS, most))
+    split = next((sign for sign in order if sign in bare), None)
     loose = split is not None and bare.count(split) == bare.count(f"{split} ")
     fields = Layout(split, loose, False, 0).raw(first)
     quoted = split in (",", ";") or any(QUOTED.fullmatch(field) for field in fields)
@@ -104,7 +106,7 @@ def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, l
 
 def _quoted(text: str, layout: Layout) -> list[str] | None:
     """The fields of a record with quotes; None where one is still open."""
-    if layout.split == "::":
+    if layout.split == COLONS:
         return layout.raw(text)
     split, loose = layout.split or " ", layout.loose or layout.split is None
     try:
@@ -150,7 +152,7 @@ def by_user(path: Path, name: str, layout: Layout, known: Callable[[AnyArray], b
         return layout.split is None
     second, third, rest = columns
     few = len(third) <= RATINGS and (layout.split is not None or 2 * len(third) <= len(second))
-    if third and not few and layout.split != "::" and known(np.array(sorted(rest))):
+    if third and not few and layout.split != COLONS and known(np.array(sorted(rest))):
         what = f"each user has one line, with {layout.width} columns, and all but the first hold ids of items"
         expected = "two columns, or a first line that names the columns, such as user item rating"
         raise refuse_file(name, path, what, expected)
