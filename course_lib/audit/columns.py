@@ -11,11 +11,14 @@ from dataclasses import dataclass
 
 SIDES = ("user", "item")
 KINDS = {  # what users and items are called elsewhere
-    "user": r"customer|client|member|visitor|reviewer|person|reader|listener|viewer|account|buyer|subscriber|session",
-    "item": r"movie|film|video|show|product|article|track|song|artist|album|book|business|game|listing|hotel|recipe|"
-    r"news|document|paper|post|job|venue|restaurant|course|anime|photo|repo",
+    "user": r"customer|client|member|visitor|reviewer|person|reader|listener|viewer",
+    "item": r"movie|film|video|show|product|article|track|song|artist|album|book|business|game",
 }
-CODES = {"user": r"uid", "item": r"iid|asin|isbn|sku|ean|upc|gtin"}
+RARER = {  # and what they are called where nothing above is there
+    "user": r"account|buyer|subscriber|session",
+    "item": r"listing|hotel|recipe|news|document|paper|post|job|venue|restaurant|course|anime|photo|repo",
+}
+CODES = {"user": r"uid", "item": r"iid|asin|isbn|sku"}
 ID = r"s?[ _-]?ids?"
 OF_IDS = {side: (rf"{side}{ID}", rf"({CODES[side]}|({KINDS[side]}){ID})") for side in SIDES}  # the surer first
 BARE = {side: (rf"{side}s?", rf"({KINDS[side]})s?") for side in SIDES}
@@ -39,7 +42,8 @@ def named_like(names: Sequence[str], side: str, *, loose: bool = True) -> list[i
     lower = ["" if any(map(str.isdigit, name)) else _plain(name) for name in names]
     sure, others = OF_IDS[side]
     bare, kinds = BARE[side]
-    for kind in (sure, bare, others, kinds, *([f"{side}.*"] if loose else [])):
+    rarer = (rf"({RARER[side]}){ID}", kinds, rf"({RARER[side]})s?")
+    for kind in (sure, bare, others, *rarer, *([f"{side}.*"] if loose else [])):
         if found := [place for place, name in enumerate(lower) if re.fullmatch(kind, name)]:
             return found
     return []

@@ -49,7 +49,7 @@ NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 class Rows:
     """What a reader found: values (n, d), and what they are called; ids (n,) or None, and where they stand.
 
-    left_out: columns and arrays of the file that are neither.
+    left_out: columns and arrays of the file that are neither. total: rows of the file, where it says how many.
     """
 
     values: Any
@@ -57,6 +57,7 @@ class Rows:
     ids: AnyArray | None = None
     ids_from: str = ""
     left_out: tuple[str, ...] = ()
+    total: int | None = None
 
 
 def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: bool = False) -> Table:
@@ -82,7 +83,8 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
 def _read(table: Table, found: Rows, ids_from: str) -> str:
     """What was taken from the file, as what."""
     dimensions = found.dimensions or f"{table.rows.shape[1]} numbers a row"
-    rows = f"{table.size:,} of {table.size:,} rows; dimensions: {dimensions}"
+    of = "" if found.total is None else f" of {found.total:,}"
+    rows = f"read {table.size:,}{of} rows; dimensions: {dimensions}"
     named = f"; ids: {ids_from}" if ids_from else "; ids: none, so a row has its number, from 0"
     return rows + named + (f"; left out: {listed(found.left_out)}" if found.left_out else "")
 
@@ -158,7 +160,7 @@ def _read_torch(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
             "it is loaded; where you trust it, load it yourself and store its state_dict",
         ) from None
     held = dict(_tensors(found))
-    tables = {key: value for key, value in held.items() if np.ndim(value) == 2 and hasattr(value, "detach")}
+    tables = {key: value for key, value in held.items() if hasattr(value, "detach") and value.ndim == 2}
     key = _name_of(_shapes(tables), chosen, name, path)
     table = tables[key]
     kind = "quantized" if table.is_quantized else "on no device" if table.is_meta else str(table.layout)
@@ -200,7 +202,7 @@ def _read_arrow(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
         first_to_last = " to ".join(dict.fromkeys((picked[0], picked[-1])))
         _check_family(picked, chosen, name, path)
     left = tuple(each for each in found.column_names if each not in taken)
-    rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left)
+    rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=arrow.arrow_rows(path, name))
     if not with_ids:
         return rows
     beside = Beside(lambda key: arrow_ids(found, key, name, path), len(values), name, path)
@@ -392,4 +394,5 @@ def _may_be_ids(value: Any) -> bool:
     """Whether a part of a checkpoint is a vector of whole numbers, or a list of text or of whole numbers."""
     if isinstance(value, list):
         return bool(value) and (all(type(each) is str for each in value) or all(type(each) is int for each in value))
-    return value.ndim == 1 and not value.is_floating_point()
+    kinds = str(value.dtype).removeprefix("torch."), str(value.layout)
+    return value.ndim == 1 and kinds[0].lstrip("u")[:3] == "int" and kinds[1] == "torch.strided" and not value.is_meta

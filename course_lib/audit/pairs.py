@@ -60,12 +60,12 @@ class Chunk:
 class Source:
     """The chunks of a file, and how it was understood.
 
-    total: what the file holds, counted apart from the chunks; unit: of what. columns: those of users and items;
-    rating: the one that tells how much a user liked an item, or none; unused: the others.
+    total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
+    items; rating: the one that tells how much a user liked an item, or none; unused: the others.
     """
 
     chunks: Iterable[Chunk]
-    total: int
+    total: int | None
     unit: str
     columns: tuple[str, str]
     rating: str = ""
@@ -130,7 +130,8 @@ class Tally:
     def said(self, source: Source) -> str:
         """One sentence for the report."""
         users, items = source.columns
-        said = f"{self.read:,} of {source.total:,} {source.unit}"
+        of = "" if source.total is None else f" of {source.total:,}"
+        said = f"read {self.read:,}{of} {source.unit}"
         said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
         said += f"; users: {users}; items: {items}"
         unused = source.unused
@@ -192,7 +193,7 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
         rating = next((key for key in others if key in arrays and _rates(key, arrays[key], len(left))), "")
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None)
         unused = tuple(key for key in others if key != rating)
-        return Source([chunk], len(left), "pairs", (keys[0], keys[1]), rating, unused)
+        return Source([chunk], None, "pairs", (keys[0], keys[1]), rating, unused)
     if wanted or len(two) != 1:
         held = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
         expected = f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
@@ -200,7 +201,7 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
     both = _ids_of(arrays[two[0]], "ids", name, path)
     columns = ("the first column", "the second column")
     unused = tuple(key for key in vectors if key)
-    return Source([Chunk(both[:, 0], both[:, 1], len(both))], len(both), "pairs", columns, unused=unused)
+    return Source([Chunk(both[:, 0], both[:, 1], len(both))], None, "pairs", columns, unused=unused)
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
@@ -311,8 +312,9 @@ def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -
     """Which columns hold the users and the items; None where the first line is no header."""
     if wanted:
         for column in wanted:
-            if column not in fields:
-                raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
+            if fields.count(column) != 1:
+                what = f"it has {'several columns' if column in fields else 'no column'} {column}"
+                raise refuse_file(name, path, what, f"one of {', '.join(fields)}")
         return fields.index(wanted[0]), fields.index(wanted[1])
     users, items = named_like(fields, "user"), named_like(fields, "item")
     if (not users and not items) or len(fields) < 2:

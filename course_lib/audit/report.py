@@ -289,7 +289,7 @@ def read_lines(inputs: dict[str, Any]) -> Iterator[str]:
     """For each input from a file, how much of it was read, and what as what."""
     for name, facts in inputs.items():
         if isinstance(facts, dict) and facts.get("read"):
-            yield f"Read {name.replace('_', '-')}: {facts['read']}."
+            yield f"{name.replace('_', '-')}: {facts['read']}."
 
 
 def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:

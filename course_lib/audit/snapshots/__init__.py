@@ -71,7 +71,7 @@ class Comparison:
 
     def text(self, width: int = 76) -> str:
         """What was read, and the verdicts with their support, in plain text."""
-        read = (f"Read {name}: {said}." for name, said in self.read.items())
+        read = (f"{name}: {said}." for name, said in self.read.items())
         lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in read]
         return "\n".join([*lines, *(verdict.text(width) for verdict in self.verdicts)])
 
