@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -26,7 +25,6 @@ COLONS = "::"  # MovieLens; where a line has it, commas belong to a text
 SIGNS = "split by tabs, commas, semicolons or spaces"
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 RATINGS = 20  # more values than scales of ratings have: a third column with more holds something else
-LONGEST = 200  # lines of one quoted text
 
 
 @dataclass(frozen=True)
@@ -62,23 +60,18 @@ def layout_of(first: str, ending: str) -> Layout:
     return Layout(split, loose, quoted, len(_quoted(first, plain) or fields) if quoted else len(fields))
 
 
-def opened(path: Path) -> IO[str]:
-    """The file, whose lines may end in any way."""
-    return path.open(encoding="utf-8-sig", newline="")
-
-
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """(number from 1, line without its end) of the lines that hold something."""
-    with opened(path) as file:
+    with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
-            if not line.isspace():
-                yield number, line.rstrip("\r\n")
+            if line.strip(" \n"):
+                yield number, line.rstrip("\n")
 
 
 def count_lines(path: Path) -> int:
     """How many lines hold something, whatever they hold."""
     with path.open(encoding="utf-8-sig") as file:
-        return sum(not line.isspace() for line in file)
+        return sum(bool(line.strip(" \n")) for line in file)
 
 
 def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, list[str]]]:
@@ -93,15 +86,27 @@ def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, l
         if not layout.quoted or '"' not in line:
             yield number, 1, layout.raw(line)
             continue
-        taken, text = 1, line
-        while (fields := _quoted(text, layout)) is None:
-            _, more = next(lines, (0, None))
-            looks = more is None or len(layout.raw(more)) == layout.width or taken == LONGEST
-            if more is None or looks or layout.split not in (",", ";"):
-                what = f"the quotes of line {number} do not close on it, and what follows reads like other lines"
-                raise refuse_file(name, path, what, "quotes in pairs, or the columns of users and items alone")
-            taken, text = taken + 1, f"{text}\n{more}"
-        yield number, taken, fields
+        record = _with_quotes(line, lines, layout)
+        if record is None:
+            what = f"the quotes of line {number} do not close on it, and what follows reads like other lines"
+            raise refuse_file(name, path, what, "quotes in pairs, or the columns of users and items alone")
+        yield number, *record
+
+
+def _with_quotes(line: str, lines: Iterator[tuple[int, str]], layout: Layout) -> tuple[int, list[str]] | None:
+    """(how many lines, fields) of the record that begins with this line.
+
+    None where a quote is still open when a line follows that could be another record, or none, or only very long ones.
+    """
+    taken, text = 1, line
+    while len(text) <= csv.field_size_limit():
+        if (fields := _quoted(text, layout)) is not None:
+            return taken, fields
+        _, more = next(lines, (0, ""))
+        if not more or layout.split not in (",", ";") or len(layout.raw(more)) == layout.width:
+            return None
+        taken, text = taken + 1, f"{text}\n{more}"
+    return None
 
 
 def _quoted(text: str, layout: Layout) -> list[str] | None:
