@@ -23,8 +23,8 @@ from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
 from course_lib.audit.snapshots import Comparison, compare
-from course_lib.audit.snapshots.rows import STEMS, files_in, read_snapshot
-from course_lib.audit.sources import is_parts
+from course_lib.audit.snapshots.rows import files_in, read_snapshot
+from course_lib.audit.sources import STEMS, is_parts
 from course_lib.audit.tables import Table
 from course_lib.audit.training import LOSSES, NEGATIVES, Training, read_training
 

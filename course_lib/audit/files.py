@@ -38,7 +38,7 @@ from course_lib.audit.columns import Candidates, candidates, families, number_of
 from course_lib.audit.ids import IDS, checked_ids
 from course_lib.audit.row_names import Beside, side_of
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
-from course_lib.audit.tables import AnyArray, Table, table_of
+from course_lib.audit.tables import AnyArray, Table, no_codes, table_of
 
 TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
@@ -75,6 +75,7 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
         names, ids_from = read_ids(ids, f"{name} ids"), ids
     if names is not None:
         names = checked_ids(names, len(found.values), name, path if ids is None else located(ids, name, IDS)[0])
+    no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
     table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     source = f"{path}#{chosen}" if chosen else str(path)
     return Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from))

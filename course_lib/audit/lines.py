@@ -22,6 +22,7 @@ from course_lib.audit.tables import AnyArray
 
 SPLITS = ("\t", ",", ";")
 COLONS = "::"  # MovieLens; where a line has it, commas belong to a text
+EVEN = "as many in every line (or for each user one line of the user and all items, with spaces between them)"
 SIGNS = "split by tabs, commas, semicolons or spaces"
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 RATINGS = 20  # more values than scales of ratings have: a third column with more holds something else
@@ -133,7 +134,7 @@ def fields_in(
                 what = f"line {number} has {len(fields)} column{'s' * (len(fields) != 1)}"
                 if len(fields) < need:
                     raise refuse_file(name, path, what, f"at least {need}, {SIGNS}")
-                raise refuse_file(name, path, f"{what}, the first {width}", "as many in every line")
+                raise refuse_file(name, path, f"{what}, the first {width}", EVEN)
         yield block
 
 

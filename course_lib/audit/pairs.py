@@ -38,7 +38,7 @@ from course_lib.data.interactions import Interactions
 
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
 LISTS = 10_000  # lines of a user and all of the user's items
-TEXTS = (".csv", ".tsv", ".txt", ".dat", ".inter")
+TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
 
 

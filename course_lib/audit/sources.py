@@ -11,6 +11,7 @@ from course_lib import extras
 
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 PART = ".parquet"
+STEMS = ("items", "users", "pairs", "held_out", "counts", "item_ids", "user_ids")  # of the files of a model
 LOGS = ("_delta_log", ".hoodie", "metadata")  # of Delta, Hudi and Iceberg: they say which of the parts still count
 
 
@@ -48,7 +49,7 @@ def located(text: str, name: str, expected: str) -> tuple[Path, str]:
 def is_parts(path: Path) -> bool:
     """Whether this is a folder that holds one table or log in parts, as Spark, Dask and polars write it.
 
-    A folder with the files of a model (one of them named items) is none, unless its own name ends in .parquet.
+    A folder with files of a model (STEMS) is none, unless its own name ends in .parquet.
     """
     if not path.is_dir():
         return False
@@ -56,7 +57,7 @@ def is_parts(path: Path) -> bool:
         return True
     held = list(path.iterdir())
     inside = any(each.suffix.lower() == PART or "=" in each.name or each.name in LOGS for each in held)
-    return inside and not any(each.stem == "items" for each in held)
+    return inside and not any(each.stem in STEMS for each in held)
 
 
 def parts(path: Path, name: str) -> list[Path]:

@@ -48,12 +48,12 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
     """The table in `values`: a `Table`, an array, a tensor, or what has a `weight` or a `to_numpy` (n, d).
 
     Tensors may require gradients, lie on any device and have any floating dtype. Raises ValueError for what is no
-    numeric matrix, for codes and bits (`_no_codes`), for NaN, for entries whose squares overflow, and for zero rows,
+    numeric matrix, for bits of floats (`no_codes`), for NaN, for entries whose squares overflow, and for zero rows,
     unless they may be dropped.
     """
     if isinstance(values, Table):
         return values
-    array = _no_codes(checking.as_numpy(_matrix_of(values)), name)
+    array = no_codes(checking.as_numpy(_matrix_of(values)), name)
     array = checking.table(array, name)
     if not array.size:
         raise ValueError(f"{name} has shape {array.shape}; expected at least one row and one column")
@@ -78,12 +78,16 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
     return Table(kept, "memory", len(rows), zero)
 
 
-def _no_codes(array: AnyArray, name: str) -> AnyArray:
-    """The array. Raises ValueError for whole numbers that are codes of a quantised table, or the bits of floats."""
+def no_codes(array: AnyArray, name: str, *, refused: tuple[int, ...] = (2,)) -> AnyArray:
+    """The array. Raises ValueError for whole numbers that are the bits of floats, or codes of a quantised table.
+
+    refused: sizes in bytes of whole numbers that are. One byte may be a code with the same scale for all, which changes
+    no verdict; who has such a table in memory knows, and a file does not say.
+    """
     if array.dtype.kind not in "iu" or not array.any():
         return array
     sizes = np.abs(array[array != 0].astype(np.float64))
-    if array.dtype.itemsize <= 2 or np.median(sizes) > BITS:
+    if array.dtype.itemsize in refused or np.median(sizes) > BITS:
         raise ValueError(
             f"{name} holds whole numbers of the type {array.dtype}, from {array.min()} to {array.max()}: these are "
             "codes of a quantised table, or the bits of other numbers (NumPy has no bfloat16); expected the numbers "

@@ -13,12 +13,11 @@ from course_lib import checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
-from course_lib.audit.sources import is_parts, refuse_file
+from course_lib.audit.sources import STEMS, is_parts, refuse_file
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
 from course_lib.data.interactions import Interactions
 
 FOLDER = "a folder with items.npy (or another format of tables), and where there are any users, pairs and held_out"
-STEMS = ("items", "users", "pairs", "held_out", "counts", "item_ids", "user_ids")
 
 
 @dataclass(frozen=True)
