@@ -23,12 +23,12 @@ ID = r"s?[ _-]?ids?"
 OF_IDS = {side: (rf"{side}{ID}", rf"({CODES[side]}|({KINDS[side]}){ID})") for side in SIDES}  # the surer first
 BARE = {side: (rf"{side}s?", rf"({KINDS[side]})s?") for side in SIDES}
 PLAIN = r"ids?"
-NAMES = r"(.*_)?names?"
+NAMES = (r"names?", r".*_names?")
 OTHER = re.compile(r"(.*[ _-])?(?i:ids?)|.*[a-z]Ids?")  # venue_id, ID and venueId, but not grid
 INDEX = re.compile(r"__index_level_[0-9]+__")  # pandas, of an index without a name
 RATING = re.compile(
     r"ratings?|stars?|scores?|labels?|values?|weights?|counts?|clicks?|clicked|like[sd]?|targets?|feedback|relevance|"
-    r"overall|plays|play[ _-]?counts?|purchase[sd]?|watch[ _-]?ratio|y"
+    r"overall|plays|play[ _-]?counts?|purchase[sd]?|watch[ _-]?ratio|popularity|freq(uency)?|y"
 )
 FAMILY = re.compile(r"(.*?)([0-9]+)([^0-9]*)")  # dim_10, 10, 10_emb: the last number says which dimension
 
@@ -76,13 +76,13 @@ def candidates(names: Iterable[str], side: str, *, index: Iterable[str] = (), ba
     left = list(names)
     own = [each for each in SIDES if side in (each, "")]
     found = [Candidates(_taken(left, [OF_IDS[each][0] for each in own]), True), Candidates(_taken(left, [PLAIN]), True)]
-    found += [Candidates(_taken(left, [BARE[each][0] for each in own if bare]), True)]
+    found += [Candidates(_taken(left, [BARE[each][0] for each in own if bare]), False)]
     found += [Candidates(_taken(left, [OF_IDS[each][1] for each in own]), True)]
     found += [Candidates(_taken(left, [BARE[each][1] for each in own if bare]), False)]
     foreign = _taken(left, [kind for each in SIDES if each not in own for kind in OF_IDS[each]])
     other = tuple(name for name in left if OTHER.fullmatch(name))
     left = [name for name in left if name not in other]
-    found += [Candidates(other, False), Candidates(_taken(left, [NAMES]), False)]
+    found += [Candidates(other, False), *(Candidates(_taken(left, [kind]), False) for kind in NAMES)]
     late = tuple(name for name in left if name in index or INDEX.fullmatch(name))
     return [each for each in (*found, Candidates(foreign, False), Candidates(late, False)) if each.names]
 

@@ -25,6 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -206,7 +207,7 @@ def _read_arrow(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
     rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=arrow.arrow_rows(path, name))
     if not with_ids:
         return rows
-    beside = Beside(lambda key: arrow_ids(found, key, name, path), len(values), name, path)
+    beside = Beside(cache(lambda key: arrow_ids(found, key, name, path)), len(values), name, path)
     key = beside.chosen(possible)
     if key is None and span is not None:
         return replace(rows, ids=np.array(span), ids_from="the index that pandas kept")

@@ -39,9 +39,10 @@ class Beside:
             if not fitting and each.sure:
                 raise self._unclear(each.names)
             if key is None and fitting:
-                key = fitting[0]
-                if any(not self._equal(key, other) for other in fitting[1:]):
+                one = all(self._equal(fitting[0], other) for other in fitting[1:])
+                if not one and (each.sure or any(map(self._numbers, fitting))):
                     raise self._unclear(fitting)
+                key = fitting[0] if one else None
             elif key is not None and each.sure:
                 rival = next((at for at in fitting if self._other_numbers(key, at)), None)
                 if rival is not None:
@@ -67,6 +68,10 @@ class Beside:
 
     def _equal(self, key: str, other: str) -> bool:
         return bool(np.array_equal(self.ids(key).astype(str), self.ids(other).astype(str)))
+
+    def _numbers(self, key: str) -> bool:
+        """Whether these are whole numbers."""
+        return bool(numbers_of(self.ids(key), np.int64)[1].all())
 
     def _other_numbers(self, key: str, other: str) -> bool:
         """Whether both are whole numbers, and not the same."""

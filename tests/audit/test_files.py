@@ -643,6 +643,7 @@ def test_the_index_of_pandas_names_the_rows_where_nothing_else_does(tmp_path):
         ({"item_id": ORDER, "movieId": ORDER[::-1]}, "which of item_id, movieId names the rows"),
         ({"id": np.arange(40), "item_id": ORDER}, "which of item_id, id names the rows"),
         ({"book_id": TEXT_ORDER, "isbn": [*range(40)]}, "which of book_id, isbn names the rows"),
+        ({"shop_id": TEXT_ORDER, "venue_id": [*range(40)]}, "which of shop_id, venue_id names the rows"),
         ({"code": ORDER}, "code holds another whole number for each row"),
         ({"code": TEXT_ORDER}, "code holds another whole number for each row"),
     ],
@@ -657,9 +658,14 @@ def test_no_ids_are_guessed_between_two(columns, reason, tmp_path):
 
 
 def test_what_repeats_names_no_row(tmp_path):
-    columns = {"vector": vectors(), "brand_id": ORDER // 2, "title": ["the same"] * 40, "rank": np.arange(40)}
+    people = {f"{kind}_name": [f"{kind} {at}" for at in ORDER] for kind in ("first", "last")}
+    columns = {"vector": vectors(), "brand_id": ORDER // 2, "item": ["the same"] * 40, "rank": np.arange(40), **people}
     table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
-    assert table.ids is None and table.read.endswith("from 0; left out: brand_id, title, rank")
+    assert table.ids is None
+    assert table.read.endswith("from 0; left out: brand_id, item, rank, first_name, last_name")
+    columns["name"] = people["last_name"]
+    table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
+    assert table.ids is not None and table.ids.tolist() == people["last_name"]
 
 
 WIDE = np.random.default_rng(2).standard_normal((40, 12)).astype(np.float32)
