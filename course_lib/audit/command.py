@@ -23,7 +23,8 @@ from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
 from course_lib.audit.snapshots import Comparison, compare
-from course_lib.audit.snapshots.rows import STEMS, files_in, read_snapshot
+from course_lib.audit.snapshots.rows import files_in, read_snapshot
+from course_lib.audit.sources import STEMS, is_parts
 from course_lib.audit.tables import Table
 from course_lib.audit.training import LOSSES, NEGATIVES, Training, read_training
 
@@ -139,7 +140,7 @@ def _compared(given: argparse.Namespace) -> Comparison:
 
 
 def _audited(given: argparse.Namespace) -> Report:
-    if given.table is not None and given.items is None and Path(given.table).is_dir():
+    if given.table is not None and given.items is None and _is_model(given.table):
         folder, given.table = given.table, None
         _take_from_folder(given, folder, "items", STEMS)
     where = given.items or given.table
@@ -167,9 +168,14 @@ def _audited(given: argparse.Namespace) -> Report:
     )
 
 
+def _is_model(folder: str) -> bool:
+    """Whether this is a folder with the files of a model, and not one with the parts of a table."""
+    return Path(folder).is_dir() and not is_parts(Path(folder))
+
+
 def _take_from_folder(given: argparse.Namespace, folder: str, name: str, stems: tuple[str, ...]) -> None:
     """Sets the options that were not given to the files of the folder, where there are such."""
-    if Path(folder).is_dir():
+    if _is_model(folder):
         for stem, path in files_in(Path(folder), name).items():
             if stem in stems and getattr(given, stem) is None:
                 setattr(given, stem, path)

@@ -2,14 +2,20 @@
 
 `FILE#NAME` picks one array, tensor or column of a file that holds several. Formats, by the file's ending:
 
-    .npy .npz                 numpy.save, numpy.savez: an (n, d) array; in .npz an array `ids` names its rows
+    .npy .npz                 numpy.save, numpy.savez: an (n, d) array
     .pt .pth .bin .ckpt       torch.save of tensors or a state_dict, read with weights_only=True
     .safetensors              needs the package safetensors
-    .parquet .arrow .feather  a column of lists, or d columns of floats; a column of ids names the rows; needs pyarrow
+    .parquet .arrow .feather  a column of lists, or d columns of numbers whose names differ in a number (dim_0, dim_1,
+                              ..., in the order of the numbers); also a folder of Parquet parts; needs pyarrow
 
-Ids are whole numbers (also as floats) or text (also as bytes in UTF-8); one that is null, empty or another number is
-refused. A column that is named as ids are is never a dimension. `pip install '.[tables]'` in the folder of the course
-adds both packages.
+Of several such families of columns `FILE#dim_` picks one, and `FILE#x,y,z` names the columns. What is neither a
+dimension nor an id is left out, and `Table.read` says so. Whole numbers of 8 or 16 bits are no table: they are codes,
+or the bits of other numbers.
+
+Beside the table may stand ids, by any name that the pairs may use (`course_lib.audit.columns`): item_id, ids, movieId,
+asin, an index of pandas. Where two of them could be meant, none is guessed; `--item-ids FILE#COLUMN` names one. Ids are
+whole numbers (also as floats) or text (also as bytes in UTF-8); one that is null, empty or another number is refused.
+`pip install '.[tables]'` in the folder of the course adds both packages.
 """
 
 from __future__ import annotations
@@ -17,68 +23,78 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from course_lib import checking, extras
-from course_lib.audit.tables import AnyArray, Table, table_of
+from course_lib import checking
+from course_lib.audit import arrow
+from course_lib.audit.arrow import arrow_ids as arrow_ids
+from course_lib.audit.columns import Candidates, candidates, families, number_of
+from course_lib.audit.ids import IDS, checked_ids
+from course_lib.audit.row_names import Beside, side_of
+from course_lib.audit.sources import PART, first_line, located, package, refuse_file
+from course_lib.audit.tables import AnyArray, Table, no_codes, table_of
 
-PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
-IDS = "a whole number or a text in every row"
-ID_NAMES = ("ids", "id", "names", "name", "item_ids", "item_id", "user_ids", "user_id")
-ID_NAMED = re.compile(r"(.*_)?(?i:ids?|names?)|.*[a-z]Ids?")  # item_id, ID and movieId, but not grid
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
-def refuse_file(name: str, path: Path, what: str, expected: str) -> ValueError:
-    """The error that names the argument, the file, what is wrong with it and what was expected."""
-    return ValueError(f"{name}: {path}: {what}; expected {expected}")
+@dataclass(frozen=True)
+class Rows:
+    """What a reader found: values (n, d), and what they are called; ids (n,) or None, and where they stand.
 
-
-def located(text: str, name: str, expected: str) -> tuple[Path, str]:
-    """(file, what is chosen in it) of FILE or FILE#NAME. Raises ValueError where there is no such file, or it is empty.
-
-    A file whose own name holds a # is found first.
+    left_out: columns and arrays of the file that are neither. total: rows of the file, where it says how many.
     """
-    whole = "#" not in text or Path(text).exists()
-    path, _, chosen = (text, "", "") if whole else text.rpartition("#")
-    where = Path(path)
-    if where.is_dir():
-        raise refuse_file(name, where, "this is a folder", expected)
-    if not where.is_file():
-        raise refuse_file(name, where, "there is no file of this name", expected)
-    if where.suffix.lower() in PICKLES:
-        raise refuse_file(
-            name,
-            where,
-            "a pickle can run any code when it is loaded, so it was not opened",
-            f"{expected}: where you trust the file, load it yourself and store its numbers with numpy.save",
-        )
-    if not where.stat().st_size:
-        raise refuse_file(name, where, "the file is empty", expected)
-    return where, chosen
+
+    values: Any
+    dimensions: str = ""
+    ids: AnyArray | None = None
+    ids_from: str = ""
+    left_out: tuple[str, ...] = ()
+    total: int | None = None
 
 
 def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: bool = False) -> Table:
     """The table of FILE or FILE#NAME, with its ids where the file has them, or from the file `ids` (`read_ids`)."""
     path, chosen = located(text, name, TABLES)
-    reader = READERS.get(path.suffix.lower())
+    ending = PART if path.is_dir() else path.suffix.lower()
+    reader = READERS.get(ending)
     if reader is None:
-        advice = " (a .csv holds pairs or counts)" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
+        advice = " (a .csv holds pairs or counts)" if ending in (".csv", ".tsv", ".txt") else ""
         what = f"the ending {path.suffix!r} is no table's{advice}" if path.suffix else "its name has no ending"
         raise refuse_file(name, path, what, TABLES)
-    rows, names = reader(path, chosen, name)
+    found = reader(path, chosen, name, ids is None)
+    names, ids_from = found.ids, found.ids_from
     if ids is not None:
-        names = read_ids(ids, f"{name} ids")
+        names, ids_from = read_ids(ids, f"{name} ids"), ids
     if names is not None:
-        names = _checked_ids(names, len(rows), name, path if ids is None else located(ids, name, IDS)[0])
-    table = table_of(rows, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
-    return Table(table.rows, f"{path}#{chosen}" if chosen else str(path), table.size, table.zero_rows, names)
+        names = checked_ids(names, len(found.values), name, path if ids is None else located(ids, name, IDS)[0])
+    no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
+    table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
+    source = f"{path}#{chosen}" if chosen else str(path)
+    return Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from))
+
+
+def _read(table: Table, found: Rows, ids_from: str) -> str:
+    """What was taken from the file, as what."""
+    dimensions = found.dimensions or f"{table.rows.shape[1]} numbers a row"
+    of = "" if found.total is None else f" of {found.total:,}"
+    rows = f"read {table.size:,}{of} rows; dimensions: {dimensions}"
+    named = f"; ids: {ids_from}" if ids_from else "; ids: none, so a row has its number, from 0"
+    return rows + named + (f"; left out: {listed(found.left_out)}" if found.left_out else "")
+
+
+def listed(names: tuple[str, ...], most: int = 8) -> str:
+    """Names with commas, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def read_counts(text: str, size: int, name: str = "counts") -> AnyArray:
@@ -87,35 +103,51 @@ def read_counts(text: str, size: int, name: str = "counts") -> AnyArray:
     path, chosen = located(text, name, expected)
     found = _vector(path, chosen, name, expected)
     if found.dtype.kind not in "fiu":
-        try:
-            found = found.astype(np.float64)
-        except ValueError as problem:
-            raise refuse_file(name, path, f"it holds no numbers ({problem})", expected) from None
+        bad = next((str(each) for each in found if not NUMBER.fullmatch(str(each))), None)
+        if bad is not None:
+            raise refuse_file(name, path, f"it holds no numbers ({bad!r})", expected)
+        found = found.astype(np.float64)
     return checking.counts(found, f"{name} ({path})", size)
 
 
 def read_ids(text: str, name: str) -> AnyArray:
-    """The ids (n,), one for each row of a table: integers or strings, from .npy, .npz#NAME, or a text file by lines."""
-    expected = "one id for each row, in .npy, or in .txt or .csv, one a line"
+    """The ids (n,), one for each row of a table: from .npy, .npz#NAME, a text file by lines, or .parquet#COLUMN."""
+    expected = "one id for each row, in .npy, or in .txt or .csv, one a line, or a column as in items.parquet#COLUMN"
     path, chosen = located(text, name, expected)
+    if path.is_dir() or path.suffix.lower() in arrow.ENDINGS:
+        found = arrow.arrow_table(path, name)
+        if chosen not in found.column_names:
+            what = f"it has no column {chosen}" if chosen else "which of its columns holds the ids is not said"
+            raise refuse_file(name, path, what, f"one of {', '.join(found.column_names)} after a #")
+        return arrow_ids(found, chosen, name, path)
     return _vector(path, chosen, name, expected)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _read_npy(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
-    arrays = _arrays(path, name)
+def _read_npy(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+    arrays, objects = numpy_arrays(path, name)
     if list(arrays) == [""]:
         if chosen:
             raise refuse_file(name, path, f"it holds one array, which has no name {chosen!r}", f"{path.name} alone")
-        return arrays[""], None
-    ids = next((arrays[key] for key in ID_NAMES if key in arrays), None)
+        return Rows(arrays[""])
     tables = {key: array for key, array in arrays.items() if np.ndim(array) == 2}
-    return _one_of(tables, chosen, name, path), ids
+    if chosen in objects or (objects and not tables):
+        raise refuse_objects(name, path, chosen if chosen in objects else objects[0])
+    key = _name_of(_shapes(tables), chosen, name, path)
+    vectors = {at: array for at, array in arrays.items() if np.ndim(array) < 2}
+    rows = Rows(tables[key], f"{key}, {_width(tables[key])}", left_out=(*vectors, *objects))
+
+    def ids(at: str) -> AnyArray:
+        if at in objects:
+            raise refuse_objects(name, path, at)
+        return vectors[at]
+
+    return _beside(rows, key, ids, name, path) if with_ids else rows
 
 
-def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+def _read_torch(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
     import torch
 
     try:
@@ -129,164 +161,214 @@ def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray 
             "what torch.save(model.state_dict(), FILE) wrote: a checkpoint that holds other objects can run code when "
             "it is loaded; where you trust it, load it yourself and store its state_dict",
         ) from None
-    table = _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, name, path)
+    held = dict(_tensors(found))
+    tables = {key: value for key, value in held.items() if hasattr(value, "detach") and value.ndim == 2}
+    key = _name_of(_shapes(tables), chosen, name, path)
+    table = tables[key]
     kind = "quantized" if table.is_quantized else "on no device" if table.is_meta else str(table.layout)
     if kind != "torch.strided":
         raise refuse_file(name, path, f"its table is {kind}", "a dense tensor of floating-point numbers")
-    return table, None
+    vectors = {at: value for at, value in held.items() if _may_be_ids(value)}
+    rows = Rows(table, f"{key}, {_width(table)}" if key else "", left_out=tuple(vectors))
+    return _beside(rows, key, lambda at: checking.as_numpy(vectors[at]), name, path) if with_ids else rows
 
 
-def _read_safetensors(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
-    package = _package("safetensors", name, path)
+def _read_safetensors(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+    safe = package("safetensors", name, path)
     try:
-        with package.safe_open(str(path), framework="pt") as file:
-            keys = list(file.keys())
-            shapes = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
-            shapes = {key: shape for key, shape in shapes.items() if len(shape) == 2}
-            key = _name_of(shapes, chosen, name, path)
-            return file.get_tensor(key), None
-    except package.SafetensorError as problem:
-        raise refuse_file(name, path, f"it is no safetensors file ({_first_line(problem)})", TABLES) from None
+        with safe.safe_open(str(path), framework="pt") as file:
+            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118  (no dictionary)
+            shapes = {key: tuple(each.get_shape()) for key, each in slices.items()}
+            key = _name_of({at: shape for at, shape in shapes.items() if len(shape) == 2}, chosen, name, path)
+            table = file.get_tensor(key)
+            left = (at for at, shape in shapes.items() if len(shape) == 1 and slices[at].get_dtype()[0] in "IU")
+            vectors = {at: checking.as_numpy(file.get_tensor(at)) for at in left}
+    except safe.SafetensorError as problem:
+        raise refuse_file(name, path, f"it is no safetensors file ({first_line(problem)})", TABLES) from None
+    rows = Rows(table, f"{key}, {_width(table)}", left_out=tuple(vectors))
+    return _beside(rows, key, lambda at: vectors[at], name, path) if with_ids else rows
 
 
-def _read_arrow(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
-    found = arrow_table(path, name)
-    types = import_module("pyarrow.types")
-    lists = [field.name for field in found.schema if _is_list(types, field.type)]
-    floats = (field.name for field in found.schema if types.is_floating(field.type))
-    plain = [key for key in floats if not ID_NAMED.fullmatch(key)]
-    ids = next((key for key in ID_NAMES if key in found.column_names and key not in lists), None)
-    names = None if ids is None else arrow_ids(found, ids, name, path)
-    if not lists and not chosen and plain:
-        return np.column_stack([_column(found, key, name, path) for key in plain]), names
-    key = _name_of(dict.fromkeys(lists, (found.num_rows, "lists")), chosen, name, path)
-    return _list_column(found, key, name, path), names
+def _read_arrow(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+    found = arrow.arrow_table(path, name)
+    kept, span = arrow.pandas_index(found)
+    columns = {field.name: field.type for field in found.schema if not arrow.is_list(field.type)}
+    lists = {field.name: field.type for field in found.schema if arrow.is_list(field.type)}
+    possible = candidates(columns, side_of(name), index=kept)
+    named = {key for each in possible for key in each.names}
+    picked = _dimensions(lists, {key: kind for key, kind in columns.items() if key not in named}, chosen, name, path)
+    if isinstance(picked, str):
+        values, first_to_last, taken = arrow.lists(found, picked, name, path), picked, [picked]
+    else:
+        values, taken = np.column_stack([arrow.numbers(found, key, name, path) for key in picked]), picked
+        first_to_last = " to ".join(dict.fromkeys((picked[0], picked[-1])))
+        _check_family(picked, chosen, name, path)
+    left = tuple(each for each in found.column_names if each not in taken)
+    rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=arrow.arrow_rows(path, name))
+    if not with_ids:
+        return rows
+    beside = Beside(cache(lambda key: arrow_ids(found, key, name, path)), len(values), name, path)
+    key = beside.chosen(possible)
+    if key is None and span is not None:
+        return replace(rows, ids=np.array(span), ids_from="the index that pandas kept")
+    return _with_ids(rows, key, beside, [each for each in left if arrow.is_short(found.column(each))], "column ")
 
 
-READERS: dict[str, Callable[[Path, str, str], tuple[Any, AnyArray | None]]] = {
+def _with_ids(rows: Rows, key: str | None, beside: Beside, left: Iterable[str], what: str = "") -> Rows:
+    """The rows with the ids under this name; without one, nothing of what is left out may look like ids."""
+    if key is None:
+        beside.refuse_likely(left)
+        return rows
+    left_out = tuple(each for each in rows.left_out if each != key)
+    return replace(rows, ids=beside.ids(key), ids_from=f"{what}{key}", left_out=left_out)
+
+
+READERS: dict[str, Callable[[Path, str, str, bool], Rows]] = {
     ".npy": _read_npy,
     ".npz": _read_npy,
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), _read_torch),
     ".safetensors": _read_safetensors,
-    **dict.fromkeys((".parquet", ".arrow", ".feather"), _read_arrow),
+    **dict.fromkeys(arrow.ENDINGS, _read_arrow),
 }
+
+
+# --------------------------------------------------------------------------------------------------- columns of a table
+
+
+def _dimensions(
+    lists: Mapping[str, Any], columns: Mapping[str, Any], chosen: str, name: str, path: Path
+) -> str | list[str]:
+    """The column of lists, or the columns of numbers in their order, that are the table.
+
+    Without a choice: the only column of lists of floats, else the only family of columns, whose names differ in a
+    number alone, else the only column of lists of whole numbers.
+    """
+    groups, wanted = families(columns), _split(chosen)
+    if chosen in lists:
+        return chosen
+    if wanted and all(part in columns for part in wanted):
+        return wanted
+    if chosen:
+        picked = [those for (before, _), those in groups.items() if before == chosen]
+        if len(picked) != 1:
+            held = ", ".join([*lists, *columns]) or "none"
+            raise refuse_file(name, path, f"it holds no table named {chosen!r}", f"one of its columns: {held}")
+        return picked[0]
+    floats = [key for key, kind in lists.items() if arrow.is_number(kind.value_type, floats=True)]
+    whole = [key for key, kind in lists.items() if arrow.is_number(kind.value_type)]
+    numbers = [key for key, kind in columns.items() if arrow.is_number(kind)]
+    if floats or (whole and not groups):
+        return _name_of({key: (str(lists[key]),) for key in floats or whole}, "", name, path)
+    if len(groups) == 1:
+        return next(iter(groups.values()))
+    if len(numbers) == 1 and any(map(str.isdigit, numbers[0])):
+        return numbers
+    if not numbers:
+        raise refuse_file(name, path, "it holds no table", f"{TABLES}: a column of lists, or columns of numbers")
+    which = ", ".join(f"{before}...{after}" for before, after in groups) or listed(tuple(numbers))
+    raise refuse_file(
+        name,
+        path,
+        f"which of its columns are dimensions is not clear from their names ({which})",
+        "names that differ in a number alone (dim_0, dim_1, ...), what these begin with after a #, such as "
+        f"{path.name}#dim_, or the columns after a #, such as {path.name}#{','.join(numbers[:3])}",
+    )
+
+
+def _split(chosen: str) -> list[str]:
+    return [part.strip() for part in chosen.split(",")] if chosen else []
+
+
+def _check_family(columns: list[str], chosen: str, name: str, path: Path) -> None:
+    """Raises ValueError unless the numbers in the names follow each other; columns that were chosen may have any."""
+    if columns == _split(chosen):
+        return
+    for left, right in pairwise(columns):
+        if number_of(right) == number_of(left):
+            what = f"the columns {left} and {right} have the same number"
+            raise refuse_file(name, path, what, "another number in the name of each dimension")
+        if number_of(right) > number_of(left) + 1:
+            what = f"between the columns {left} and {right} some are missing"
+            raise refuse_file(name, path, what, "dimensions whose numbers follow each other")
 
 
 # --------------------------------------------------------------------------------------------------------------- parts
 
 
-def numpy_arrays(path: Path, name: str) -> dict[str, AnyArray]:
-    """{name: array} of .npz, {"": array} of .npy. Arrays of Python objects are never loaded."""
-    return _arrays(path, name)
-
-
-def arrow_table(path: Path, name: str) -> Any:
-    """The pyarrow Table of a Parquet or Arrow file."""
-    parts = list(arrow_parts(path, name, list))
-    return _package("pyarrow", name, path).concat_tables(parts)
-
-
-def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
-    """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
-
-    An Arrow file comes in the blocks in which it was written. Raises ValueError for what pyarrow cannot read.
-    """
-    arrow = _package("pyarrow", name, path)
-    try:
-        if path.suffix.lower() == ".parquet":
-            with import_module("pyarrow.parquet").ParquetFile(path) as file:
-                chosen = columns(file.schema_arrow.names)
-                yield file.schema_arrow.empty_table().select(chosen)
-                for batch in file.iter_batches(rows, columns=chosen):
-                    yield arrow.Table.from_batches([batch])
-        else:
-            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as blocks:
-                chosen = columns(blocks.schema.names)
-                yield blocks.schema.empty_table().select(chosen)
-                for at in range(blocks.num_record_batches):
-                    yield arrow.Table.from_batches([blocks.get_batch(at)]).select(chosen)
-    except (arrow.ArrowException, OSError) as problem:
-        raise refuse_file(name, path, f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
-
-
-def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> AnyArray:
-    """The ids (n,) in a column of a pyarrow Table. Raises ValueError as `plain_ids`, and for nulls."""
-    types, column = import_module("pyarrow.types"), found.column(key)
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    _no_nulls(column, key, name, path, IDS, start)
-    if types.is_decimal(column.type) and not column.type.scale:
-        column = column.cast("int64")
-    text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
-    if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
-        raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
-    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path, start)
-
-
-def plain_ids(ids: AnyArray, where: str, name: str, path: Path, start: int = 0) -> AnyArray:
-    """The ids as whole numbers or text. Raises ValueError, with `where` and the row, for other numbers and no text.
-
-    start: rows that stand before these in the file.
-    """
-    bad = np.zeros(0, dtype=np.int64)
-    if ids.dtype.kind == "f":
-        bad = np.flatnonzero(~whole(ids))
-    elif ids.dtype.kind == "S":
-        try:
-            ids = np.char.decode(ids, "utf-8")
-        except UnicodeDecodeError as problem:
-            bad = np.flatnonzero(ids == problem.object)
-    elif ids.dtype.kind not in "iuU":
-        raise refuse_file(name, path, f"{where}: ids of the type {ids.dtype}", IDS)
-    if ids.dtype.kind == "U":
-        bad = np.flatnonzero(ids == "")
-    if len(bad):
-        value = str(ids.flat[bad[0]]) or "empty"
-        raise refuse_file(name, path, f"{where}: the id in row {start + bad[0]} is {value}", IDS)
-    return ids.astype(np.int64) if ids.dtype.kind == "f" else ids
-
-
-def whole(numbers: AnyArray) -> AnyArray:
-    """Which floats are whole numbers, none of them so large that its neighbours are not floats as well."""
-    largest = 2.0 ** (np.finfo(numbers.dtype).nmant + 1)
-    return np.asarray((numbers == np.floor(numbers)) & (np.abs(numbers) <= largest))
-
-
-def _arrays(path: Path, name: str) -> dict[str, AnyArray]:
+def numpy_arrays(path: Path, name: str) -> tuple[dict[str, AnyArray], list[str]]:
+    """({name: array} of .npz or {"": array} of .npy, the names of arrays of Python objects, which are never loaded)."""
     expected = "numbers that numpy.save or numpy.savez wrote"
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            return {"": loaded}
+            return {"": loaded}, []
         with loaded:
-            return {key: loaded[key] for key in loaded.files}
+            arrays, objects = {}, []
+            for key in loaded.files:
+                try:
+                    arrays[key] = loaded[key]
+                except ValueError as problem:
+                    if "allow_pickle" not in str(problem):
+                        raise
+                    objects.append(key)
+            return arrays, objects
     except BROKEN as problem:
-        what = _first_line(problem)
+        what = first_line(problem)
         if "pickle" in what.lower():  # what numpy says of every file that is not its own, with advice to load it anyway
             what = "it is another kind of file, or holds Python objects"
             expected += "; Python objects are never loaded: convert the array with numpy.stack or .astype(float) first"
         raise refuse_file(name, path, f"it cannot be read ({what})", expected) from None
 
 
+def refuse_objects(name: str, path: Path, key: str) -> ValueError:
+    """The error for an array of Python objects, such as a column of text from pandas."""
+    return refuse_file(
+        name,
+        path,
+        f"its array {key} holds Python objects, which are never loaded",
+        f"numbers or text: store {key}.astype(str) for ids, numpy.stack({key}) for rows",
+    )
+
+
 def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
     if path.suffix.lower() in (".npy", ".npz"):
-        arrays = {key: array for key, array in _arrays(path, name).items() if array.ndim == 1}
-        return _one_of(arrays, chosen, name, path) if arrays else _no_vector(name, path, expected)
+        found, objects = numpy_arrays(path, name)
+        arrays = {key: array for key, array in found.items() if array.ndim == 1}
+        if objects and (chosen in objects or not arrays):
+            raise refuse_objects(name, path, chosen or objects[0])
+        return arrays[_name_of(_shapes(arrays), chosen, name, path)] if arrays else _no_vector(name, path, expected)
     if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
         return _no_vector(name, path, expected)
     try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
-        return np.array([line.strip() for line in lines])
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as problem:
         raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
+    lines = text.rstrip("\n").split("\n")  # not splitlines: a text may hold other signs that end a line
+    return np.array(lines)
 
 
 def _no_vector(name: str, path: Path, expected: str) -> AnyArray:
     raise refuse_file(name, path, "it holds no array with one axis", expected)
 
 
-def _one_of(found: dict[str, Any], chosen: str, name: str, path: Path) -> Any:
-    return found[_name_of({key: tuple(np.shape(value)) for key, value in found.items()}, chosen, name, path)]
+def _beside(rows: Rows, table: str, ids: Callable[[str], AnyArray], name: str, path: Path) -> Rows:
+    """The rows with the array of ids that stands beside the table, or above it in nested dictionaries."""
+    above = {at: at.rpartition(".")[0] for at in rows.left_out}
+    near = {at: at.rpartition(".")[2] for at, room in above.items() if not room or table.startswith(f"{room}.")}
+    possible = [
+        Candidates(tuple(at for at, last in near.items() if last in each.names), each.sure)
+        for each in candidates(dict.fromkeys(near.values()), side_of(name), bare=False)
+    ]
+    beside = Beside(ids, len(rows.values), name, path)
+    return _with_ids(rows, beside.chosen(possible), beside, near)
+
+
+def _shapes(found: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {key: tuple(np.shape(value)) for key, value in found.items()}
+
+
+def _width(values: Any) -> str:
+    return f"{values.shape[1]} numbers of {str(values.dtype).removeprefix('torch.')}"
 
 
 def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: Path) -> str:
@@ -302,73 +384,17 @@ def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: P
 
 
 def _tensors(found: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(name, tensor) of everything in nested dictionaries."""
-    if hasattr(found, "detach"):
+    """(name, tensor or list) of everything in nested dictionaries."""
+    if hasattr(found, "detach") or isinstance(found, list):
         yield prefix, found
     elif isinstance(found, dict):
         for key, value in found.items():
             yield from _tensors(value, f"{prefix}.{key}" if prefix else str(key))
 
 
-def _package(package: str, name: str, path: Path) -> Any:
-    try:
-        return import_module(package)
-    except ImportError:
-        what = f"the package {package}, which reads it, is not installed"
-        raise refuse_file(name, path, what, extras.advice(package)) from None
-
-
-def _is_list(types: Any, kind: Any) -> bool:
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _column(found: Any, key: str, name: str, path: Path) -> AnyArray:
-    column = found.column(key)
-    _no_nulls(column, key, name, path, "a number in every row")
-    return np.asarray(column.to_numpy())
-
-
-def _no_nulls(column: Any, key: str, name: str, path: Path, expected: str, start: int = 0) -> None:
-    if column.null_count:
-        first = start + np.flatnonzero(column.is_null().to_numpy())[0]
-        raise refuse_file(
-            name, path, f"column {key} holds {column.null_count} nulls, the first in row {first}", expected
-        )
-
-
-def _list_column(found: Any, key: str, name: str, path: Path) -> AnyArray:
-    column = found.column(key).combine_chunks()
-    lengths = np.asarray(import_module("pyarrow.compute").list_value_length(column).fill_null(0))
-    odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.zeros(0, np.int64)
-    if not len(lengths) or not lengths[0] or len(odd):
-        where = (
-            f"row {odd[0]} of column {key} holds {lengths[odd[0]]} numbers, row 0 {lengths[0]}" if len(odd) else "empty"
-        )
-        raise refuse_file(name, path, where, "as many numbers in every row")
-    flat = column.flatten()
-    if flat.null_count:
-        raise refuse_file(name, path, f"column {key} holds {flat.null_count} nulls", "numbers alone")
-    return np.asarray(flat).reshape(len(lengths), -1)
-
-
-def _checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
-    if ids.shape != (rows,):
-        counted = (
-            f"there are {len(ids)} ids for {rows} rows" if ids.ndim == 1 else f"the ids have the shape {ids.shape}"
-        )
-        raise refuse_file(name, path, counted, "an id for each row")
-    ids = plain_ids(ids, "ids", name, path)
-    unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
-    if len(unique) < rows:
-        twice = unique[counts > 1][0]
-        raise refuse_file(
-            name,
-            path,
-            f"the id {twice!s} names {counts.max()} rows, the first is row {first[unique == twice][0]}",
-            "a different id for each row",
-        )
-    return ids
-
-
-def _first_line(problem: BaseException) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0][:200]
+def _may_be_ids(value: Any) -> bool:
+    """Whether a part of a checkpoint is a vector of whole numbers, or a list of text or of whole numbers."""
+    if isinstance(value, list):
+        return bool(value) and (all(type(each) is str for each in value) or all(type(each) is int for each in value))
+    kinds = str(value.dtype).removeprefix("torch."), str(value.layout)
+    return value.ndim == 1 and kinds[0].lstrip("u")[:3] == "int" and kinds[1] == "torch.strided" and not value.is_meta

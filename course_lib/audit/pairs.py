@@ -1,23 +1,25 @@
 """Pairs (user, item) from files and arrays, as the rows of the two tables that their ids name.
 
-    .npz             arrays `users` and `items`, or one (N, 2)
-    .npy             (N, 2)
-    .csv .tsv .txt   a pair a line, read in chunks, split by what the first line has most of: tabs, commas, semicolons,
-                     or else spaces; with a header where a field is named as users or items are
-    .parquet         read in chunks; .arrow and .feather too; needs pyarrow
+    .npz                   arrays `users` and `items` (or user_ids and movieId, ...), or one (N, 2)
+    .npy                   (N, 2)
+    .csv .tsv .txt .dat    a pair a line, read in chunks, split by what the first line has most of: tabs, commas,
+                           semicolons, ::, or else spaces; with a header where a field is named as users or items are.
+                           Without one, lines of a user and all of the user's items are read too (`lines.by_user`)
+    .parquet               read in chunks; .arrow, .feather and a folder of Parquet parts too; needs pyarrow
 
-Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (OTHER_NAMES), or what
+Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (`columns`), or what
 begins with user or item; a name with a digit is an id. Two columns alone may have any names, and a text file without a
 header has its pairs in the first two. Of more columns none is guessed: `FILE#USERS,ITEMS` names the two. Where a table
-has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are row numbers, from 0.
+has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are row numbers, from 0. An id is what is
+written (`course_lib.audit.ids`).
+
+No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below.
 """
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -25,99 +27,80 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.files import arrow_ids, arrow_parts, located, numpy_arrays, plain_ids, refuse_file, whole
-from course_lib.audit.tables import AnyArray, Ids, Table
+from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_parts, arrow_rows
+from course_lib.audit.columns import SIDES, is_rating, named_like
+from course_lib.audit.files import listed, numpy_arrays, refuse_objects
+from course_lib.audit.ids import Naming, plain_ids
+from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
+from course_lib.audit.sources import located, refuse_file
+from course_lib.audit.tables import AnyArray, Table
 from course_lib.data.interactions import Interactions
 
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
-PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
-NO_ID = np.iinfo(np.int64).min
-WHOLE = re.compile(r"(-?\d{1,19})(\.0*)?")  # 7, and 7.0 as pandas writes it where a column has a gap
-QUOTED = re.compile(r'"[^"]*"?')  # signs in it split nothing
-OTHER_NAMES = {  # of columns, in lower case
-    "user": r"uid|(customer|client|member|visitor|reviewer|person|reader|listener|viewer)s?[ _-]?ids?",
-    "item": r"iid|asin|isbn|sku|"
-    r"(movie|film|video|show|product|article|track|song|artist|album|book|business|game)s?[ _-]?ids?",
-}
-Columns = tuple[AnyArray, AnyArray]
+LISTS = 10_000  # lines of a user and all of the user's items
+TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
+PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
 
 
-class Naming:
-    """From the ids of a table to its rows; -1 for the rows that were left out."""
+@dataclass(frozen=True)
+class Chunk:
+    """Users and items (N,) as the file has them, the lines of the file where they stand, and ratings, or None.
 
-    def __init__(self, table: Table, side: str) -> None:
-        self.side, self.rows = side, len(table.rows)
-        self.place = np.full(table.size, -1, dtype=np.int64)
-        self.place[table.kept] = np.arange(self.rows)
-        self.known: AnyArray | None = None
-        self.order: Ids = np.zeros(0, dtype=np.int64)
-        if table.ids is not None:
-            self.known, self.order = _sorted(table.ids)
+    read: lines or rows of the file that these are.
+    """
 
-    def rows_of(self, ids: AnyArray, name: str, start: int = 0) -> Ids:
-        """The row of each id. Raises ValueError for an id that the table lacks, with its place after `start` others."""
-        numbers = (
-            np.where(whole(ids), ids, NO_ID).astype(np.int64) if ids.dtype.kind == "f" else ids
-        )  # pandas, with a gap
-        found = self._numbered(numbers) if self.known is None else self._named(numbers)
-        bad = np.flatnonzero(found == -2)
-        if len(bad):
-            size = len(self.place)
-            known = f"a row number from 0 to {size - 1}" if self.known is None else f"one of the {size} ids, such as "
-            known += "" if self.known is None else str(self.known[0])
-            wrong = str(ids[bad[0]]) or "'' (empty)"
-            raise ValueError(
-                f"{name}: pair {start + bad[0]} has the {self.side} {wrong}, which is none of the table's "
-                f"(pairs like it here: {len(bad)}); expected {known}"
-            )
-        return found
+    users: AnyArray
+    items: AnyArray
+    read: int
+    lines: AnyArray | None = None
+    ratings: AnyArray | None = None
 
-    def _numbered(self, ids: AnyArray) -> Ids:
-        numbers = _integers(ids).astype(np.int64)
-        inside = (numbers >= 0) & (numbers < len(self.place))
-        found: Ids = np.where(inside, self.place[np.where(inside, numbers, 0)], -2)
-        return found
 
-    def _named(self, ids: AnyArray) -> Ids:
-        assert self.known is not None
-        ids = ids.astype(str) if self.known.dtype.kind == "U" else _integers(ids)
-        found = self._looked_up(ids)
-        points = np.flatnonzero(found == -2) if ids.dtype.kind == "U" else np.zeros(0, np.int64)
-        if len(points):  # 7.0 is 7, where no id reads 7.0
-            found[points] = self._looked_up(
-                np.array([read[1] if (read := WHOLE.fullmatch(each)) else each for each in ids[points]])
-            )
-        return found
+@dataclass(frozen=True)
+class Source:
+    """The chunks of a file, and how it was understood.
 
-    def _looked_up(self, ids: AnyArray) -> Ids:
-        assert self.known is not None
-        at = np.minimum(np.searchsorted(self.known, ids), len(self.known) - 1)
-        found: Ids = np.where(self.known[at] == ids, self.place[self.order[at]], -2)
-        return found
+    total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
+    items; rating: the one that tells how much a user liked an item, or none; unused: the others.
+    """
+
+    chunks: Iterable[Chunk]
+    total: int | None
+    unit: str
+    columns: tuple[str, str]
+    rating: str = ""
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Found:
-    """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows."""
+    """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows.
+
+    read: how much of a file was read, and which columns as what.
+    """
 
     pairs: Interactions
     repeated: int
     lost: int
+    read: str = ""
 
 
 def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
     """The pairs of FILE or FILE#USERS,ITEMS."""
     path, chosen = located(text, name, PAIRS)
     wanted = tuple(part.strip() for part in chosen.split(",")) if chosen else ()
-    if chosen and len(wanted) != 2:
-        raise refuse_file(name, path, f"#{chosen} names {len(wanted)} columns", "two: FILE#USERS,ITEMS")
-    return _joined(_chunks(path, wanted, name), f"{name} ({path})", users, items)
+    if chosen and (len(wanted) != 2 or len(set(wanted)) != 2):
+        raise refuse_file(name, path, f"#{chosen} names {len(set(wanted))} columns", "two: FILE#USERS,ITEMS")
+    source = _source(path, wanted, name, items)
+    tally = Tally()
+    found = _joined(tally.counted(source.chunks), f"{name} ({path})", users, items)
+    return replace(found, read=tally.said(source))
 
 
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
     """The same of `Interactions`, of two arrays (N,), or of one (N, 2)."""
     if isinstance(values, Interactions):
-        return _joined([(values.users, values.items)], name, users, items)
+        return _joined([Chunk(values.users, values.items, len(values))], name, users, items)
     if isinstance(values, tuple) and len(values) == 2:
         left, right = (checking.as_numpy(side) for side in values)
     else:
@@ -125,16 +108,50 @@ def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
         if both.ndim != 2 or both.shape[1] != 2:
             raise ValueError(f"{name} has shape {both.shape}; expected Interactions, two arrays (N,), or one (N, 2)")
         left, right = both.T
-    return _joined([(left, right)], name, users, items)
+    return _joined([Chunk(left, right, len(left))], name, users, items)
 
 
-def _joined(chunks: Iterable[Columns], name: str, users: Table, items: Table) -> Found:
+class Tally:
+    """What the chunks that passed by held."""
+
+    def __init__(self) -> None:
+        self.read = self.pairs = self.below = self.no_number = 0
+
+    def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same chunks."""
+        for chunk in chunks:
+            self.read += chunk.read
+            self.pairs += len(chunk.users)
+            if chunk.ratings is not None:
+                low, none = below(chunk.ratings)
+                self.below, self.no_number = self.below + low, self.no_number + none
+            yield chunk
+
+    def said(self, source: Source) -> str:
+        """One sentence for the report."""
+        users, items = source.columns
+        of = "" if source.total is None else f" of {source.total:,}"
+        said = f"read {self.read:,}{of} {source.unit}"
+        said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
+        said += f"; users: {users}; items: {items}"
+        unused = source.unused
+        if source.rating and self.no_number < self.pairs:
+            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
+            said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
+        elif source.rating:
+            unused = (source.rating, *unused)
+        return said + (f"; not used: {listed(unused)}" if unused else "")
+
+
+def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
     left_names, right_names = Naming(users, "user"), Naming(items, "item")
     parts, at = [], 0
-    for left, right in chunks:
+    for chunk in chunks:
+        left, right = chunk.users, chunk.items
         if left.ndim != 1 or left.shape != right.shape:
             raise ValueError(f"{name} has users of shape {left.shape} and items {right.shape}; expected both (N,)")
-        parts.append((left_names.rows_of(left, name, at), right_names.rows_of(right, name, at)))
+        both = ((left_names, left), (right_names, right))
+        parts.append([names.rows_of(ids, name, at, chunk.lines) for names, ids in both])
         at += len(left)
     if not at:
         raise ValueError(f"{name} holds no pair; expected at least one")
@@ -149,92 +166,160 @@ def _joined(chunks: Iterable[Columns], name: str, users: Table, items: Table) ->
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _chunks(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+def _source(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Source:
     ending = path.suffix.lower()
+    if path.is_dir() or ending in ENDINGS:
+        return _from_arrow(path, wanted, name)
     if ending in (".npy", ".npz"):
-        yield _from_numpy(path, wanted, name)
-    elif ending in (".parquet", ".arrow", ".feather"):
-        yield from _from_arrow(path, wanted, name)
-    elif ending in (".csv", ".tsv", ".txt"):
-        yield from _from_text(path, wanted, name)
-    else:
-        raise refuse_file(name, path, f"the ending {ending!r} is none of pairs", PAIRS)
+        return _from_numpy(path, wanted, name)
+    if ending in TEXTS:
+        return _from_text(path, wanted, name, items)
+    raise refuse_file(name, path, f"the ending {ending!r} is none of pairs", PAIRS)
 
 
-def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
-    arrays = numpy_arrays(path, name)
-    for array in arrays.values():
-        if array.dtype.kind not in "iuUS":
-            raise refuse_file(name, path, f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
+def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
+    arrays, objects = numpy_arrays(path, name)
+    vectors = [key for key, array in arrays.items() if array.ndim == 1] + objects
+    two = [key for key, array in arrays.items() if array.ndim == 2 and array.shape[1] == 2]
     keys = wanted or ("users", "items")
+    if not wanted and not two and not all(key in vectors for key in keys):
+        sides = [named_like(vectors, side, loose=False) for side in SIDES]
+        keys = (vectors[sides[0][0]], vectors[sides[1][0]]) if [*map(len, sides)] == [1, 1] else keys
+    if bad := next((key for key in objects if key in keys), None):
+        raise refuse_objects(name, path, bad)
     if all(key in arrays for key in keys):
-        left, right = (plain_ids(arrays[key], key, name, path) for key in keys)
-        return left, right
-    two = [array for array in arrays.values() if array.ndim == 2 and array.shape[1] == 2]
+        left, right = (_ids_of(arrays[key], key, name, path) for key in keys)
+        others = [key for key in vectors if key not in keys]
+        rating = next((key for key in others if key in arrays and _rates(key, arrays[key], len(left))), "")
+        chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None)
+        unused = tuple(key for key in others if key != rating)
+        return Source([chunk], None, "pairs", (keys[0], keys[1]), rating, unused)
     if wanted or len(two) != 1:
-        listed = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
-        raise refuse_file(
-            name, path, f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
-        )
-    both = plain_ids(two[0], "ids", name, path)
-    return both[:, 0], both[:, 1]
+        held = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
+        expected = f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
+        raise refuse_file(name, path, f"it holds {held}", expected)
+    both = _ids_of(arrays[two[0]], "ids", name, path)
+    columns = ("the first column", "the second column")
+    unused = tuple(key for key in vectors if key)
+    return Source([Chunk(both[:, 0], both[:, 1], len(both))], None, "pairs", columns, unused=unused)
 
 
-def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
-    def two(columns: list[str]) -> list[str]:
+def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
+    if array.dtype.kind not in "iuUS":
+        raise refuse_file(name, path, f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
+    return plain_ids(array, where, name, path)
+
+
+def _rates(key: str, array: AnyArray, length: int) -> bool:
+    return is_rating(key) and array.shape == (length,) and array.dtype.kind in "iufb"
+
+
+def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Source:
+    seen: list[str] = []
+
+    def three(columns: list[str]) -> list[str]:
+        """Those of users and of items, and a rating where there is one."""
         if len(columns) < 2:
             raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
         places = _places(columns, wanted, name, path)
         if places is None and len(columns) > 2:
             raise _unclear(columns, "users and items", name, path)
-        return [columns[place] for place in places or (0, 1)]
+        two = [columns[place] for place in places or (0, 1)]
+        rating = [key for key in columns if is_rating(key) and key not in two][:1]
+        if seen and set(seen) != set(columns):
+            raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
+        seen[:] = columns
+        return two + rating
 
-    at = 0
-    for part in arrow_parts(path, name, two, CHUNK):
-        left, right = (arrow_ids(part, column, name, path, at) for column in part.column_names)
-        yield left, right
-        at += part.num_rows
+    def chunks(parts: Iterable[Any]) -> Iterator[Chunk]:
+        at = 0
+        for part in parts:
+            left, right, *ratings = part.column_names
+            both = [arrow_ids(part, column, name, path, at) for column in (left, right)]
+            rated = part.column(ratings[0]).to_numpy() if ratings else None
+            yield Chunk(both[0], both[1], part.num_rows, ratings=rated)
+            at += part.num_rows
+
+    parts = iter(arrow_parts(path, name, three, CHUNK))
+    first = next(parts)
+    used = first.column_names
+    unused = tuple(key for key in seen if key not in used)
+    rating = used[2] if len(used) > 2 else ""
+    total = arrow_rows(path, name)
+    return Source(chunks(chain([first], parts)), total, "rows", (used[0], used[1]), rating, unused)
 
 
-def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Source:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            bare = QUOTED.sub("", file.readline())
-            file.seek(0)
-            split = max("\t,;", key=bare.count)
-            lines: Iterator[list[str]] = csv.reader(file, delimiter=split if split in bare else " ")
-            first = next(lines, [])
-            places = _places([field.strip() for field in first], wanted, name, path)
-            at = 0 if places is None else 1
-            lines = chain([first], lines) if places is None else lines
-            while block := list(islice(lines, CHUNK)):
-                yield _columns(block, places or (0, 1), name, path, at)
-                at += len(block)
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS) from None
+        layout = layout_of(next(lines_of(path), (0, ""))[1], path.suffix.lower())
+        fields = next(records(path, name, layout), (0, 0, [""]))[2]
+        places = _places([field.strip() for field in fields], wanted, name, path)
+        total = count_lines(path)
+        if places is None and by_user(path, name, layout, Naming(items, "item").knows):
+            columns = ("the first field", "all other fields")
+            return Source(_decoded(_lists(path, name, layout), path, name), total, "lines", columns)
+    except UnicodeDecodeError as problem:
+        raise _no_text(problem, path, name) from None
+    header = places is not None
+    names = [field.strip() if header else f"column {at}" for at, field in enumerate(fields, 1)]
+    used = places or (0, 1)
+    others = [at for at in range(len(names)) if at not in used]
+    rating = next((at for at in others if (is_rating(names[at]) if header else at == 2)), None)
+    chunks = _decoded(_rows_of(path, name, layout, used, rating, header), path, name)
+    columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
+    unused = tuple(names[at] for at in others if at != rating)
+    return Source(chunks, total - header, "lines", columns, "" if rating is None else names[rating], unused)
 
 
-def _columns(block: list[list[str]], places: tuple[int, int], name: str, path: Path, at: int) -> Columns:
-    need = max(places) + 1
-    short = next((number for number, line in enumerate(block) if 0 < len(line) < need), None)
-    if short is not None:
-        what = f"line {at + short + 1} has {len(block[short])} column{'s' * (len(block[short]) != 1)}"
-        raise refuse_file(name, path, what, f"at least {need}, split by tabs, commas, semicolons or spaces")
-    left, right = (np.array([line[place].strip() for line in block if line]) for place in places)
-    return left, right
+def _decoded(chunks: Iterator[Chunk], path: Path, name: str) -> Iterator[Chunk]:
+    """The same chunks. Raises ValueError where the file turns out to be no text."""
+    try:
+        yield from chunks
+    except UnicodeDecodeError as problem:
+        raise _no_text(problem, path, name) from None
+
+
+def _no_text(problem: Exception, path: Path, name: str) -> ValueError:
+    return refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS)
+
+
+def _rows_of(
+    path: Path, name: str, layout: Layout, used: tuple[int, int], rating: int | None, header: bool
+) -> Iterator[Chunk]:
+    """A pair of each line."""
+    found = records(path, name, layout)
+    if header:
+        next(found)
+    for block in fields_in(found, path, name, max(used) + 1, layout.width, CHUNK):
+        left, right = (np.array([fields[place] for _, _, fields in block]) for place in used)
+        lines = np.array([number for number, _, _ in block])
+        rated = None if rating is None else np.array([fields[rating] for _, _, fields in block])
+        yield Chunk(left, right, sum(taken for _, taken, _ in block), lines, rated)
+
+
+def _lists(path: Path, name: str, layout: Layout) -> Iterator[Chunk]:
+    """The pairs of lines that hold a user and all of the user's items."""
+    found = records(path, name, layout)
+    while block := list(islice(found, LISTS)):
+        lengths = [len(fields) - 1 for _, _, fields in block]
+        left = np.repeat([fields[0] for _, _, fields in block], lengths)
+        lines = np.repeat([number for number, _, _ in block], lengths)
+        right = np.array([item for _, _, fields in block for item in fields[1:]], dtype=str)
+        yield Chunk(left, right, sum(taken for _, taken, _ in block), lines)
 
 
 def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -> tuple[int, int] | None:
     """Which columns hold the users and the items; None where the first line is no header."""
     if wanted:
         for column in wanted:
-            if column not in fields:
-                raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
+            if fields.count(column) != 1:
+                what = f"it has {'several columns' if column in fields else 'no column'} {column}"
+                raise refuse_file(name, path, what, f"one of {', '.join(fields)}")
         return fields.index(wanted[0]), fields.index(wanted[1])
-    users, items = _named_like(fields, "user"), _named_like(fields, "item")
+    users, items = named_like(fields, "user"), named_like(fields, "item")
     if (not users and not items) or len(fields) < 2:
         return None
-    if len(fields) == 2 and len(users) + len(items) == 1:
+    if len(fields) == 2 and len(users) + len(items) == 1 and not any(map(is_rating, fields)):
         user = users[0] if users else 1 - items[0]
         return user, 1 - user
     for side, found in (("users", users), ("items", items)):
@@ -243,37 +328,6 @@ def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -
     return users[0], items[0]
 
 
-def _named_like(fields: list[str], side: str) -> list[int]:
-    """The places of the fields that are named so, by the surest name that there is: item_id goes before item_name."""
-    lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
-    for name in (rf"{side}s?[ _-]?ids?", rf"{side}s?", OTHER_NAMES[side], f"{side}.*"):
-        if found := [place for place, field in enumerate(lower) if re.fullmatch(name, field)]:
-            return found
-    return []
-
-
 def _unclear(columns: list[str], side: str, name: str, path: Path) -> ValueError:
     what = f"which of the columns {', '.join(columns)} holds the {side} is not clear from their names"
     return refuse_file(name, path, what, f"their names after a #, as in {path.name}#USERS,ITEMS")
-
-
-def _sorted(ids: AnyArray) -> tuple[AnyArray, Ids]:
-    names = ids if ids.dtype.kind in "iu" else ids.astype(str)
-    order = np.argsort(names, kind="stable")
-    return names[order], order
-
-
-def _integers(ids: AnyArray) -> AnyArray:
-    """Text as integers; what is none, or too large for 64 bits, becomes a number that no table has."""
-    if ids.dtype.kind in "iu":
-        return ids
-    try:
-        return ids.astype(str).astype(np.int64)
-    except (ValueError, OverflowError):
-        return np.array([_integer(str(each)) for each in ids], dtype=np.int64)
-
-
-def _integer(text: str) -> int:
-    read = WHOLE.fullmatch(text)
-    number = NO_ID if read is None else int(read[1])
-    return number if abs(number) < -NO_ID else NO_ID

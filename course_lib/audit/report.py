@@ -5,7 +5,8 @@ The JSON (`Report.to_dict`), schema_version "1":
     schema_version  "1"; it changes when a key changes its meaning or goes, not when one is added
     tool            {name, version}
     inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
-                    repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}}
+                    repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}};
+                    a table or pairs from a file also have `read`: how much of it was read, and what as what
     options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
                     was made of no whole number
     verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
@@ -97,7 +98,8 @@ class Report:
             for effect in self.remedies
         ]
         tried = [f"What to try next: NDCG@{self.options['k']} on held-out pairs, with 95 % intervals", *measured, ""]
-        return "\n".join([*blocks, *notes, "", *(tried if measured else []), self.cosines.text(width)])
+        read = [textwrap.fill(line, width, subsequent_indent="  ") for line in read_lines(self.inputs)]
+        return "\n".join([*read, *blocks, *notes, "", *(tried if measured else []), self.cosines.text(width)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
@@ -269,17 +271,25 @@ def _inputs(
             return None
         rows, width = table.rows.shape
         facts = {"rows": rows, "width": width, "dtype": str(table.rows.dtype), "source": table.source}
-        return facts | {"zero_rows": len(table.zero_rows)}
+        return facts | {"zero_rows": len(table.zero_rows)} | ({"read": table.read} if table.read else {})
 
     def of_pairs(each: Found | None) -> dict[str, Any] | None:
-        return (
-            None if each is None else {"pairs": len(each.pairs), "repeated": each.repeated, "of_zero_rows": each.lost}
-        )
+        if each is None:
+            return None
+        facts = {"pairs": len(each.pairs), "repeated": each.repeated, "of_zero_rows": each.lost}
+        return facts | ({"read": each.read} if each.read else {})
 
     given = "given" if counts is not None else None if evidence.counts is None else "of the pairs"
     tables = {"items": of_table(items), "users": of_table(users), "counts": given}
     training = asdict(evidence.training)
     return tables | {name: of_pairs(each) for name, each in found.items()} | {"training": training}
+
+
+def read_lines(inputs: dict[str, Any]) -> Iterator[str]:
+    """For each input from a file, how much of it was read, and what as what."""
+    for name, facts in inputs.items():
+        if isinstance(facts, dict) and facts.get("read"):
+            yield f"{name.replace('_', '-')}: {facts['read']}."
 
 
 def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:

@@ -14,6 +14,7 @@ AnyArray = NDArray[Any]
 Ids = NDArray[np.int64]
 TINY = 1e-12  # a row whose entries are all this small, against the table's median row, counts as zero
 SAFE = 1e-6, 1e15  # largest entries of a float32 table whose squares stay numbers; others become float64
+BITS = 2**12  # half of the entries of a table of whole numbers lie above: they are the bits of floats
 SAFE64 = 1e-130, 1e150
 
 
@@ -22,7 +23,8 @@ class Table:
     """rows (n, d), float32 or float64, none of them zero.
 
     source: where the table comes from; size: rows in the source; zero_rows: places in it of the rows that were left
-    out; ids (size,) the names of the source's rows in the pairs, or None for 0 ... size - 1.
+    out; ids (size,) the names of the source's rows in the pairs, or None for 0 ... size - 1; read: what a reader took
+    from a file, and as what.
     """
 
     rows: AnyArray
@@ -30,6 +32,7 @@ class Table:
     size: int
     zero_rows: Ids
     ids: AnyArray | None = None
+    read: str = ""
 
     @property
     def kept(self) -> Ids:
@@ -45,11 +48,13 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
     """The table in `values`: a `Table`, an array, a tensor, or what has a `weight` or a `to_numpy` (n, d).
 
     Tensors may require gradients, lie on any device and have any floating dtype. Raises ValueError for what is no
-    numeric matrix, for NaN, for entries whose squares overflow, and for zero rows, unless they may be dropped.
+    numeric matrix, for bits of floats (`no_codes`), for NaN, for entries whose squares overflow, and for zero rows,
+    unless they may be dropped.
     """
     if isinstance(values, Table):
         return values
-    array = checking.table(checking.as_numpy(_matrix_of(values)), name)
+    array = no_codes(checking.as_numpy(_matrix_of(values)), name)
+    array = checking.table(array, name)
     if not array.size:
         raise ValueError(f"{name} has shape {array.shape}; expected at least one row and one column")
     top = float(np.abs(array).max())
@@ -71,6 +76,24 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
         )
     kept = np.delete(rows, zero, axis=0) if len(zero) else rows
     return Table(kept, "memory", len(rows), zero)
+
+
+def no_codes(array: AnyArray, name: str, *, refused: tuple[int, ...] = (2,)) -> AnyArray:
+    """The array. Raises ValueError for whole numbers that are the bits of floats, or codes of a quantised table.
+
+    refused: sizes in bytes of whole numbers that are. One byte may be a code with the same scale for all, which changes
+    no verdict; who has such a table in memory knows, and a file does not say.
+    """
+    if array.dtype.kind not in "iu" or not array.any():
+        return array
+    sizes = np.abs(array[array != 0].astype(np.float64))
+    if array.dtype.itemsize in refused or np.median(sizes) > BITS:
+        raise ValueError(
+            f"{name} holds whole numbers of the type {array.dtype}, from {array.min()} to {array.max()}: these are "
+            "codes of a quantised table, or the bits of other numbers (NumPy has no bfloat16); expected the numbers "
+            "themselves, such as tensor.float().numpy()"
+        )
+    return array
 
 
 def _matrix_of(values: Any) -> Any:

@@ -36,11 +36,10 @@ def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArr
         raise ValueError(f"{name} must have one axis of ids, got shape {ids.shape}")
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(f"{name} must hold integers, got dtype {ids.dtype}")
-    ids = ids.astype(np.int64)  # always a copy: the caller's array stays as it is
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         where = int(np.flatnonzero((ids < 0) | (ids >= size))[0])
         raise ValueError(f"{name} must lie in 0..{size - 1} ({size_name}={size}), got {ids[where]} at position {where}")
-    return ids
+    return ids.astype(np.int64)  # always a copy: the caller's array stays as it is
 
 
 def _check_column(values: ArrayLike | None, length: int, name: str) -> AnyArray | None:
@@ -63,6 +62,15 @@ def _check_table(table: Mapping[str, ArrayLike], length: int, name: str) -> dict
             raise ValueError(f"{name}[{key!r}] must have {length} entries, got shape {column.shape}")
         column.setflags(write=False)
     return columns
+
+
+def _check_cells(n_users: int, n_items: int) -> None:
+    """Raises ValueError where the number of a cell, user n_items + item, could pass 64 bits, and the order be wrong."""
+    if n_users * (n_items + 1) > np.iinfo(np.int64).max:
+        raise ValueError(
+            f"n_users * n_items is {n_users * n_items:,}; expected fewer than 2^63 cells: number from 0 the users and "
+            "items that occur"
+        )
 
 
 def _take(column: AnyArray | None, where: AnyArray) -> AnyArray | None:
@@ -110,8 +118,8 @@ class Interactions:
     times : (|O|,) seconds since 1970, or None. ratings : (|O|,) in the data set's own unit, or None.
     name : shown by `repr`. user_table, item_table : columns of length m and n, such as ``item_table["name"]``.
 
-    Raises ValueError for ids out of range, arrays of different length, and duplicate pairs: `Interactions.merged` is
-    the explicit way to merge them, because which rating and time should survive is a decision.
+    Raises ValueError for ids out of range, arrays of different length, 2^63 cells or more, and duplicate pairs:
+    `Interactions.merged` is the explicit way to merge them, because which rating and time should survive is a decision.
 
     Two objects are equal when shape, pairs, times and ratings are equal; names and tables do not count.
     """
@@ -128,6 +136,7 @@ class Interactions:
 
     def __post_init__(self) -> None:
         n_users, n_items = checking.whole(self.n_users, "n_users"), checking.whole(self.n_items, "n_items")
+        _check_cells(n_users, n_items)
         users = check_ids(self.users, n_users, "users", "n_users")
         items = check_ids(self.items, n_items, "items", "n_items")
         if users.shape != items.shape:
@@ -179,12 +188,14 @@ class Interactions:
         checking.choice(keep, "keep", ("first", "last", "highest"))
         if keep == "highest" and ratings is None:
             raise ValueError("keep='highest' compares ratings, so ratings must be given, got None")
-        left = check_ids(users, checking.whole(n_users, "n_users"), "users", "n_users")
-        right = check_ids(items, checking.whole(n_items, "n_items"), "items", "n_items")
+        n_users, n_items = checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items")
+        _check_cells(n_users, n_items)
+        left = check_ids(users, n_users, "users", "n_users")
+        right = check_ids(items, n_items, "items", "n_items")
         if left.shape != right.shape:
             raise ValueError(f"users and items must have one entry per pair each, got {len(left)} and {len(right)}")
         when, rated = _check_column(times, len(left), "times"), _check_column(ratings, len(left), "ratings")
-        keys = left * int(n_items) + right
+        keys = left * n_items + right
         if keep == "highest":
             order = np.lexsort((-np.asarray(rated, np.float64), keys))
         else:

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import pickle
+import re
 import struct
 from decimal import Decimal
 from pathlib import Path
@@ -566,3 +567,436 @@ def test_bad_pairs_are_refused_with_their_file_and_the_reason(kind, tmp_path, ca
     assert cli([f"{tmp_path}/t.npy", "--users", f"{tmp_path}/t.npy", "--pairs", f"{tmp_path}/{name}"]) == 2
     said = capsys.readouterr().err
     assert reason in said and name in said and "expected" in said and said.startswith("error: pairs")
+
+
+# ---- which columns are taken as what
+
+
+def table_file(path: Path, columns: dict[str, Any], index: list[Any] | None = None) -> str:
+    """A Parquet file of the columns; index: what pandas says of its index."""
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table(columns)
+    if index is not None:
+        table = table.replace_schema_metadata({b"pandas": json.dumps({"index_columns": index}).encode()})
+    write_arrow(table, path)
+    return str(path)
+
+
+def vectors() -> Any:
+    arrow = pytest.importorskip("pyarrow")
+    return arrow.array(list(ROWS), arrow.list_(arrow.float32()))
+
+
+ORDER = np.random.default_rng(1).permutation(40)
+TEXT_ORDER = [str(at) for at in ORDER]
+NAMES_OF_IDS = ("item_id", "ItemID", "item", "id", "movieId", "asin", "sku", "product_id", "track", "venue_id", "name")
+
+
+@pytest.mark.parametrize("name", [*NAMES_OF_IDS, "__index_level_0__", "user_id"])
+def test_ids_of_a_table_have_any_name_that_a_log_uses(name, tmp_path):
+    path = table_file(tmp_path / "a.parquet", {"vector": vectors(), name: ORDER, "year": ORDER // 4})
+    table = files.read_table(path, "items")
+    assert table.ids is not None and table.ids.tolist() == ORDER.tolist()
+    assert (
+        table.read
+        == f"read 40 of 40 rows; dimensions: vector, 3 numbers of float32; ids: column {name}; left out: year"
+    )
+
+
+@pytest.mark.parametrize("name", ["item_ids", "ids", "movieId", "asin", "venue_ids", "names"])
+@pytest.mark.parametrize("ending", [".npz", ".pt", ".safetensors"])
+def test_ids_beside_a_table_are_taken_in_every_format(name, ending, tmp_path):
+    path = str(tmp_path / f"a{ending}")
+    if ending == ".npz":
+        np.savez(path, table=ROWS, **{name: ORDER})
+    elif ending == ".pt":
+        torch.save({"table": torch.from_numpy(ROWS), name: torch.from_numpy(ORDER), "loss": [0.5]}, path)
+    else:
+        both = {"table": torch.from_numpy(ROWS), name: torch.from_numpy(ORDER)}
+        pytest.importorskip("safetensors.torch").save_file(both, path)
+    table = files.read_table(path, "items")
+    assert table.ids is not None and table.ids.tolist() == ORDER.tolist() and f"ids: {name}" in table.read
+
+
+def test_both_tables_of_one_file_have_their_own_ids(tmp_path):
+    np.savez(tmp_path / "a.npz", items=ROWS, users=-ROWS, item_ids=ORDER, user_ids=ORDER + 100)
+    for side, first in (("item", ORDER[0]), ("user", ORDER[0] + 100)):
+        table = files.read_table(f"{tmp_path}/a.npz#{side}s", f"{side}s")
+        assert table.ids is not None and table.ids[0] == first
+
+
+def test_the_index_of_pandas_names_the_rows_where_nothing_else_does(tmp_path):
+    path = tmp_path / "a.parquet"
+    for columns, index, expected in (
+        ({"film": ORDER}, ["film"], ORDER),
+        ({"item_id": ORDER, "__index_level_0__": ORDER[::-1]}, ["__index_level_0__"], ORDER),
+        ({}, [{"kind": "range", "start": 100, "stop": 140, "step": 1}], np.arange(100, 140)),
+        ({}, [{"kind": "range", "start": 0, "stop": 40, "step": 1}], None),
+    ):
+        ids = files.read_table(table_file(path, {"vector": vectors(), **columns}, index), "items").ids
+        assert ids is None if expected is None else ids is not None and ids.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"item_id": ORDER, "movieId": ORDER[::-1]}, "which of item_id, movieId names the rows"),
+        ({"id": np.arange(40), "item_id": ORDER}, "which of item_id, id names the rows"),
+        ({"book_id": TEXT_ORDER, "isbn": [*range(40)]}, "which of book_id, isbn names the rows"),
+        ({"shop_id": TEXT_ORDER, "venue_id": [*range(40)]}, "which of shop_id, venue_id names the rows"),
+        ({"code": ORDER}, "code holds another whole number for each row"),
+        ({"code": TEXT_ORDER}, "code holds another whole number for each row"),
+    ],
+)
+def test_no_ids_are_guessed_between_two(columns, reason, tmp_path):
+    path = table_file(tmp_path / "a.parquet", {"vector": vectors(), **columns})
+    with pytest.raises(ValueError, match=rf"a\.parquet: {reason}.* --item-ids a\.parquet#"):
+        files.read_table(path, "items")
+    chosen = next(iter(columns))
+    table = files.read_table(path, "items", ids=f"{path}#{chosen}")
+    assert table.ids is not None and [str(each) for each in table.ids] == [str(each) for each in columns[chosen]]
+
+
+def test_what_repeats_names_no_row(tmp_path):
+    people = {f"{kind}_name": [f"{kind} {at}" for at in ORDER] for kind in ("first", "last")}
+    columns = {"vector": vectors(), "brand_id": ORDER // 2, "item": ["the same"] * 40, "rank": np.arange(40), **people}
+    table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
+    assert table.ids is None
+    assert table.read.endswith("from 0; left out: brand_id, item, rank, first_name, last_name")
+    columns["name"] = people["last_name"]
+    table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
+    assert table.ids is not None and table.ids.tolist() == people["last_name"]
+
+
+WIDE = np.random.default_rng(2).standard_normal((40, 12)).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["{}", "dim_{}", "{}_emb", "v2_x{:02d}", "emb{}"])
+@pytest.mark.parametrize("start", [0, 1])
+def test_dimensions_follow_the_numbers_in_their_names(form, start, tmp_path):
+    columns = {form.format(at + start): WIDE[:, at] for at in range(12)}
+    mixed = {key: columns[key] for key in sorted(columns)}
+    extra = {"price": WIDE[:, 0] * 9, "age": ORDER // 3, "item_id": ORDER, "like": ["x"] * 40}
+    table = files.read_table(table_file(tmp_path / "a.parquet", {**extra, **mixed}), "items")
+    np.testing.assert_array_equal(table.rows, WIDE)
+    first, last = form.format(start), form.format(start + 11)
+    assert table.read.split("; ", 1)[1] == (
+        f"dimensions: {first} to {last}, 12 numbers of float32; ids: column item_id; left out: price, age, like"
+    )
+
+
+def test_a_dimension_that_holds_whole_numbers_stays_one(tmp_path):
+    columns: dict[str, Any] = {"x0": WIDE[:, 0], "x1": ORDER, "x2": WIDE[:, 2]}
+    table = files.read_table(table_file(tmp_path / "a.parquet", {"item_id": ORDER, **columns}), "items")
+    np.testing.assert_array_equal(table.rows[:, 1], ORDER)
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        (["x", "y"], r"which of its columns are dimensions is not clear from their names \(x, y\)"),
+        (["price", "age"], r"is not clear from their names \(price, age\)"),
+        (["d0", "d1", "d3"], "between the columns d1 and d3 some are missing"),
+        (["d1", "d01"], "the columns d1 and d01 have the same number"),
+        (["d0", "d1", "sales_1", "sales_2"], r"is not clear from their names \(d\.\.\., sales_\.\.\.\)"),
+    ],
+)
+def test_no_dimensions_are_guessed(columns, reason, tmp_path):
+    path = table_file(tmp_path / "a.parquet", {key: WIDE[:, at] for at, key in enumerate(columns)})
+    with pytest.raises(ValueError, match=rf"a\.parquet: .*{reason}"):
+        files.read_table(path, "items")
+    chosen = files.read_table(f"{path}#{','.join(columns[::-1])}", "items")
+    np.testing.assert_array_equal(chosen.rows, WIDE[:, : len(columns)][:, ::-1])
+
+
+def test_what_the_names_begin_with_picks_a_family(tmp_path):
+    columns = {f"{name}{at}": WIDE[:, at] * sign for name, sign in (("d", 1), ("sales_", -1)) for at in range(4)}
+    path = table_file(tmp_path / "a.parquet", columns)
+    np.testing.assert_array_equal(files.read_table(f"{path}#sales_", "items").rows, -WIDE[:, :4])
+
+
+def test_lists_of_other_things_are_no_table(tmp_path):
+    columns = {"genres": [["a"]] * 40, "history": [[1, 2]] * 40, "vector": vectors(), "item_id": ORDER}
+    table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
+    np.testing.assert_array_equal(table.rows, ROWS)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16, np.uint8, np.int8])
+def test_codes_and_bits_are_no_numbers(dtype, tmp_path):
+    """bfloat16 and quantised tables; the first also where another tool made wider numbers of the bits."""
+    bits = torch.from_numpy(ROWS).bfloat16().view(torch.int16).numpy().view(np.uint16)
+    for array in (bits.astype(dtype), bits.astype(np.int64), ROWS.view(np.int32)):
+        np.save(tmp_path / "a.npy", array)
+        with pytest.raises(ValueError, match=rf"a\.npy\) holds whole numbers of the type {array.dtype}"):
+            files.read_table(f"{tmp_path}/a.npy", "items")
+    counts = np.random.default_rng(0).poisson(3, (40, 5))
+    np.save(tmp_path / "a.npy", counts)
+    np.testing.assert_array_equal(files.read_table(f"{tmp_path}/a.npy", "items").rows, counts)
+
+
+def test_objects_are_named_and_stop_only_who_needs_them(tmp_path):
+    texts = np.array(["a", None] * 20, dtype=object)
+    np.savez(tmp_path / "a.npz", table=ROWS, ids=texts)
+    with pytest.raises(ValueError, match=r"a\.npz: its array ids holds Python objects.*ids\.astype\(str\)"):
+        files.read_table(f"{tmp_path}/a.npz", "items")
+    np.savez(tmp_path / "a.npz", table=ROWS, titles=texts)
+    assert files.read_table(f"{tmp_path}/a.npz", "items").read.endswith("left out: titles")
+
+
+# ---- folders of parts
+
+
+def parts_folder(path: Path, columns: dict[str, Any], names: list[str]) -> str:
+    """The rows in as many parts as there are names."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path.mkdir()
+    table = arrow.table(columns)
+    size = -(-len(table) // len(names))
+    for part, name in enumerate(names):
+        parquet.write_table(table.slice(part * size, size), path / name)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "form", ["part-{:05d}-c000.snappy.parquet", "part.{}.parquet", "{}.parquet", "items{:012d}.parquet"]
+)
+def test_a_folder_of_parts_is_one_table(form, tmp_path):
+    """As Spark, Dask, Ray and BigQuery name them: the parts stand in the order of their numbers."""
+    for name, columns in (("items", {"vector": vectors()}), ("pairs", {"user_id": ORDER % 4, "item_id": ORDER})):
+        parts_folder(tmp_path / name, columns, [form.format(part) for part in range(12)])
+        (tmp_path / name / "_SUCCESS").touch()
+        (tmp_path / name / ".part-00000.crc").write_bytes(b"x")
+    table = files.read_table(f"{tmp_path}/items", "items")
+    np.testing.assert_array_equal(table.rows, ROWS)
+    found = pairs.read_pairs(f"{tmp_path}/pairs", "pairs", people(), table)
+    assert len(found.pairs) == 40 and found.read == "read 40 of 40 rows; users: user_id; items: item_id"
+
+
+def test_a_folder_of_parts_may_be_a_file_of_a_model(tmp_path):
+    parts_folder(tmp_path / "items", {"vector": vectors()}, ["a-0.parquet", "a-1.parquet"])
+    parts_folder(tmp_path / "old.parquet", {"vector": vectors()}, ["0.parquet"])
+    for given in ([str(tmp_path)], [f"{tmp_path}/items"], [f"{tmp_path}/old.parquet"]):
+        assert cli(given) == 0
+    assert cli([f"{tmp_path}/items", f"{tmp_path}/old.parquet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [
+        ("_delta_log/0.json", "it holds _delta_log: some of its parts may be out of date"),
+        ("day=2026-11-27/0.parquet", "its column day is in the names of folders, such as day=2026-11-27"),
+        ("notes.csv", "it also holds notes.csv"),
+        ("inner/0.parquet", "it also holds inner"),
+    ],
+)
+def test_a_folder_in_which_not_all_parts_count_is_refused(extra, reason, tmp_path):
+    parts_folder(tmp_path / "a.parquet", {"vector": vectors()}, ["0.parquet"])
+    (tmp_path / "a.parquet" / extra).parent.mkdir(exist_ok=True)
+    (tmp_path / "a.parquet" / extra).write_text("x")
+    with pytest.raises(ValueError, match=rf"a\.parquet: {reason}"):
+        files.read_table(f"{tmp_path}/a.parquet", "items")
+
+
+def test_parts_that_do_not_fit_together_are_refused(tmp_path):
+    folder = Path(parts_folder(tmp_path / "a.parquet", {"item_id": ORDER, "vector": vectors()}, ["0.parquet"]))
+    table_file(folder / "1.parquet", {"item_id": TEXT_ORDER, "vector": vectors()})
+    with pytest.raises(ValueError, match=r"a\.parquet: its parts do not fit together"):
+        files.read_table(str(folder), "items")
+    folder = Path(parts_folder(tmp_path / "p.parquet", {"user": [0], "item": [1]}, ["0.parquet"]))
+    table_file(folder / "1.parquet", {"user": [0], "item": [1], "rating": [0]})
+    with pytest.raises(ValueError, match=r"p\.parquet: its parts have different columns"):
+        pairs.read_pairs(str(folder), "pairs", people(), people())
+
+
+# ---- lines of text
+
+
+def read_text(tmp_path: Path, text: str, name: str = "a.csv", users: Any = None, items: Any = None) -> pairs.Found:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return pairs.read_pairs(f"{tmp_path}/{name}", "pairs", people(users), people(items))
+
+
+def test_lines_of_a_user_and_all_items(tmp_path):
+    found = read_text(tmp_path, "0 1 2 3\n1 0 \n2\n3 3 2\n", "a.txt")
+    assert found.pairs.pairs.tolist() == [[0, 1], [0, 2], [0, 3], [1, 0], [3, 2], [3, 3]]
+    assert found.read == "read 4 of 4 lines, 6 pairs; users: the first field; items: all other fields"
+    with pytest.raises(ValueError, match=r"the item 9, .* in line 2"):
+        read_text(tmp_path, "0 1 2 3\n1 0 9 2 2\n", "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        ("0\t1\n\t\n", "a.tsv", "pair 1 has the user '' \\(empty\\)"),
+        ("0 1 2 3\n1 0 2 1\n2 3 0 1\n", "a.txt", "each user has one line, with 4 columns"),
+        ("0 1 2 3\n0 2\n", "a.txt", "line 2 has 2 columns, the first 4"),
+        ("0,1,2,3\n1,2\n", "a.csv", "line 2 has 2 columns, the first 4"),
+        ("0\t1\t2\n1\t2\n", "a.tsv", "line 2 has 2 columns, the first 3"),
+        ("user items\n0 1 2 3\n1 2\n", "a.txt", "line 2 has 4 columns, the first 2"),
+        ('"user" "item"\n"1" 0 3\n', "a.txt", "line 2 has 3 columns, the first 2"),  # R, with the names of rows
+    ],
+)
+def test_lines_of_several_lengths_or_meanings_are_refused(text, name, reason, tmp_path):
+    with pytest.raises(ValueError, match=rf"{name}\)?: {reason}"):
+        read_text(tmp_path, text, name)
+
+
+def test_even_lines_of_items_between_tabs_are_refused(tmp_path):
+    """One ratings' file holds at most a scale of ratings in the third column; this one holds 40 items."""
+    lines = "".join(f"{at}\t{at}\t{39 - at}\n" for at in range(40))
+    (tmp_path / "a.tsv").write_text(lines)
+    everybody = table_of(ROWS, "table")
+    with pytest.raises(ValueError, match="each user has one line, with 3 columns"):
+        pairs.read_pairs(f"{tmp_path}/a.tsv", "pairs", everybody, everybody)
+    (tmp_path / "a.tsv").write_text("".join(f"{at}\t{at}\t{at % 5}\t97830076{at}\n" for at in range(40)))
+    assert len(pairs.read_pairs(f"{tmp_path}/a.tsv", "pairs", everybody, everybody).pairs) == 40
+
+
+@pytest.mark.parametrize("artist", ['"Heroes', '12" mix', 'a "b" c', '"Weird Al" Y', "it's"])
+def test_a_quote_between_tabs_is_a_sign_like_others(artist, tmp_path):
+    lines = [f"{user}\t{item}\t{artist}" for user, item in zip(LEFT, RIGHT, strict=True)]
+    found = read_text(tmp_path, "\n".join(["user\titem\tartist", *lines]), "a.tsv")
+    assert len(found.pairs) == 4 and found.read == "read 4 of 4 lines; users: user; items: item; not used: artist"
+
+
+def test_a_quote_between_commas_swallows_no_line(tmp_path):
+    for stray in ('"Heroes', '"Heroes\n1,1,x\n3,0,Low"', '"a\n1,1,"b"'):
+        with pytest.raises(ValueError, match=r"a\.csv: the quotes of line 3 do not close on it"):
+            read_text(tmp_path, f"user,item,artist\n0,1,x\n2,3,{stray}\n1,2,y\n")
+    harmless = 'user,item,artist\n0,1,"Weird Al" Y\n2,3,12" mix\n1,2,"a, ""b"""\n'
+    assert read_text(tmp_path, harmless).pairs.pairs.tolist() == [[0, 1], [1, 2], [2, 3]]
+    review = 'user,item,review\n0,1,"fine,\n\nvery fine, or\nnot"\n2,3,"good"\n'
+    found = read_text(tmp_path, review)
+    assert found.pairs.pairs.tolist() == [[0, 1], [2, 3]] and found.read.startswith("read 4 of 4 lines, 2 pairs")
+
+
+def test_quotes_around_fields_between_tabs_are_taken_off_where_the_first_line_has_them(tmp_path):
+    assert read_text(tmp_path, '"user"\t"item"\n"1"\t"3"\n', "a.tsv").pairs.pairs.tolist() == [[1, 3]]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.dat"])
+def test_lines_with_double_colons(name, tmp_path):
+    found = read_text(tmp_path, "1::3::5::978300760\n1::2::0::978300761\n", name)
+    assert found.pairs.pairs.tolist() == [[1, 2], [1, 3]]
+    assert found.read.endswith("whatever its column 3 (0 or below: 1); not used: column 4")
+
+
+WRITTEN_OTHERWISE = ("03", "+3", "3_0", "٣", "３", "3e0", " 3", "3 ", "3\u00a0", "3.", "0x3", "-0")
+
+
+@pytest.mark.parametrize("written", WRITTEN_OTHERWISE)
+def test_another_spelling_is_another_id(written, tmp_path):
+    text = f"user,item\n0,1\n2,{written}\n"
+    for ids in (None, [0, 1, 2, 3], ["0", "1", "2", "3"]):
+        with pytest.raises(ValueError, match=rf"item '?{re.escape(written).replace(chr(160), '.*')}'?, .* in line 3"):
+            read_text(tmp_path, text, items=ids)
+    found = read_text(tmp_path, text, items=["0", "1", "3", written])
+    assert found.pairs.pairs.tolist() == [[0, 1], [2, 3]]
+
+
+def test_a_space_behind_each_comma_is_no_part_of_an_id(tmp_path):
+    assert read_text(tmp_path, "user, item\n0, 1\n2, 3\n").pairs.pairs.tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(("dtype", "first"), [(np.float32, 2**24), (np.float64, 2**53), (np.float16, 2**11)])
+def test_floats_that_may_be_their_neighbours_are_no_ids(dtype, first, tmp_path):
+    for wrong in (first, -first):
+        path = table_file(tmp_path / "p.parquet", {"user": [0, 1], "item": np.array([1, wrong], dtype)})
+        with pytest.raises(ValueError, match=rf"p\.parquet: column item: the id in row 1 is .*below {first} in"):
+            pairs.read_pairs(path, "pairs", people(), people())
+    path = table_file(tmp_path / "p.parquet", {"user": [0, 1], "item": np.array([1, first - 1], dtype)})
+    found = pairs.read_pairs(path, "pairs", people(), people([0, 1, 2, first - 1]))
+    assert found.pairs.pairs.tolist() == [[0, 1], [1, 3]]
+
+
+def test_a_large_number_with_a_point_is_no_id(tmp_path):
+    ids = [2**53 - 1, 2**53, 2**53 + 1, 5]
+    assert read_text(tmp_path, f"user,item\n0,{2**53 - 1}.0\n", items=ids).pairs.pairs.tolist() == [[0, 0]]
+    for items in (ids, [str(each) for each in ids]):
+        with pytest.raises(ValueError, match=f"the item {2**53}.0"):
+            read_text(tmp_path, f"user,item\n0,{2**53}.0\n", items=items)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_hashes_of_64_bits_without_a_sign_are_ids(ending, tmp_path):
+    """Neighbours of them are one float: they are never compared as such."""
+    ids = np.array([2**63 + 1, 2**63, 2**64 - 1, 5], dtype=np.uint64)
+    path = tmp_path / f"p.{ending}"
+    if ending == "csv":
+        path.write_text("user,item\n" + "".join(f"{at},{each}\n" for at, each in enumerate(ids)))
+    elif ending == "npz":
+        np.savez(path, users=np.arange(4), items=ids)
+    else:
+        table_file(path, {"user": np.arange(4), "item": ids})
+    found = pairs.read_pairs(str(path), "pairs", people(), people(ids))
+    assert found.pairs.pairs.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    for known in (np.array([-(2**63) + 1, -(2**63), -1, 5]), None):  # the same bits with a sign
+        with pytest.raises(ValueError, match=f"the item {2**63 + 1}"):
+            pairs.read_pairs(str(path), "pairs", people(), people(known))
+    with pytest.raises(ValueError, match="the item -1"):
+        pairs.pairs_of((np.array([0]), np.array([-1])), "pairs", people(), people(ids))
+
+
+def test_a_missing_text_is_not_the_id_none():
+    with pytest.raises(ValueError, match="the item x"):
+        pairs.pairs_of((np.array([0]), np.array(["x"])), "pairs", people(), people(["None", "a", "b", "c"]))
+
+
+# ---- what was read
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_ratings_of_0_or_below_are_counted_and_named(ending, tmp_path):
+    columns = {"user_id": LEFT, "item_id": RIGHT, "rating": np.array([5.0, 0.0, -1.0, np.nan]), "time": LEFT + 9}
+    path = tmp_path / f"p.{ending}"
+    if ending == "csv":
+        rows = zip(LEFT, RIGHT, (5, 0, -1, ""), LEFT + 9, strict=True)
+        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]))
+    elif ending == "npz":
+        np.savez(path, **columns)
+    else:
+        table_file(path, columns)
+    found = pairs.read_pairs(str(path), "pairs", people(), people())
+    count = {"csv": "4 of 4 lines", "parquet": "4 of 4 rows", "npz": "4 pairs"}[ending]
+    assert found.read == (
+        f"read {count}; users: user_id; items: item_id; every pair counts as positive, whatever its rating "
+        "(0 or below: 2, no number: 1); not used: time"
+    )
+
+
+def test_the_report_says_what_was_read_as_what(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "users.npy", rng.normal(size=(40, 3)))
+    table_file(tmp_path / "items.parquet", {"asin": ORDER, "price": ROWS[:, 0], "vector": vectors()})
+    (tmp_path / "pairs.csv").write_text("user,item,stars\n" + "".join(f"{at},{at},{at % 2}\n" for at in range(40)))
+    assert cli([str(tmp_path), "--json", f"{tmp_path}/r.json", "--out", f"{tmp_path}/r.html"]) == 0
+    lines = {
+        "items": "read 40 of 40 rows; dimensions: vector, 3 numbers of float32; ids: column asin; left out: price",
+        "users": "read 40 rows; dimensions: 3 numbers a row; ids: none, so a row has its number, from 0",
+        "pairs": "read 40 of 40 lines; users: user; items: item; every pair counts as positive, whatever its stars "
+        "(0 or below: 20)",
+    }
+    said, page = " ".join(capsys.readouterr().out.split()), (tmp_path / "r.html").read_text()
+    inputs = json.loads((tmp_path / "r.json").read_text())["inputs"]
+    for name, line in lines.items():
+        assert f"{name}: {line}." in said and line in page and inputs[name]["read"] == line
+
+
+def test_a_comparison_says_what_was_read_too(tmp_path, capsys):
+    for name in ("old", "new"):
+        np.save(tmp_path / f"{name}.npy", ROWS)
+    assert cli([f"{tmp_path}/old.npy", f"{tmp_path}/new.npy", "--json", f"{tmp_path}/r.json"]) == 0
+    read = json.loads((tmp_path / "r.json").read_text())["read"]
+    assert list(read) == ["old items", "new items"] and "old items: read 40 rows" in capsys.readouterr().out
+
+
+def test_ids_and_counts_are_read_as_written(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    names = [f"film\u2028{at}\x0b" for at in range(40)]
+    (tmp_path / "ids.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    table = files.read_table(f"{tmp_path}/a.npy", "items", ids=f"{tmp_path}/ids.txt")
+    assert table.ids is not None and table.ids.tolist() == names
+    for wrong in ("1_0", "٣", "", "ten"):
+        (tmp_path / "counts.csv").write_text(f"1\n{wrong}\n2.5e1\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=rf"counts\.csv: it holds no numbers \('{wrong}'\)"):
+            files.read_counts(f"{tmp_path}/counts.csv", 3)

@@ -172,6 +172,18 @@ def test_merging_refuses_what_it_cannot_decide() -> None:
         Interactions.merged([0], [0], n_users=1, n_items=1, keep="highest")
 
 
+def test_more_cells_than_64_bits_number_are_refused_and_fewer_are_in_order() -> None:
+    """The pairs are sorted by user n + item: past 2^63 that overflows, and the order would be wrong without a word."""
+    makers = (Interactions, lambda *both, **sizes: Interactions.merged(*both, **sizes, keep="first"))
+    for make in makers:
+        for m, n in ((2**32, 2**31), (2**31, 2**32), (2**62, 2**62), (2**63, 1)):
+            with pytest.raises(ValueError, match=r"n_users \* n_items is .* expected fewer than 2\^63 cells"):
+                make([m - 1, 0], [0, n - 1], n_users=m, n_items=n)
+        large = make([2**31 - 1, 0, 2**31 - 1], [5, 2**32 - 3, 0], n_users=2**31, n_items=2**32 - 2)
+        assert large.pairs.tolist() == [[0, 2**32 - 3], [2**31 - 1, 0], [2**31 - 1, 5]]
+        assert large.contains([0, 0, 2**31 - 1], [0, 2**32 - 3, 5]).tolist() == [False, True, True]
+
+
 def test_labels_refuses_to_fill_the_memory() -> None:
     with pytest.raises(ValueError, match="100000 x 100000 cells"):
         Interactions([0], [0], n_users=100_000, n_items=100_000).labels()

@@ -13,12 +13,14 @@ The JSON (`Comparison.to_dict`), schema_version "1":
     kind            "comparison"
     rows            {items: {old, new, again, shared}, users: the same or null}; again only where it was given
     faults          {old, new, again: ids of `verdicts.CATALOGUE`}
+    read            {name of a table or of pairs: how much of it was read, and what as what}; for files alone
     verdicts        as in a report, with the ids of `verdicts.CHANGES`
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,12 +29,14 @@ from numpy.random import Generator
 from course_lib import __version__, checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.pairs import Found
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
 from course_lib.audit.snapshots import questions
 from course_lib.audit.snapshots.change import change
+from course_lib.audit.snapshots.rows import Snapshot, match, snapshot_of
 from course_lib.audit.snapshots.rows import files_in as files_in
-from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
+from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
 from course_lib.audit.verdicts import ANSWERS, CHANGES, Verdict
 
@@ -49,6 +53,7 @@ class Comparison:
     faults: dict[str, list[str]]
     options: dict[str, Any]
     source: str = "two snapshots"
+    read: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
@@ -65,8 +70,10 @@ class Comparison:
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
     def text(self, width: int = 76) -> str:
-        """Verdicts with their support, in plain text."""
-        return "\n".join(verdict.text(width) for verdict in self.verdicts)
+        """What was read, and the verdicts with their support, in plain text."""
+        read = (f"{name}: {said}." for name, said in self.read.items())
+        lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in read]
+        return "\n".join([*lines, *(verdict.text(width) for verdict in self.verdicts)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
@@ -78,6 +85,7 @@ class Comparison:
             "options": self.options,
             "faults": self.faults,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            **({"read": self.read} if self.read else {}),
         }
 
     def html(self) -> str:
@@ -90,7 +98,8 @@ class Comparison:
 
     def _contents(self) -> Contents:
         named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
-        facts = {**self.rows, **self.options, **named}
+        read = {f"{name} read": said for name, said in self.read.items()}
+        facts = {**self.rows, **self.options, **named, **read}
         return Contents(self.verdicts, (), None, facts, (), self.source, __version__, questions.RULES)
 
 
@@ -139,7 +148,19 @@ def compare(
     faults = {name: [each.id for each in found if each.verdict == "fault"] for name, found in reports.items()}
     rows = {"items": matched.items, "users": matched.users}
     source = " to ".join(snapshots[name].items.source for name in ("old", "new"))
-    return Comparison(_verdicts(evidence, reports, k), rows, faults, {"k": k, "seed": given_seed}, source)
+    options = {"k": k, "seed": given_seed}
+    return Comparison(_verdicts(evidence, reports, k), rows, faults, options, source, _read(snapshots, found))
+
+
+def _read(snapshots: dict[str, Snapshot], found: dict[str, Found | None]) -> dict[str, str]:
+    """What was read from files, and as what."""
+    tables = {
+        f"{name} {side}": table
+        for name, each in snapshots.items()
+        for side, table in (("items", each.items), ("users", each.users))
+    }
+    both: dict[str, Table | Found | None] = {**tables, **{name.replace("_", "-"): each for name, each in found.items()}}
+    return {name: each.read for name, each in both.items() if each is not None and each.read}
 
 
 def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], k: int) -> tuple[Verdict, ...]:

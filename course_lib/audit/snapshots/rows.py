@@ -11,13 +11,13 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.files import READERS, read_table, refuse_file
+from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
+from course_lib.audit.sources import STEMS, is_parts, refuse_file
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
 from course_lib.data.interactions import Interactions
 
 FOLDER = "a folder with items.npy (or another format of tables), and where there are any users, pairs and held_out"
-STEMS = ("items", "users", "pairs", "held_out", "counts", "item_ids", "user_ids")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def snapshot_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Snap
 
 
 def read_snapshot(text: str, name: str, *, drop_zero_rows: bool = False) -> Snapshot:
-    """The tables of a folder (`files_in`), or of one file with the items."""
-    if not Path(text).is_dir():
+    """The tables of a folder (`files_in`), or of one file (or folder of its parts) with the items."""
+    if not Path(text).is_dir() or is_parts(Path(text)):
         return Snapshot(read_table(text, f"{name} items", drop_zero_rows=drop_zero_rows))
     files = files_in(Path(text), name)
 
@@ -55,7 +55,7 @@ def files_in(folder: Path, name: str) -> dict[str, str]:
     """{stem: file} of the STEMS in a folder. Raises ValueError without items, and where one comes in two files."""
     found: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
-        if path.stem not in STEMS or not path.is_file():
+        if path.stem not in STEMS or not (path.is_file() or is_parts(path)):
             continue
         if path.stem in found:
             raise refuse_file(name, folder, f"it holds {Path(found[path.stem]).name} and {path.name}", "one of them")

@@ -1,0 +1,172 @@
+"""Parquet and Arrow files, and folders of Parquet parts, through pyarrow: columns of ids, of lists and of numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.audit.ids import IDS, plain_ids
+from course_lib.audit.sources import first_line, package, parts, refuse_file
+from course_lib.audit.tables import AnyArray
+
+ENDINGS = (".parquet", ".arrow", ".feather")
+DIGITS = 22  # of a number of 64 bits, with a sign and .0
+
+
+def arrow_table(path: Path, name: str) -> Any:
+    """The pyarrow Table of a Parquet or Arrow file, or of a folder of parts: columns by their names."""
+    arrow = package("pyarrow", name, path)
+    try:
+        return arrow.concat_tables(arrow_parts(path, name, list), promote_options="permissive")
+    except arrow.ArrowException as problem:
+        what = f"its parts do not fit together ({first_line(problem)})"
+        raise refuse_file(name, path, what, "the same columns in all parts") from None
+
+
+def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
+    """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
+
+    An Arrow file comes in the blocks in which it was written, a folder file by file. Raises ValueError for what pyarrow
+    cannot read, and for columns of one name.
+    """
+    for each in parts(path, name):
+        yield from _parts_of_file(each, name, columns, rows)
+
+
+def _parts_of_file(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int) -> Iterator[Any]:
+    arrow = package("pyarrow", name, path)
+
+    def chosen(schema: Any) -> list[str]:
+        twice = next((key for key in schema.names if schema.names.count(key) > 1), None)
+        if twice is not None:
+            raise refuse_file(name, path, f"it has several columns named {twice}", "a name of its own for each column")
+        return columns(schema.names)
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            with import_module("pyarrow.parquet").ParquetFile(path) as file:
+                some = chosen(file.schema_arrow)
+                yield file.schema_arrow.empty_table().select(some)
+                for batch in file.iter_batches(rows, columns=some):
+                    yield arrow.Table.from_batches([batch])
+        else:
+            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as blocks:
+                some = chosen(blocks.schema)
+                yield blocks.schema.empty_table().select(some)
+                for at in range(blocks.num_record_batches):
+                    yield arrow.Table.from_batches([blocks.get_batch(at)]).select(some)
+    except (arrow.ArrowException, OSError) as problem:
+        raise refuse_file(name, path, f"pyarrow cannot read it ({first_line(problem)})", "Parquet or Arrow") from None
+
+
+def arrow_rows(path: Path, name: str) -> int:
+    """How many rows the file says that it has, or the files of a folder."""
+    arrow, found = package("pyarrow", name, path), 0
+    for each in parts(path, name):
+        if each.suffix.lower() == ".parquet":
+            found += import_module("pyarrow.parquet").read_metadata(each).num_rows
+        else:
+            with arrow.memory_map(str(each)) as source, arrow.ipc.open_file(source) as blocks:
+                found += sum(blocks.get_batch(at).num_rows for at in range(blocks.num_record_batches))
+    return found
+
+
+def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> AnyArray:
+    """The ids (n,) in a column of a pyarrow Table. Raises ValueError as `plain_ids`, and for nulls."""
+    types, column = import_module("pyarrow.types"), found.column(key)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    no_nulls(column, key, name, path, IDS, start)
+    if types.is_decimal(column.type) and not column.type.scale:
+        column = _integers(column, key, name, path)
+    text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
+    if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
+        raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
+    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path, start)
+
+
+def _integers(column: Any, key: str, name: str, path: Path) -> Any:
+    """Decimals without a point as int64, or as uint64."""
+    error = import_module("pyarrow").ArrowInvalid
+    for kind in ("int64", "uint64"):
+        try:
+            return column.cast(kind)
+        except error:
+            continue
+    raise refuse_file(name, path, f"column {key} holds whole numbers beyond 64 bits", IDS)
+
+
+def no_nulls(column: Any, key: str, name: str, path: Path, expected: str, start: int = 0) -> None:
+    """Raises ValueError with the first row whose value is missing."""
+    if column.null_count:
+        first = start + np.flatnonzero(column.is_null().to_numpy())[0]
+        raise refuse_file(
+            name, path, f"column {key} holds {column.null_count} nulls, the first in row {first}", expected
+        )
+
+
+def is_list(kind: Any) -> bool:
+    """Whether each row of such a column holds several values."""
+    types = import_module("pyarrow.types")
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_number(kind: Any, *, floats: bool = False) -> bool:
+    """Whether each row of such a column holds a number; with `floats`, one with a point."""
+    types = import_module("pyarrow.types")
+    return bool(types.is_floating(kind) or (types.is_integer(kind) and not floats))
+
+
+def is_short(column: Any) -> bool:
+    """Whether these are numbers, or texts short enough to be numbers that are written out."""
+    types, compute = import_module("pyarrow.types"), import_module("pyarrow.compute")
+    if is_number(column.type) or types.is_decimal(column.type):
+        return True
+    if not re.match(r"(large_)?string$", str(column.type)):
+        return False
+    return (compute.max(compute.binary_length(column)).as_py() or 0) <= DIGITS
+
+
+def numbers(found: Any, key: str, name: str, path: Path) -> AnyArray:
+    """(n,) the numbers of a column."""
+    column = found.column(key)
+    if not is_number(column.type):
+        raise refuse_file(name, path, f"column {key} is of the type {column.type}", "a number in every row")
+    no_nulls(column, key, name, path, "a number in every row")
+    return np.asarray(column.to_numpy())
+
+
+def lists(found: Any, key: str, name: str, path: Path) -> AnyArray:
+    """(n, d) the numbers of a column of lists. Raises ValueError for lists of other lengths, and for nulls in them."""
+    column = found.column(key).combine_chunks()
+    lengths = np.asarray(import_module("pyarrow.compute").list_value_length(column).fill_null(0))
+    odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.zeros(0, np.int64)
+    if not len(lengths) or not lengths[0] or len(odd):
+        where = (
+            f"row {odd[0]} of column {key} holds {lengths[odd[0]]} numbers, row 0 {lengths[0]}" if len(odd) else "empty"
+        )
+        raise refuse_file(name, path, where, "as many numbers in every row")
+    flat = column.flatten()
+    if flat.null_count:
+        raise refuse_file(name, path, f"column {key} holds {flat.null_count} nulls", "numbers alone")
+    return np.asarray(flat).reshape(len(lengths), -1)
+
+
+def pandas_index(found: Any) -> tuple[list[str], range | None]:
+    """(the columns that pandas wrote for its index, the index where it is a range that pandas did not write)."""
+    try:
+        kept = json.loads((found.schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+    except (ValueError, KeyError, TypeError):
+        return [], None
+    columns = [each for each in kept if isinstance(each, str) and each in found.column_names]
+    spans = [each for each in kept if isinstance(each, dict) and each.get("kind") == "range"]
+    if len(spans) != 1:
+        return columns, None
+    span = range(spans[0]["start"], spans[0]["stop"], spans[0]["step"])
+    return columns, span if len(span) == found.num_rows and span != range(found.num_rows) else None

@@ -1,0 +1,115 @@
+"""What columns and arrays are called: one list of names for the ids in tables and in pairs.
+
+A name is compared in lower case, without the type that RecBole writes behind it (`user_id:token`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SIDES = ("user", "item")
+KINDS = {  # what users and items are called elsewhere
+    "user": r"customer|client|member|visitor|reviewer|person|reader|listener|viewer",
+    "item": r"movie|film|video|show|product|article|track|song|artist|album|book|business|game",
+}
+RARER = {  # and what they are called where nothing above is there
+    "user": r"account|buyer|subscriber|session",
+    "item": r"listing|hotel|recipe|news|document|paper|post|job|venue|restaurant|course|anime|photo|repo",
+}
+CODES = {"user": r"uid", "item": r"iid|asin|isbn|sku"}
+ID = r"s?[ _-]?ids?"
+OF_IDS = {side: (rf"{side}{ID}", rf"({CODES[side]}|({KINDS[side]}){ID})") for side in SIDES}  # the surer first
+BARE = {side: (rf"{side}s?", rf"({KINDS[side]})s?") for side in SIDES}
+PLAIN = r"ids?"
+NAMES = (r"names?", r".*_names?")
+OTHER = re.compile(r"(.*[ _-])?(?i:ids?)|.*[a-z]Ids?")  # venue_id, ID and venueId, but not grid
+INDEX = re.compile(r"__index_level_[0-9]+__")  # pandas, of an index without a name
+RATING = re.compile(
+    r"ratings?|stars?|scores?|labels?|values?|weights?|counts?|clicks?|clicked|like[sd]?|targets?|feedback|relevance|"
+    r"overall|plays|play[ _-]?counts?|purchase[sd]?|watch[ _-]?ratio|popularity|freq(uency)?|y"
+)
+FAMILY = re.compile(r"(.*?)([0-9]+)([^0-9]*)")  # dim_10, 10, 10_emb: the last number says which dimension
+
+
+def named_like(names: Sequence[str], side: str, *, loose: bool = True) -> list[int]:
+    """The places of the names that are called so, by the surest kind of name that there is: item_id before item_name.
+
+    A name with a digit is none: in a text file without a header, user_17 is an id. loose: whether what begins with user
+    or item may do.
+    """
+    lower = ["" if any(map(str.isdigit, name)) else _plain(name) for name in names]
+    sure, others = OF_IDS[side]
+    bare, kinds = BARE[side]
+    rarer = (rf"({RARER[side]}){ID}", kinds, rf"({RARER[side]})s?")
+    for kind in (sure, bare, others, *rarer, *([f"{side}.*"] if loose else [])):
+        if found := [place for place, name in enumerate(lower) if re.fullmatch(kind, name)]:
+            return found
+    return []
+
+
+def is_rating(name: str) -> bool:
+    """Whether a column tells how much a user liked an item."""
+    return bool(RATING.fullmatch(_plain(name)))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Names that may hold the ids of a table's rows, all as sure as each other.
+
+    sure: named for nothing but that: a single one is taken, and what is wrong with it is wrong with the file. Others
+    are ids where they differ in all rows.
+    """
+
+    names: tuple[str, ...]
+    sure: bool
+
+
+def candidates(names: Iterable[str], side: str, *, index: Iterable[str] = (), bare: bool = True) -> list[Candidates]:
+    """What may hold the ids of a table's rows, the surest first.
+
+    side: "user", "item", or "" where nothing tells which the rows are. index: names of the index that pandas kept.
+    bare: whether `item` or `movies` alone may be ids; an array of this name is a table, or half of the pairs.
+    """
+    index = set(index)
+    left = list(names)
+    own = [each for each in SIDES if side in (each, "")]
+    found = [Candidates(_taken(left, [OF_IDS[each][0] for each in own]), True), Candidates(_taken(left, [PLAIN]), True)]
+    found += [Candidates(_taken(left, [BARE[each][0] for each in own if bare]), False)]
+    found += [Candidates(_taken(left, [OF_IDS[each][1] for each in own]), True)]
+    found += [Candidates(_taken(left, [BARE[each][1] for each in own if bare]), False)]
+    foreign = _taken(left, [kind for each in SIDES if each not in own for kind in OF_IDS[each]])
+    other = tuple(name for name in left if OTHER.fullmatch(name))
+    left = [name for name in left if name not in other]
+    found += [Candidates(other, False), *(Candidates(_taken(left, [kind]), False) for kind in NAMES)]
+    late = tuple(name for name in left if name in index or INDEX.fullmatch(name))
+    return [each for each in (*found, Candidates(foreign, False), Candidates(late, False)) if each.names]
+
+
+def families(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+    """{(before, after): the names that differ in one number alone, in the order of the number}, of two or more."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if read := FAMILY.fullmatch(name):
+            found.setdefault((read[1], read[3]), []).append(name)
+    return {key: sorted(those, key=number_of) for key, those in found.items() if len(those) > 1}
+
+
+def number_of(name: str) -> int:
+    """10 of dim_10."""
+    read = FAMILY.fullmatch(name)
+    assert read is not None
+    return int(read[2])
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared."""
+    return name.partition(":")[0].strip().lower()
+
+
+def _taken(left: list[str], kinds: Iterable[str]) -> tuple[str, ...]:
+    """The names of these kinds, which leave the list."""
+    those = tuple(name for name in left if any(re.fullmatch(kind, _plain(name)) for kind in kinds))
+    left[:] = [name for name in left if name not in those]
+    return those
