@@ -297,8 +297,8 @@ def _check_evidence(claim: Claim, where: str) -> None:
     if claim.status == "disputed" and claim.erratum is None:
         raise ClaimError(f"{where}: status 'disputed' needs an erratum")
     if (claim.status in WITH_REASON) != bool(claim.reason):
-        names = " or ".join(map(repr, WITH_REASON))
-        raise ClaimError(f"{where}: status {names} and the field 'reason' go together; status is {claim.status!r}")
+        either = " or ".join(map(repr, WITH_REASON))
+        raise ClaimError(f"{where}: status {either} and the field 'reason' go together; status is {claim.status!r}")
     if claim.theorem and not claim.theorem.startswith("def-"):
         wanted = f"course_lib.lessons.<chapter>.proofs:{claim.theorem.replace('-', '_')}"
         if not any(check.partition(":")[2] == claim.theorem.replace("-", "_") for check in proofs):
