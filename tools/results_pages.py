@@ -6,6 +6,8 @@ number where it prints one. On a page
     <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
     <!-- results: panels -->     becomes the same without how many
     <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs
+    <!-- results: agreeing -->   how many of them agree, and
+    <!-- results: ticks -->      how many of these say yes or no to a question that a theorem answers
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
 
@@ -41,7 +43,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (picture|panels|verdicts|list) -->")
-NUMBER = re.compile(r"<!-- results: number -->")
+NUMBER = re.compile(r"<!-- results: (number|agreeing|ticks) -->")
+STRICTEST_FIRST: tuple[Verdict, ...] = ("differs", "agrees", "not converged", "one run", "not run")
 STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
 SAID = {
@@ -121,22 +124,37 @@ def listed() -> str:
 
 
 @cache
-def compared() -> list[Compared]:
-    """Every printed number beside ours."""
+def counterparts() -> list[list[Compared]]:
+    """For each printed number our cells beside it, the one that counts first."""
     return beside_ours(stored())
 
 
-def beside_ours(results: list[Result]) -> list[Compared]:
-    """Each printed number once: beside the result that has most runs of its cell, the first of several.
+def compared() -> list[Compared]:
+    """Every printed number once, beside the cell of ours that counts."""
+    return [cells[0] for cells in counterparts()]
 
-    Laptop scale counts, and full scale where its data are the paper's: not data that were made to be as large.
+
+def beside_ours(results: list[Result]) -> list[list[Compared]]:
+    """For each printed number our cells beside it, each from the result that has most runs of it, the first of several.
+
+    Cells on the paper's own data leave out the others. The one with the strictest verdict comes first, so a number
+    agrees only where no cell differs. Laptop scale counts, and full scale where its data are the paper's: not data
+    that were made to be as large.
     """
     found: dict[tuple[object, ...], Compared] = {}
     for cell in (cell for result in results for cell in compare(result) if _counts(result, cell)):
         before = found.setdefault((cell.experiment, *cell.key), cell)
         if cell.judged.n > before.judged.n:
             found[cell.experiment, *cell.key] = cell
-    return list(found.values())
+    groups: dict[tuple[object, ...], list[Compared]] = {}
+    for cell in found.values():
+        groups.setdefault(cell.number, []).append(cell)
+    return [_strictest_first(cells) for cells in groups.values()]
+
+
+def _strictest_first(cells: list[Compared]) -> list[Compared]:
+    here = [cell for cell in cells if cell.same_data] or cells
+    return sorted(here, key=lambda cell: STRICTEST_FIRST.index(cell.judged.verdict))
 
 
 def _counts(result: Result, cell: Compared) -> bool:
@@ -190,23 +208,33 @@ def panels() -> str:
 
 def verdicts() -> str:
     """HTML: for each experiment with printed numbers how many agree, differ, or cannot be judged and why."""
-    by_experiment: dict[tuple[str, str, bool], Counter[str]] = {}
-    for cell in compared():
-        key = (cell.experiment, cell.data, cell.same_data)
-        by_experiment.setdefault(key, Counter())[cell.judged.verdict] += 1
+    by_experiment: dict[tuple[str, bool], Counter[str]] = {}
+    on: dict[tuple[str, bool], dict[str, None]] = {}  # its data sets, in order of appearance
+    for cells in counterparts():
+        key = (cells[0].experiment, cells[0].same_data)
+        by_experiment.setdefault(key, Counter())[cells[0].judged.verdict] += 1
+        on.setdefault(key, {}).update(dict.fromkeys(text_of(cell.data) for cell in cells))
     names = get_args(Verdict)[:4]
     head = "".join(
         f'<th scope="col">{name}</th>' for name in ("table or figure", "our data", "the paper's data?", *names)
     )
     rows = "".join(
-        f'<tr><th scope="row">{spoken(experiment)}</th><td>{text_of(data)}</td><td>{"yes" if same else "no"}</td>'
+        f'<tr><th scope="row">{spoken(experiment)}</th><td>{", ".join(on[experiment, same])}</td>'
+        f"<td>{'yes' if same else 'no'}</td>"
         + "".join(f'<td class="number">{counts[name] or "–"}</td>' for name in names)
         + "</tr>"
-        for (experiment, data, same), counts in by_experiment.items()
+        for (experiment, same), counts in by_experiment.items()
     )
     caption = "Printed numbers, by verdict."
     table = f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     return in_a_box(f'<table class="course-table">{table}</table>')
+
+
+def counts() -> dict[str, int]:
+    """How many printed numbers stand beside ours, how many of them agree, and how many of these are ticks."""
+    agreeing = [cell for cell in compared() if cell.judged.verdict == "agrees"]
+    ticks = [cell for cell in agreeing if cell.metric == "tangent"]
+    return {"number": len(compared()), "agreeing": len(agreeing), "ticks": len(ticks)}
 
 
 def in_a_box(table: str) -> str:
@@ -223,7 +251,7 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
             "verdicts": verdicts,
             "list": listed,
         }
-        source[0] = NUMBER.sub(str(len(compared())), source[0])
+        source[0] = NUMBER.sub(lambda match: str(counts()[match[1]]), source[0])
         source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
         for path in (ROOT / "book" / "results").glob("*.json"):
             app.env.note_dependency(str(path))

@@ -420,6 +420,27 @@ class Interactions:
         fraction = checking.real(fraction, "fraction", above=0, below=1)
         return self._divide(checking.generator(rng).random(len(self)) < fraction)
 
+    def split_by_time(self, fraction: float) -> tuple[Interactions, Interactions]:
+        """(earlier, later): the cut is the time of the pair that is number round(fraction |O|) + 1 in order of time.
+
+        A pair lies in `later` if its time is the cut or after it. So pairs of one time stay together, every pair of
+        `earlier` comes before every pair of `later`, and `earlier` has round(fraction |O|) pairs, or fewer where times
+        are equal at the cut. Both keep the shape (m, n). A `k_core` that was taken before the split holds for the two
+        together: a user or an item may have fewer than k earlier pairs, or none.
+
+        Raises ValueError without times, for a fraction outside (0, 1), and where one side would be empty.
+        """
+        fraction = checking.real(fraction, "fraction", above=0, below=1)
+        if self.times is None:
+            raise ValueError("times is None; expected a time for each pair, to split by")
+        size = round(fraction * len(self))
+        if size == len(self):
+            raise ValueError(f"fraction is {fraction}; expected one that leaves a later pair, of {len(self)} pairs")
+        earlier = self.times < np.partition(self.times, size)[size]
+        if not earlier.any():
+            raise ValueError(f"fraction is {fraction}; expected one with a pair before the cut, of {len(self)} pairs")
+        return self._divide(earlier)
+
     def _divide(self, train: NDArray[np.bool_]) -> tuple[Interactions, Interactions]:
         return self.select(train), self.select(~train)
 

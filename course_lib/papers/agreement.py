@@ -1,4 +1,7 @@
-"""When a printed number counts as reproduced: one rule for all tables, written down before the numbers were compared.
+"""When a printed number counts as reproduced: one rule for all tables.
+
+It was written on 22 November 2026, two days after the first runs at laptop scale. By then Table 6 of P3 had been
+compared with them, so the rule is older only than what ran later, such as Table 6 at full scale.
 
 A paper prints one number of one run, mostly without an interval. We have n runs, over seeds or splits, with mean m and
 standard deviation s. The number agrees when it lies where one more run of ours could lie, in 95 of 100 cases:

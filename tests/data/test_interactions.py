@@ -278,6 +278,51 @@ def test_splits_with_bad_arguments_are_refused() -> None:
         data.split_random(0.5, 0)
 
 
+@given(label_matrices(min_pairs=2), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_a_split_by_time_puts_all_earlier_pairs_before_all_later_ones(
+    labels: np.ndarray, fraction: float, seed: int
+) -> None:
+    """Times with ties: as many earlier pairs as asked, unless pairs of one time lie on both sides of the cut."""
+    data = from_labels(labels, times=np.random.default_rng(seed).integers(0, 5, labels.sum()))
+    size, in_order = round(fraction * len(data)), np.sort(data.times)
+    if size == len(data) or not (in_order < in_order[size]).any():
+        with pytest.raises(ValueError, match=r"fraction is .*; expected one"):
+            data.split_by_time(fraction)
+        return
+    earlier, later = data.split_by_time(fraction)
+    assert_partition(data, earlier, later)
+    assert earlier.times.max() < later.times.min()
+    tied = in_order[size - 1] == in_order[size]
+    assert len(earlier) < size if tied else len(earlier) == size
+
+
+def test_pairs_of_one_time_stay_together_on_the_later_side() -> None:
+    data = example()  # times 10, 20, 30, 30, 40, 50, 60
+    assert [len(data.split_by_time(fraction)[0]) for fraction in (1 / 7, 2 / 7, 3 / 7, 4 / 7, 6 / 7)] == [1, 2, 2, 4, 6]
+    earlier, later = data.split_by_time(3 / 7)
+    assert earlier.pairs.tolist() == [[0, 1], [1, 0]] and sorted(earlier.times) == [10, 20]
+    assert later.shape == data.shape and (earlier.row_counts[2], later.row_counts[2]) == (0, 3)  # a user of later only
+
+
+def test_a_split_by_time_with_bad_arguments_is_refused() -> None:
+    data = example()
+    for fraction in (0, 1, 1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
+            data.split_by_time(fraction)
+    with pytest.raises(ValueError, match="times is None; expected a time for each pair"):
+        dataclasses.replace(data, times=None).split_by_time(0.5)
+    same = dataclasses.replace(data, times=np.full(7, 3))
+    for fraction, said in (
+        (0.5, "a pair before the cut, of 7"),
+        (0.01, "a pair before"),
+        (0.99, "leaves a later pair"),
+    ):
+        with pytest.raises(ValueError, match=f"fraction is {fraction}; expected one .*{said}"):
+            same.split_by_time(fraction)
+    with pytest.raises(ValueError, match="of 0 pairs"):
+        data.select([]).split_by_time(0.5)
+
+
 # ------------------------------------------------------------------------------------------------------------- samplers
 def test_in_batch_sampling_is_uniform_over_the_subsets() -> None:
     data, rng = from_labels(np.ones((1, 5), dtype=bool)), np.random.default_rng(0)

@@ -99,7 +99,12 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
         (("status: tested", "status: not reproduced"), "status 'not reproduced' needs a scalar"),
         (("status: tested", "status: disputed"), "status 'disputed' needs an erratum"),
         (("status: tested", "status: needs assumption"), "needs the field 'assumption'"),
-        (("status: tested", "status: not run"), "status 'not run' and the field 'reason' go together"),
+        (
+            ("status: tested", "status: not run"),
+            "status 'not run' or 'not converged' and the field 'reason' go together",
+        ),
+        (("status: tested", "status: not converged"), "and the field 'reason' go together; status is 'not converged'"),
+        (("status: tested", "status: tested\n  reason: no data"), "go together; status is 'tested'"),
         (
             ("status: tested", "status: tested\n  theorem: thm-x"),
             "theorem 'thm-x' needs the check course_lib.lessons.<chapter>.proofs:thm_x",
@@ -610,7 +615,9 @@ def test_the_evidence_of_a_row_is_folded_and_counted(tmp_path):
     assert "<summary>1 check, 1 number</summary>" in text and text.count("<details>") == text.count("</details>") == 1
     assert "- `papers.p3:disagreements_with_table_4`" in text and "- p5: 17.07 ± 0.6" in text
     bare = replace(claim, checks=(), scalars=(), status="not run", reason="no data")
-    assert "<details>" not in pages.render_table([bare])
+    assert "<details>" not in pages.render_table([bare]) and "*Not run:* no data" in pages.render_table([bare])
+    ended = replace(claim, status="not converged", reason="ended at its cap")
+    assert "*Not converged:* ended at its cap" in pages.render_table([ended])
 
 
 def test_a_row_says_what_of_its_proof_the_machine_checked(tmp_path):
@@ -620,6 +627,15 @@ def test_a_row_says_what_of_its_proof_the_machine_checked(tmp_path):
     assert "*Checked by machine, some sizes:* n = 2 and 3." in pages.render_table([with_scope])
     stated = [claim for claim in COURSE if claim.theorem and not claim.theorem.startswith("def-")]
     assert stated and [claim.id for claim in stated if not claim.machine] == []
+
+
+def test_a_row_that_is_not_converged_names_what_we_ran(tmp_path):
+    ran = ROW.replace("status: tested", "status: not converged\n  reason: ended at its cap")
+    [claim] = load(write(tmp_path / "ran", ran))
+    assert claim.status == "not converged"
+    nothing = ran.replace("checks: [course_lib.papers.p3:disagreements_with_table_4]", "checks: []")
+    with pytest.raises(ClaimError, match="status 'not converged' needs a check, a scalar or a finding"):
+        load(write(tmp_path / "nothing", nothing))
 
 
 def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
@@ -791,6 +807,7 @@ ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or 
         "P3-Table6.ml1m.logistic",
         "P3-Table6.ml1m.omega",
         "P3-Table6.ml1m.collapse",
+        "P3-Table6.ml1m.in-batch",
     },
 }
 

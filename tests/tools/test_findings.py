@@ -92,6 +92,45 @@ def test_support_says_in_how_many_cases_and_how_many_seeds() -> None:
     assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users"
 
 
+def test_holms_correction_is_that_of_the_textbook() -> None:
+    """Worked by hand: 4 x .01, 3 x .02, then 2 x .03 is as large, and 1 x .04 may not be smaller than that."""
+    assert findings.holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert findings.holm([0.6, 0.5]) == [1.0, 1.0] and findings.holm([0.2]) == [0.2] and findings.holm([]) == []
+
+
+def test_the_p_of_a_difference_is_that_of_the_t_test() -> None:
+    rng = np.random.default_rng(1)
+    after, before = rng.normal(1, 1, 5), rng.normal(size=5)
+    assert Difference.paired(after, before).p == pytest.approx(stats.ttest_rel(after, before).pvalue)
+    assert Difference.paired(before, after).p == pytest.approx(stats.ttest_rel(after, before).pvalue)
+    assert Difference(1.0).p is None
+
+
+def test_support_says_where_no_case_survives_a_correction_for_their_number() -> None:
+    """An interval that just leaves 0 out has p = .05 alone, and .1 beside one that does not hold."""
+    just, not_at_all, clear = Difference(1, 0.95, 3), Difference(0.1, 1, 3), Difference(1, 0.05, 3)
+    alone = made({"Rome": just}, claimed={"Rome"})
+    assert alone.evidence().support == "one city, 3 seeds"
+    several = made({"Rome": just, "Oslo": not_at_all}, claimed={"Rome"}).evidence().support
+    assert several == "1 of 2 cities, 3 seeds each; none after Holm's correction for 2 comparisons, least p 0.09"
+    assert made({"Rome": just, "Oslo": clear}).evidence().support == "both cities, 3 seeds each"
+    without = made({"Rome": just, "Oslo": Difference(1)}).evidence().support  # a case without an interval has no p
+    assert without == "both cities, 1 to 3 seeds each"
+
+
+def test_the_findings_on_accuracy_after_ddc_say_that_none_survives() -> None:
+    """By hand for DDC's gain on ML-1M: p = .014 in one of seven comparisons, 7 x .014 = .095."""
+    for name, comparisons, least in (
+        ("ddc.ddc-raises-accuracy", 7, "0.10"),
+        ("ddc.ddc-lowers-accuracy", 7, "0.10"),
+        ("ddc.few-methods-gain", 24, "0.12"),
+        ("ddc.few-methods-lose", 24, "0.41"),
+        ("one-batch-many-machines.shards-cost-some-recall", 4, "0.06"),
+    ):
+        end = f"; none after Holm's correction for {comparisons} comparisons, least p {least}"
+        assert stored_findings.from_results(findings.find(name, "")).support.endswith(end)
+
+
 @pytest.mark.parametrize("found", ALL, ids=lambda found: f"{found.lesson}.{found.name}")
 def test_every_finding_tells_the_reader_what_its_difference_is(found: findings.Finding) -> None:
     assert found.difference and not re.search("->|`", found.difference)

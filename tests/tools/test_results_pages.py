@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from docutils.utils import new_document
 
 from course_lib.experiments.core.printed import compare
 from course_lib.experiments.core.results import Result
+from course_lib.papers import table
 from tools import results_pages
 
 CELL = {"data": "ml-1m", "loss": "unbiased", "ratio": 0.1, "metric": "P@5"}
@@ -101,11 +103,51 @@ def test_a_printed_number_stands_beside_the_result_with_most_runs_of_its_cell() 
     more = [{**CELL, "seed": seed, "value": 18.0, "paper": 17.1} for seed in range(3)]
     other = {**CELL, "loss": "pos_neg", "seed": 0, "value": 5.0, "paper": 5.1}
     for results in ([result(*few), result(*more, other)], [result(*more, other), result(*few)]):
-        found = {dict(cell.cell)["loss"]: cell.judged for cell in results_pages.beside_ours(results)}
+        found = {dict(cell.cell)["loss"]: cell.judged for [cell] in results_pages.beside_ours(results)}
         assert (found["unbiased"].n, found["unbiased"].mean, found["pos_neg"].n) == (3, 18.0, 1)
     again = [{**row, "value": 19.0} for row in more]
-    [level] = results_pages.beside_ours([result(*more), result(*again)])
+    [[level]] = results_pages.beside_ours([result(*more), result(*again)])
     assert level.judged.mean == 18.0
     elsewhere = [{**row, "data": "made"} for row in again]
-    [full] = results_pages.beside_ours([replace(result(*more, *elsewhere), scale="full")])
+    [[full]] = results_pages.beside_ours([replace(result(*more, *elsewhere), scale="full")])
     assert full.data == "ml-1m"
+
+
+def test_every_printed_number_is_counted_once() -> None:
+    """By hand from the papers: ticks and one share of P0's Table 1, its Table 2 and two correlations, and so on."""
+    counted = Counter(cell.experiment for cell in results_pages.compared())
+    assert {name: counted[name] for name in ("P0-E8", "P0-E9", "P0-E10")} == {"P0-E8": 3, "P0-E9": 2, "P0-E10": 3}
+    assert sum(counted[f"P0-E{n}"] for n in range(1, 8)) == 7 * 2 + 1
+    assert (counted["P1-F1"], counted["P1-T4"]) == (1, 5)
+    rows = {name: len([cell for cell in table("P3", name) if cell["dataset"] == "ml-1m"]) for name in ("T5", "T6")}
+    assert rows == {"T5": 240, "T6": 144}
+    square = rows["T5"] // 2  # the logistic loss of Table 5 was not run
+    assert counted["P3-T3"] == 4 and counted["P3-T6"] == rows["T6"]
+    assert counted["P3-T4"] + counted["P3-T5"] == square + 3  # three of Sogram; three of Unbiased stand in both tables
+    assert results_pages.counts()["number"] == sum(counted.values()) == 15 + 8 + 6 + 4 + 123 + 144
+
+
+def test_cells_of_one_printed_number_print_the_same_and_those_of_two_do_not_share_a_name() -> None:
+    groups = results_pages.counterparts()
+    assert sum(len(cells) > 1 for cells in groups) > 20
+    assert all(len({cell.judged.printed for cell in cells}) == 1 for cells in groups)
+    assert all(len({cell.same_data for cell in cells}) == 1 for cells in groups)
+
+
+def test_a_number_agrees_only_where_no_cell_of_ours_differs() -> None:
+    near = [{**CELL, "method": "L-BFGS", "seed": seed, "value": 17 + seed / 10, "paper": 17.1} for seed in range(3)]
+    far = [{**row, "method": "closed form", "value": row["value"] + 2} for row in near]
+    for rows in (near + far, far + near):
+        [cells] = results_pages.beside_ours([replace(result(*rows), id="P3-T6")])
+        assert [cell.judged.verdict for cell in cells] == ["differs", "agrees"]
+    assert len(results_pages.beside_ours([result(*near, *far)])) == 2  # where the paper prints one for each method
+
+
+def test_the_ticks_that_agree_are_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = results_pages.counts()
+    assert counts["ticks"] == 14 and 14 < counts["agreeing"] < counts["number"]
+    page = ["<!-- results: number -->, <!-- results: agreeing -->, <!-- results: ticks --> <!-- results: list -->"]
+    app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
+    monkeypatch.setattr(results_pages, "listed", lambda: "files")
+    results_pages.fill_page(app, "page", page)
+    assert page[0].startswith("{number}, {agreeing}, {ticks} ".format(**counts)) and "files" in page[0]

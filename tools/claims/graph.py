@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
-from tools.claims.rows import STATUSES, Claim, anchor
+from tools.claims.rows import STATUSES, WITH_REASON, Claim, anchor
 
-LETTERS = dict(zip(STATUSES, "PETRNDA–", strict=True))
+LETTERS = dict(zip(STATUSES, "PETRNCDA–", strict=True))
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 24, 54, 8, 8
 # where a line from a claim to what it rests on crosses a column: (claim, other, column)
 Waypoint = tuple[str, str, int]
@@ -153,7 +153,7 @@ def _line(points: list[tuple[float, float]]) -> str:
 def _box(name: str, status: str, centre_x: float, centre_y: float, *, italic: bool = False) -> str:
     style = ' font-style="italic"' if italic else ""
     x, y = centre_x - BOX_WIDTH / 2, centre_y - BOX_HEIGHT / 2
-    dash = ' stroke-dasharray="4 3"' if status in ("disputed", "not reproduced", "not run") else ""
+    dash = ' stroke-dasharray="4 3"' if status in ("disputed", "not reproduced", *WITH_REASON) else ""
     on_line = f'y="{y + BOX_HEIGHT / 2 + 4:g}" fill="currentColor" stroke="none"'
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4"{dash}/>'
@@ -176,7 +176,8 @@ def graph_html(claims: list[Claim], *, rests_on: Sequence[Claim] = (), title: st
     italics = " Italics: of another chapter." if rests_on else ""
     label = f'aria-label="Dependency graph, {escape(title)}"'
     box = f'<div role="region" {label} tabindex="0" style="overflow-x: auto">\n{svg}\n</div>'
-    return f"Letters: {legend}. A dashed box: contradicted, or not run.{italics}\n\n```{{raw}} html\n{box}\n```"
+    dashed = "A dashed box: contradicted, not converged, or not run."
+    return f"Letters: {legend}. {dashed}{italics}\n\n```{{raw}} html\n{box}\n```"
 
 
 def graph_list(claims: list[Claim]) -> str:

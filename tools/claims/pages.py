@@ -158,7 +158,7 @@ def _text(claim: Claim, known: Collection[str]) -> str:
     parts = [
         _prose(claim.statement, known),
         f"*Needs:* {_prose(claim.assumption, known)}" if claim.assumption else "",
-        f"*Not run:* {_prose(claim.reason, known)}" if claim.reason else "",
+        f"*{claim.status.capitalize()}:* {_prose(claim.reason, known)}" if claim.reason else "",
         f"*Checked by machine, {claim.machine.scope}:* {_prose(claim.machine.what, known)}" if claim.machine else "",
         _prose(claim.note, known),
         f"*Not claimed:* {_prose(claim.not_claimed, known)}",

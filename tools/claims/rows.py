@@ -19,6 +19,8 @@ STATUSES = {
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
     "not reproduced": "our own run disagrees with the printed number",
+    "not converged": "we ran it, but runs ended before they met their stopping rule, so that they neither reproduce "
+    "the printed number nor contradict it; the row says which runs",
     "disputed": "a computation contradicts the statement as printed; see the errata",
     "needs assumption": "holds under an assumption that the statement does not name",
     "not run": "not checked here; the row says why",
@@ -29,6 +31,7 @@ SCOPES = {
     "one direction": "one direction; the other rests on the proof in words",
     "pieces": "the computations of the proof; proved by hand: what joins them",
 }
+WITH_REASON = ("not run", "not converged")  # the statuses whose rows say why, in the field `reason`
 ERRATUM_KINDS = ("misprint", "counterexample", "imprecise", "protocol")
 ROOT = Path(__file__).parents[2]
 _ID = re.compile(r"(P[0-4]-[A-Za-z0-9.*]+(-[A-Za-z0-9.*]+)*|X\d+[a-z]?)")
@@ -287,14 +290,15 @@ def _check_evidence(claim: Claim, where: str) -> None:
     if claim.status == "not reproduced" and not differing:
         raise ClaimError(f"{where}: status 'not reproduced', but every number is within tolerance of the printed one")
     evidence = claim.checks or measured or functions or claim.findings
-    if claim.status in ("tested", "disputed", "needs assumption") and not evidence:
+    if claim.status in ("tested", "disputed", "needs assumption", "not converged") and not evidence:
         raise ClaimError(f"{where}: status {claim.status!r} needs a check, a scalar or a finding")
     if claim.status == "needs assumption" and not claim.assumption:
         raise ClaimError(f"{where}: status 'needs assumption' needs the field 'assumption'")
     if claim.status == "disputed" and claim.erratum is None:
         raise ClaimError(f"{where}: status 'disputed' needs an erratum")
-    if (claim.status == "not run") != bool(claim.reason):
-        raise ClaimError(f"{where}: status 'not run' and the field 'reason' go together; status is {claim.status!r}")
+    if (claim.status in WITH_REASON) != bool(claim.reason):
+        either = " or ".join(map(repr, WITH_REASON))
+        raise ClaimError(f"{where}: status {either} and the field 'reason' go together; status is {claim.status!r}")
     if claim.theorem and not claim.theorem.startswith("def-"):
         wanted = f"course_lib.lessons.<chapter>.proofs:{claim.theorem.replace('-', '_')}"
         if not any(check.partition(":")[2] == claim.theorem.replace("-", "_") for check in proofs):

@@ -21,6 +21,15 @@ SAME_DATA = {
     "P3-T5": {"ml-1m"},
     "P3-T6": {"ml-1m"},
 }
+# What our runs of an experiment vary, and the printed number does not know: a paper prints it once for all of them.
+OURS_ALONE: dict[str, set[str]] = {
+    **{f"P0-E{number}": {"d"} for number in range(1, 8)},  # its toy has one width, which it does not print
+    "P0-E8": {"data", "setting", "lists"},
+    "P1-F1": {"data"},
+    "P1-T4": {"data"},
+    "P3-T3": {"law"},
+    "P3-T6": {"method"},
+}
 NOT_OF_THE_CELL = {"value", "paper", "seed", "metric", "stopped", "seconds", "epochs", "steps", "summary", "splits"}
 Key = tuple[str, str, tuple[tuple[str, Any], ...]]  # data, metric, and the other coordinates, sorted by name
 Cells = dict[Key, list[Row]]
@@ -43,6 +52,19 @@ class Compared:
     def key(self) -> Key:
         """The cell, as `key_of` names it."""
         return self.data, self.metric, self.cell
+
+    @property
+    def number(self) -> tuple[object, ...]:
+        """What names the printed number, the same for all cells of ours beside it: where it stands, and as what.
+
+        P0 prints one share for its experiments 4 and 5. P3's Table 4 repeats numbers of Unbiased from its Table 5.
+        """
+        if self.metric == "share within 10":
+            return "P0, Section 4.1", self.metric
+        again = self.experiment == "P3-T4" and ("loss", "unbiased") in self.cell
+        left_out = OURS_ALONE.get(self.experiment, set())
+        kept = [(name, value) for name, value in (("data", self.data), *self.cell) if name not in left_out]
+        return "P3-T5" if again else self.experiment, self.metric, *kept
 
 
 def key_of(row: Row) -> Key:

@@ -75,9 +75,13 @@ def best(people: Tensor, films: Tensor, train: Interactions, k: int = 10) -> NDA
     return metrics.top_k(F.normalize(people, dim=1), F.normalize(films, dim=1), train, k)
 
 
-def most_popular(train: Interactions, k: int = 10) -> NDArray[np.int64]:
-    """(m, k) for each person the films with the most ratings that the person has not rated in `train`."""
-    return metrics.top_k(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float), train, k)
+def most_popular(train: Interactions, k: int = 10, *, counted: Interactions | None = None) -> NDArray[np.int64]:
+    """(m, k) for each person the films with the most ratings that the person has not rated in `train`.
+
+    counted: the pairs whose ratings count, such as the latest of `train`; None: all of `train`.
+    """
+    ratings = (train if counted is None else counted).col_counts[:, None].astype(float)
+    return metrics.top_k(np.ones((train.n_users, 1)), ratings, train, k)
 
 
 def recall(lists: NDArray[np.int64], test: Interactions) -> float:

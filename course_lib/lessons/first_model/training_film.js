@@ -63,7 +63,7 @@ function story(state) {
   const now = shown(state);
   const hits = now.ten.filter((k) => now.person.hidden.includes(k));
   const which = model === "plain" ? "with the first loss" : "corrected for popularity";
-  return `After ${now.passes}, ${which}, the ten films of each list hold ${wholePercent(now.recall)} of the films that were hidden from the model. ` +
+  return `After ${now.passes}, ${which}, the ten films of each list hold ${wholePercent(now.recall)} of the films that were hidden at random. ` +
     `A list of the most popular films holds ${wholePercent(film.popular.recall)}. ` +
     `A film in a list of the model has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
     `Of the ${now.person.hidden.length} hidden films of person ${now.person.number}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +

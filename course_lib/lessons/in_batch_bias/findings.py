@@ -624,7 +624,8 @@ def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
 
 
 @finding(
-    "With its popularity given back a biased objective finds more than the most popular films do",
+    "With films hidden at random, a biased objective with its popularity given back finds more than the most popular "
+    "films",
     case="model",
     claimed={"logq", "in_batch, plus log popularity"},
 )

@@ -165,7 +165,8 @@ def lengths_repair_the_plain_model(cures: Any) -> dict[str, Difference]:
 
 
 @on_p0_r(
-    "With the logQ correction lists by cosine are better than without it, and than the most popular films",
+    "With pairs hidden at random, lists by cosine are better with the logQ correction than without it, and better than "
+    "the most popular films",
     case="comparison",
 )
 def logq_mends_the_cosine(cures: Any) -> dict[str, Difference]:

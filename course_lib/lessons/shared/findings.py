@@ -9,7 +9,8 @@ seeds, and perhaps not on others. A *finding* writes down which. It stands in th
 
 and the page says: α raises the popularity of the lists ({finding}`alpha-raises-popularity`). The build puts the
 *support* there, such as "4 of 6 models". A finding is claimed of all its cases, or of those that `claimed` names; where
-the condition fails in a case that is claimed, the build stops.
+the condition fails in a case that is claimed, the build stops. A case is judged alone, by its own 95 % interval; where
+no case that holds survives Holm's correction for the number of cases, the support says so.
 
 A finding with `rests_on` is computed from stored results, by whoever needs it; one without by the page's own cell,
 `show(alpha_raises_popularity, models)`.
@@ -21,7 +22,7 @@ import html
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
@@ -64,6 +65,14 @@ class Difference:
     def holds(self) -> bool:
         """Whether the whole interval lies above 0."""
         return bool(self.value > self.half)
+
+    @property
+    def p(self) -> float | None:
+        """Student's two-sided p of no difference, read off the interval; None where there is none."""
+        if not self.half or self.n < 2:
+            return None
+        error = self.half / stats.t.ppf(0.975, self.n - 1)
+        return float(2 * stats.t.sf(abs(self.value) / error, self.n - 1))
 
     @classmethod
     def paired(cls, larger: ArrayLike, smaller: ArrayLike, *, over: str = "seeds") -> Difference:
@@ -160,7 +169,21 @@ class Evidence:
             text = f"both {many}" if total == 2 else f"all {total} {many}"
         else:
             text = f"{holding} of {total} {many}"
-        return ", ".join(filter(None, [text, self._repetitions()]))
+        return ", ".join(filter(None, [text, self._repetitions()])) + self._after_correction()
+
+    @property
+    def corrected(self) -> dict[str, float]:
+        """The p of each case that has an interval, by Holm's correction for as many comparisons as there are such."""
+        found = {name: case.p for name, case in self.cases.items() if case.p is not None}
+        return dict(zip(found, holm(list(found.values())), strict=True))
+
+    def _after_correction(self) -> str:
+        """ "; none after Holm's correction for 7 comparisons, least p 0.10" where that is so of the cases that hold."""
+        found = self.corrected
+        least = min((found[name] for name, case in self.cases.items() if case.holds and name in found), default=0.0)
+        if len(found) < 2 or least < 0.05:
+            return ""
+        return f"; none after Holm's correction for {len(found)} comparisons, least p {least:.2f}"
 
     def _repetitions(self) -> str:
         """ "3 seeds each", "interval over users"; nothing where the cases are the seeds themselves."""
@@ -207,6 +230,13 @@ class Evidence:
     def __repr__(self) -> str:
         lines = [f"{name}: {difference}" for name, difference in self.cases.items()]
         return "\n".join([f"{self.finding.sentence} ({self.support})", *lines])
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Holm's (1979) p: the k-th smallest of m times m - k + 1, at most 1, and never below that of a smaller one."""
+    order = np.argsort(ps, kind="stable")
+    scaled = np.asarray(ps, dtype=float)[order] * np.arange(len(order), 0, -1)
+    return [float(value) for value in np.minimum(np.maximum.accumulate(scaled), 1.0)[np.argsort(order)]]
 
 
 def _plural(noun: str) -> str:

@@ -183,7 +183,7 @@ def reply(rng: Generator) -> Question:
 what would you measure? At most 150 words.""",
         f"""{core} Measure the recall of hidden films beside that of the most popular films, with and without logQ
 or with the logarithm of the share added afterwards, over several seeds, and the number of ratings of the films in
-the lists.""",
+the lists. Hide the latest pairs as well as random ones.""",
         ((1, "what is right"), (3, core), (2, "a measurement with a baseline")),
         {"mine": mine, "theirs": mine + whole(rng, 3, 9), "case": case},
     )

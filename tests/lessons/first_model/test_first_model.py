@@ -62,6 +62,15 @@ def test_the_most_popular_films_leave_out_what_a_person_has_rated() -> None:
     assert towers.most_popular(train, 1).ravel().tolist() == [1, 1, 2]
 
 
+def test_the_films_that_were_popular_lately_are_counted_in_the_latest_pairs_only() -> None:
+    """Film 0 has most ratings, film 2 the latest. What a person has rated at any time is left out."""
+    users, items, times = [0, 1, 2, 3, 3, 4], [0, 0, 0, 0, 2, 2], [1, 2, 3, 4, 8, 9]
+    train = Interactions(users, items, times=times, n_users=6, n_items=3)
+    lately = train.split_by_time(4 / 6)[1]
+    assert towers.most_popular(train, 1).ravel().tolist() == [2, 2, 2, 1, 0, 0]
+    assert towers.most_popular(train, 1, counted=lately).ravel().tolist() == [2, 2, 2, 1, 0, 2]
+
+
 def test_the_stored_film_holds_what_the_model_gives(one_pass: dict[bool, tuple[torch.Tensor, torch.Tensor]]) -> None:
     """After one pass; later moments are compared by the page's own run, whose recall is published."""
     stored = json.loads(training_film.STORED.read_text(encoding="utf-8"))
@@ -78,3 +87,9 @@ def test_the_stored_film_holds_what_the_model_gives(one_pass: dict[bool, tuple[t
 def test_a_sentence_that_is_false_stops_the_page() -> None:
     with pytest.raises(FindingError, match="seed 1"):
         findings.the_correction_wins.evidence([0.25, 0.18], 0.19)
+    with pytest.raises(FindingError, match="seed 1"):
+        findings.popular_films_win_in_time.evidence([0.13, 0.15], 0.145)
+    for recalls, popular in (([0.13, 0.23], 0.145), ([0.13, 0.14], 0.23)):
+        with pytest.raises(FindingError, match="seed 1"):
+            findings.recent_films_win_in_time.evidence(recalls, popular, 0.22)
+    assert findings.recent_films_win_in_time.evidence([0.13, 0.14], 0.145, 0.22).support == "both seeds"

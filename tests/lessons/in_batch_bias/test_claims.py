@@ -7,6 +7,7 @@ tests compare the two. Exact arithmetic (fractions) wherever a statement is exac
 import itertools
 import math
 import tracemalloc
+from collections import Counter
 from fractions import Fraction as F
 
 import numpy as np
@@ -16,6 +17,8 @@ from course_lib import in_batch, losses
 from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_in_batch
 from course_lib.data.metrics import top_k
+from course_lib.experiments.core.printed import Compared, compare
+from course_lib.experiments.core.results import load_result
 from course_lib.papers import p3, select, table
 from tests import errata_numbers
 
@@ -723,3 +726,56 @@ def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
         assert float(text) == pytest.approx(number, rel=0.01), text
     assert errata_numbers.unknown("P3", printed | set(COMPUTED_IN_THIS_FILE)) == []
     assert len(errata_numbers.decimals("P3")) > 40
+
+
+def cells_of(name: str, scale: str, losses: dict[str, set[float | None]], pointwise: str) -> list[Compared]:
+    """The cells of a stored table with P@5 on ML-1M, of these losses at these ratios."""
+    found = compare(load_result(name, scale))
+    at = [(cell, dict(cell.cell)) for cell in found if (cell.data, cell.metric) == ("ml-1m", "P@5")]
+    return [
+        cell
+        for cell, where in at
+        if where["pointwise"] == pointwise and where.get("ratio") in losses.get(where["loss"], ())
+    ]
+
+
+RATIOS = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
+UNCONVERGED = {  # row of the claims -> how many cells it speaks of, and where they are stored
+    "P3-Table5.ml1m.posneg": (
+        11,
+        ("P3-T5", "laptop", {"unbiased": RATIOS - {1e-5}, "pos_neg": RATIOS, "in_batch": {1e-5, 1e-3}}, "square"),
+    ),
+    "P3-Table6.ml1m.in-batch": (4, ("P3-T6", "full", {"in_batch_omega": RATIOS - {1e-1}}, "square")),
+    "P3-Table6.ml1m.logistic": (
+        12,
+        (
+            *("P3-T6", "full"),
+            {"unbiased": {None}, "popularity": {None}, "pos_neg_omega": RATIOS, "in_batch_omega": RATIOS},
+            "logistic",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", UNCONVERGED)
+def test_no_cell_of_a_row_called_not_converged_is_judged(row: str) -> None:
+    """Each cell has three runs, and at least one of them ended at a limit; the other cells of Table 5 are judged."""
+    count, where = UNCONVERGED[row]
+    cells = cells_of(*where)
+    assert [(cell.judged.n, cell.judged.verdict) for cell in cells] == count * [(3, "not converged")]
+
+
+def test_the_cells_of_table_5_that_did_converge_differ_from_the_printed_ones() -> None:
+    converged = {"unbiased": {1e-5}, "popularity": RATIOS, "in_batch": {1e-4, 1e-2, 1e-1}}
+    cells = cells_of("P3-T5", "laptop", converged, "square")
+    assert [(cell.judged.n, cell.judged.verdict) for cell in cells] == 9 * [(3, "differs")]
+
+
+def test_where_the_unconverged_runs_of_table_6_stopped() -> None:
+    """All 36 with the logistic loss at the limit of iterations; of In-Batch-omega at four ratios as the row says."""
+    rows = load_result("P3-T6", "full").rows
+    runs = [row for row in rows if row["metric"] == "P@5" and row["serving"] == "raw" and row["loss"] != "most popular"]
+    limit, lost, reached = "STOP: TOTAL NO. OF ITERATIONS REACHED LIMIT", "ABNORMAL: ", "gradient norm reached"
+    assert [row["stopped"] for row in runs if row["pointwise"] == "logistic"] == 36 * [limit]
+    named = (row for row in runs if (row["pointwise"], row["loss"]) == ("square", "in_batch_omega"))
+    assert Counter(row["stopped"] for row in named if row["ratio"] < 0.1) == {reached: 1, limit: 5, lost: 6}
