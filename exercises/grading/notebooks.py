@@ -15,9 +15,12 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from . import skim
+
 OPEN_ROOMS = ("arrays", "interactions", "datasets")  # rooms that give no answer away, where an assignment names none
-MOST_BYTES = 20_000_000
+MOST_BYTES = 100_000_000  # of a file, outputs and widgets included, which are passed over
 MOST_CELLS = 300
+MOST_OF_A_FIELD = 10_000_000  # bytes of one cell's source, metadata or pictures
 LONGEST_SOURCE = 100_000
 MOST_OF_IMAGES = 8_000_000  # characters of all attachments of a notebook together
 IMAGES = ("image/png", "image/jpeg", "image/gif")
@@ -87,19 +90,24 @@ def answer_names(notebook: NotebookNode) -> frozenset[str]:
 
 
 def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
-    """Every cell of a submitted file; Unreadable for anything else."""
+    """Every cell of a submitted file; Unreadable for anything else. Outputs and widgets may be large: see `skim`."""
     if not content:
         raise Unreadable("the file is empty")
     if len(content) > MOST_BYTES:
         raise Unreadable(f"the file has {len(content):,} bytes; at most {MOST_BYTES:,} are read. Clear the outputs")
     try:
-        cells = json.loads(content)["cells"]
-        found = list(_cells(cells))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        content = skim.in_utf8(content)
+        every = {member.name: member for member in skim.members(content, 0)}
+        if "cells" not in every or content[every["cells"].begin : every["cells"].begin + 1] != b"[":
+            raise skim.NotJson("no list of cells")
+        found = list(skim.members(content, every["cells"].begin))
+        if len(found) > most_cells:
+            raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
+        return list(_cells(content, found))
+    except skim.TooMuch:
+        raise Unreadable("the file holds more than can be read. Clear the outputs") from None
+    except skim.NotJson as error:
         raise Unreadable("the file is no notebook in format 4") from error
-    if len(found) > most_cells:
-        raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
-    return found
 
 
 def working_copy(content: bytes) -> list[Cell]:
@@ -107,28 +115,46 @@ def working_copy(content: bytes) -> list[Cell]:
     return handed_in(content, 4 * MOST_CELLS)
 
 
-def _cells(cells: Any) -> Iterator[Cell]:
+def _cells(content: bytes, found: Iterable[skim.Member]) -> Iterator[Cell]:
+    """The cells at some places of a file; what is no cell is left out, and what is missing in a cell is empty."""
     room = MOST_OF_IMAGES
-    for cell in cells:
-        metadata = cell.get("metadata")
+    for member in found:
+        if content[member.begin : member.begin + 1] != b"{":
+            continue
+        cell = _fields(content, member)
+        metadata, kind, identity = (cell.get(key) for key in ("metadata", "cell_type", "id"))
         about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         name = about.get("grade_id") if isinstance(about, dict) else None
-        kind = cell.get("cell_type")
         images = _images(cell.get("attachments"), room)
         room -= sum(len(data) for image in images.values() for data in image.values())
         yield Cell(
             name if isinstance(name, str) else None,
             kind if kind in ("code", "markdown") else "markdown",
-            _text(cell["source"]),
+            _text(cell.get("source")),
             images,
-            cell["id"] if isinstance(cell.get("id"), str) else None,
+            identity if isinstance(identity, str) else None,
         )
 
 
+def _fields(content: bytes, cell: skim.Member) -> dict[str | None, Any]:
+    """What is read of a cell. A source that nobody can have written makes the file unreadable."""
+    found: dict[str | None, Any] = {}
+    for field_ in skim.members(content, cell.begin):
+        if field_.name not in ("source", "metadata", "attachments", "cell_type", "id"):
+            continue
+        if field_.end - field_.begin <= MOST_OF_A_FIELD:
+            found[field_.name] = skim.value(content, field_)
+        elif field_.name == "source":
+            raise Unreadable(f"a cell has more than {MOST_OF_A_FIELD:,} bytes without its outputs")
+    return found
+
+
 def _text(source: Any) -> str:
-    text = source if isinstance(source, str) else "".join(source)
+    """A cell's source: a text or a list of lines; what is neither is nothing."""
+    lines = [source] if isinstance(source, str) else source if isinstance(source, list) else []
+    text = "".join(line for line in lines if isinstance(line, str))
     text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", text)
+    return re.sub(r"[\x00-\x08\x0b\x0e-\x1f]", "?", text)
 
 
 def _images(attachments: Any, room: int) -> Attachments:
