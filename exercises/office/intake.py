@@ -96,10 +96,10 @@ def _is_of_a_class(arrival: Arrival, roster: Roster) -> bool:
     if arrival.content is None or not archives.is_zip(arrival.content):
         return False
     try:
-        inside = archives.files(arrival.content, archives.Budget(0), 0)
+        inside = _of_people(arrival, archives.files(arrival.content, archives.Budget(0), 0))
     except archives.Unopened:
         return False
-    labels = [_label("/".join(one.parts)) for one in inside if not _is_nobodys(one.parts)]
+    labels = [_label(one.parts[0]) for one in inside]
     if any(each.number or each.when for each in labels):
         return True
     if roster.open or roster.match(arrival.name).student:
@@ -107,14 +107,23 @@ def _is_of_a_class(arrival: Arrival, roster: Roster) -> bool:
     return any(roster.match(each.name).student for each in labels)
 
 
+def _of_people(arrival: Arrival, packed: list[archives.Packed]) -> list[archives.Packed]:
+    """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
+    some = [one for one in packed if not _is_nobodys(one.parts)]
+    tops = {one.parts[0] for one in some}
+    if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
+        return some
+    inner = [replace(one, parts=one.parts[1:]) for one in some]
+    named = _label(arrival.path).name == label(tops.pop()).name  # as systems do that pack a folder
+    return inner if named or any(who.number or who.when for who in (_label(one.parts[0]) for one in inner)) else some
+
+
 def _of_a_class(arrival: Arrival) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
     budget = archives.Budget(archives.MOST_OF_A_CLASS)
     try:
-        for one in archives.files(arrival.content or b"", budget, KEPT_BYTES):
-            if _is_nobodys(one.parts):
-                continue
-            who = _label("/".join(one.parts))
+        for one in _of_people(arrival, archives.files(arrival.content or b"", budget, KEPT_BYTES)):
+            who = _label(one.parts[0])
             when = who.when or one.written or arrival.handed_in
             plain = Arrival("/".join(one.parts), who.name, when, stamped=who.when is not None)
             yield from _unpacked(_read(plain, one), budget, nested=2)

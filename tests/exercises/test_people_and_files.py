@@ -490,6 +490,23 @@ def test_a_platforms_zip_of_a_class_is_as_if_it_were_unpacked(
     assert {path: who for path, (who, assignment, problem) in found.items() if assignment and not problem} == files
 
 
+@pytest.mark.parametrize(
+    ("name", "files", "students"),
+    [
+        ("week 1.zip", ["week 1/anna/x.ipynb", "week 1/ben/ddc/x.ipynb", "week 1/cleo.ipynb"], {"anna", "ben", "cleo"}),
+        ("week 1.zip", ["week 1/anna/x.ipynb"], {"anna"}),
+        ("w.zip", ["in/smithanna_4711_815_ddc.ipynb", "in/wolfben_4712_816_ddc.ipynb"], {"smithanna", "wolfben"}),
+        ("w.zip", ["anna/x.ipynb"], {"anna"}),
+        ("w.zip", ["anna/x.ipynb", "ben/x.ipynb"], {"anna", "ben"}),
+    ],
+)
+def test_a_folder_of_a_class_that_was_packed_whole(
+    tmp_path: Path, name: str, files: list[str], students: set[str]
+) -> None:
+    put(tmp_path, {name: packed(dict.fromkeys(files, WORK))})
+    assert {who for who, _, problem in came(tmp_path / name).values() if not problem} == students
+
+
 def test_a_students_zip_in_the_zip_of_a_class_is_opened(tmp_path: Path) -> None:
     inner = packed({"work/ddc.ipynb": WORK})
     put(
