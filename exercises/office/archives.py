@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import re
 import stat
 import zipfile
 import zlib
@@ -9,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
+from pathlib import Path
 
 MOST_FILES = 10_000
 MOST_UNPACKED = 200_000_000
@@ -44,16 +47,31 @@ def is_zip(content: bytes) -> bool:
     return content.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
-def files(content: bytes, budget: Budget, largest: int) -> list[Packed]:
-    """The files of an archive, the oldest first; `read` takes from the budget, and raises Unopened."""
-    if content.count(b"PK\x01\x02") > MOST_FILES:  # before the list is made: each file in it begins so
-        raise Unopened(f"more than {MOST_FILES:,} files are in the archive")
+def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
+    """The files of an archive, the oldest first; `read` takes from the budget, and raises Unopened.
+
+    A path is a platform's archive of a class, which may be too large for memory.
+    """
+    most = MOST_FILES if isinstance(archive, bytes) else 10 * MOST_FILES
     try:
-        archive = zipfile.ZipFile(BytesIO(content))
+        if _listed(archive) > most:
+            raise Unopened(f"more than {most:,} files are in the archive")
+        opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
+    except Unopened:
+        raise
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise Unopened(f"the archive is broken ({error})") from None
-    found = list(_files(archive, budget, largest))
+    found = list(_files(opened, budget, largest))
     return sorted(found, key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
+
+
+def _listed(archive: bytes | Path) -> int:
+    """How many files an archive lists, before the list is made: the line of each begins so."""
+    line = b"PK\x01\x02"
+    if isinstance(archive, bytes):
+        return archive.count(line)
+    with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return sum(1 for _ in re.finditer(line, content))
 
 
 def _files(archive: zipfile.ZipFile, budget: Budget, largest: int) -> Iterator[Packed]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -72,14 +73,13 @@ def arrivals(
 def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
     """Every file that somebody may have meant as work, with its content; `folder` may be a zip file of these."""
     if folder.is_file():
-        yield from _of_a_class(_arrival(folder, folder.parent))
+        yield from _of_a_class(folder)
         return
     for entry in sorted(folder.iterdir()):
         if _is_nobodys((entry.name,)):
             continue
         if entry.is_symlink() or not entry.is_dir():
-            arrival = _arrival(entry, folder)
-            yield from _of_a_class(arrival) if _is_of_a_class(arrival, roster) else _unpacked(arrival)
+            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else _unpacked(_arrival(entry, folder))
             continue
         every = (path for path in sorted(entry.rglob("*")) if not path.is_dir())
         inside = [path for path in every if not _is_nobodys(path.relative_to(entry).parts)]
@@ -91,44 +91,48 @@ def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
             yield Arrival(f"{_printable(entry.name)}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
 
 
-def _is_of_a_class(arrival: Arrival, roster: Roster) -> bool:
-    """Whether a loose file is a platform's zip of a whole class, or holds the work of people of the roster."""
-    if arrival.content is None or not archives.is_zip(arrival.content):
+def _is_of_a_class(path: Path, roster: Roster) -> bool:
+    """Whether a loose file is a platform's zip of a whole class, or holds the work of people of the roster.
+
+    What is a student's by its own name is never a class's, whoever is named in it.
+    """
+    own = _label(_printable(path.name))
+    if own.number or own.when or (not roster.open and roster.match(own.name).student):
         return False
     try:
-        inside = _of_people(arrival, archives.files(arrival.content, archives.Budget(0), 0))
-    except archives.Unopened:
+        if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
+            return False
+        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, archives.Budget(0), 0))]
+    except (archives.Unopened, OSError):
         return False
-    labels = [_label(one.parts[0]) for one in inside]
-    if any(each.number or each.when for each in labels):
-        return True
-    if roster.open or roster.match(arrival.name).student:
-        return False
-    return any(roster.match(each.name).student for each in labels)
+    named = not roster.open and any(roster.match(each.name).student for each in labels)
+    return named or any(each.number or each.when for each in labels)
 
 
-def _of_people(arrival: Arrival, packed: list[archives.Packed]) -> list[archives.Packed]:
+def _of_people(path: Path, packed: list[archives.Packed]) -> list[archives.Packed]:
     """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
     some = [one for one in packed if not _is_nobodys(one.parts)]
     tops = {one.parts[0] for one in some}
     if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
         return some
     inner = [replace(one, parts=one.parts[1:]) for one in some]
-    named = _label(arrival.path).name == label(tops.pop()).name  # as systems do that pack a folder
-    return inner if named or any(who.number or who.when for who in (_label(one.parts[0]) for one in inner)) else some
+    packed_whole = label(path.stem).name == label(tops.pop()).name  # as systems do that pack a folder
+    labelled = any(who.number or who.when for who in (_label(one.parts[0]) for one in inner))
+    return inner if packed_whole or labelled else some
 
 
-def _of_a_class(arrival: Arrival) -> Iterator[Arrival]:
+def _of_a_class(path: Path) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
     budget = archives.Budget(archives.MOST_OF_A_CLASS)
+    packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
-        for one in _of_people(arrival, archives.files(arrival.content or b"", budget, KEPT_BYTES)):
+        for one in _of_people(path, archives.files(path, budget, KEPT_BYTES)):
             who = _label(one.parts[0])
-            when = who.when or one.written or arrival.handed_in
-            plain = Arrival("/".join(one.parts), who.name, when, stamped=who.when is not None)
+            stamped = who.when is not None
+            plain = Arrival("/".join(one.parts), who.name, who.when or one.written or packed_at, stamped=stamped)
             yield from _unpacked(_read(plain, one), budget, nested=2)
     except archives.Unopened as error:
-        yield replace(arrival, problem=str(error), advice=archives.BY_HAND)
+        yield Arrival(path.name, path.stem, packed_at, problem=str(error), advice=archives.BY_HAND)
 
 
 def _unpacked(arrival: Arrival, budget: archives.Budget | None = None, nested: int = 1) -> Iterator[Arrival]:
@@ -330,7 +334,7 @@ def _two_numbers(found: list[Arrival], roster: Roster, known: Numbers) -> Iterat
         who, student = _label(arrival.path), arrival.student
         those = here.get((student or "", arrival.assignment, who.platform), set())
         own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()
-        if who.number and len(those) > 1 and not those <= own and not arrival.problem and not arrival.opened:
+        if len(those) > 1 and who.number and who.number not in own and not arrival.problem and not arrival.opened:
             yield replace(
                 arrival,
                 problem=f"{who.platform.title()}'s numbers {' and '.join(sorted(those))} are both called {who.name!r}",

@@ -507,6 +507,24 @@ def test_a_folder_of_a_class_that_was_packed_whole(
     assert {who for who, _, problem in came(tmp_path / name).values() if not problem} == students
 
 
+@pytest.mark.parametrize("name", ["smithanna_4711_1_hw.zip", "Week 1_a1_attempt_2026-11-20-10-11-12_hw.zip", "a1.zip"])
+def test_nobody_hands_in_for_another_by_a_name_in_a_zip(tmp_path: Path, name: str) -> None:
+    put(tmp_path, {name: packed({"wolfben_4712_2_ddc.ipynb": WORK, f"Ben Wolf_102_{MOODLE}/ddc.ipynb": WORK})})
+    roster = people.Roster(
+        [people.Person("a1", "Anna Smith", numbers={"canvas_id": "4711"}), people.Person("b1", "Ben Wolf")]
+    )
+    assert {who for who, _, _ in came(tmp_path, roster).values()} == {"a1"}
+    if name != "a1.zip":  # without a roster a loose file may be called as it likes
+        assert {who for who, _, _ in came(tmp_path).values()} <= {"smithanna", "a1"}
+
+
+def test_the_zip_of_a_class_may_be_larger_than_a_file_of_a_student(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for who in ("annasmith_4711_1_a.ipynb", "benwolf_4712_2_b.ipynb"):
+            archive.writestr(who, WORK + b" " * 60_000_000)
+    assert {who for who, _, problem in came(tmp_path).values() if not problem} == {"annasmith", "benwolf"}
+
+
 def test_a_students_zip_in_the_zip_of_a_class_is_opened(tmp_path: Path) -> None:
     inner = packed({"work/ddc.ipynb": WORK})
     put(
