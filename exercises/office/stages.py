@@ -60,9 +60,12 @@ def _checksum(room: Room) -> str:
 
 def _make_way(room: Room, source: Any) -> None:
     """Before a release that is not the first: says what changes, and lets nbgrader change it."""
-    cells = {notebooks.grading(cell).get("grade_id"): notebooks.grading(cell) for cell in source.cells}
-    kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items() if name}
-    new = {name: float(about["points"]) for name, about in cells.items() if about.get("grade")}
+    every = [notebooks.grading(cell) for cell in source.cells]
+    cells = {
+        about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))
+    }
+    kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items()}
+    new = {name: float(about.get("points", 0)) for name, about in cells.items() if about.get("grade")}
     with room.gradebook() as gradebook:
         try:
             notebook = gradebook.find_notebook(room.assignment, room.assignment)
@@ -80,7 +83,7 @@ def _make_way(room: Room, source: Any) -> None:
 
 
 def _points(points: float | None) -> str:
-    return "no line in the table" if points is None else f"{points:g} points"
+    return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
 def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:

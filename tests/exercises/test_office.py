@@ -831,8 +831,8 @@ def test_checks_that_come_and_go_count_with_the_next_command_and_marks_by_hand_s
     change_source(term, another)
     term.run("all", "--submissions", folder)
     told = capsys.readouterr().out
-    assert "release: test_answer_ddc_1 has no line in the table; before, it had 1 points" in told
-    assert "release: test_answer_ddc_0 has 1 points; before, it had no line in the table" in told
+    assert "release: test_answer_ddc_1 has no place among the marks; before, it had 1 point\n" in told
+    assert "release: test_answer_ddc_0 has 1 point; before, it had no place among the marks\n" in told
     row = term.rows(WEEK_1)["anna"]
     assert (row["out_of"], row["total"], row["to_grade_by_hand"]) == ("11.0", "9.0", "0")
     assert row["test_answer_ddc_0"] == row["test_answer_ddc_2b_2"] == "1.0" and "test_answer_ddc_1" not in row
