@@ -25,6 +25,7 @@ from exercises.grading import notebooks
 from . import archives
 from .ledger import Arrival, Receipt
 from .people import Label, Roster, label, without_copy
+from .texts import written
 
 KEPT_BYTES = notebooks.MOST_BYTES
 """The bytes of a larger file are not kept; that it came is."""
@@ -219,8 +220,8 @@ def numbers(receipts: Iterable[Receipt]) -> Numbers:
 def stamp_of(path: Path) -> datetime | None:
     """The time in a file as nbgrader's exchange writes it; None where there is none that can be read."""
     try:
-        found: datetime | None = parse_utc(path.read_text(encoding="utf-8").strip())
-    except (OSError, ValueError, OverflowError):
+        found: datetime | None = parse_utc(written(path).strip())
+    except (ValueError, OverflowError):
         return None
     return found.replace(tzinfo=UTC) if found else None
 

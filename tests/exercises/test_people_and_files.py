@@ -589,6 +589,13 @@ def test_an_archive_that_is_not_opened_is_a_doubt_that_says_what_to_do(tmp_path:
     assert all("unpack it and collect again" in str(one.advice) for one in told)
 
 
+@pytest.mark.parametrize("encoding", UNICODE)
+def test_a_time_stamp_in_any_unicode_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "timestamp.txt").write_bytes("2026-11-20 10:00:00 UTC\r\n".encode(encoding))
+    assert intake.stamp_of(tmp_path / "timestamp.txt") == datetime(2026, 11, 20, 10, tzinfo=UTC)
+    assert intake.stamp_of(tmp_path / "no.txt") is None
+
+
 # ---- two people of one name ----
 
 
