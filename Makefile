@@ -150,7 +150,7 @@ bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/READM
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
-	$(BIN)/jupyter-book build . --builder linkcheck
+	$(BIN)/python tools/build_book.py build . --builder linkcheck
 
 classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
 	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     from exercises.office.desk import Desk
-    from exercises.office.room import HERE, Room, rooms
+    from exercises.office.room import HERE, Failed, Room, rooms, usable
 except ImportError as error:
     sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
@@ -57,7 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
     parser.add_argument("--assignment", help="open the list of this assignment's submissions")
     given, extra = parser.parse_known_args(arguments)
-    course = given.course.resolve()
+    try:
+        course = usable(given.course.resolve())
+    except Failed as error:
+        sys.exit(f"by_hand: {error}")
     waiting = queue(course)
     if not waiting:
         sys.exit(f"by_hand: nothing was graded in {course} yet: run classroom.py all --submissions FOLDER first")

@@ -6,7 +6,8 @@
     python exercises/classroom.py undo [--student NAME --assignment NAME]
     python exercises/classroom.py export --to canvas
 
-FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student, or what Moodle, Canvas or Blackboard download.
+FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student, or what Moodle, Canvas or Blackboard download,
+unpacked or as it came, in a zip file.
 Without --assignment, `release` makes every assignment and the other steps do every assignment that was handed in. Every
 step skips what is done: start the same command again after a stop, and it goes on. Nothing that was handed in is ever
 lost: each file is kept in submissions.db, the newest one with work in it counts, and `undo` takes the last collection
@@ -35,7 +36,7 @@ try:
     from exercises.office.desk import Desk
     from exercises.office.late import BadDeadlines
     from exercises.office.people import BadRoster
-    from exercises.office.room import HERE, Failed, Room, rooms
+    from exercises.office.room import HERE, Failed, Room, rooms, usable
 except ImportError as error:
     sys.exit(
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
@@ -96,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parsed(arguments)
     course, began = given.course.resolve(), time.monotonic()
     try:
-        with only_one(course):
+        with only_one(usable(course)):
             prepare(course)
             run(given, course)
     except REPORTED as error:
@@ -160,7 +161,10 @@ def _tables(desk: Desk, asked: list[Room]) -> None:
 
 
 def _gradebook(desk: Desk, every: list[Room]) -> None:
+    """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
     if here := _in_use(desk, every):
+        for room in here:
+            stages.settle(desk, room)
         print(f"gradebook: {exports.gradebook(desk, here)}")
         print(f"to grade by hand (make grade-by-hand): {by_hand.described(by_hand.queue(desk.course))}")
 

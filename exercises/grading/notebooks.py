@@ -16,11 +16,13 @@ from nbformat import NotebookNode
 
 from course_lib.lessons.shared.forms import PASSED
 
+from . import skim
 from .reading import defined, is_idle, tree
 
 OPEN_ROOMS = ("arrays", "interactions", "datasets")  # rooms that give no answer away, where an assignment names none
-MOST_BYTES = 20_000_000
+MOST_BYTES = 100_000_000  # of a file, outputs and widgets included, which are passed over
 MOST_CELLS = 300
+MOST_OF_A_FIELD = 10_000_000  # bytes of one cell's source, metadata or pictures
 LONGEST_SOURCE = 100_000
 MOST_OF_IMAGES = 8_000_000  # characters of all attachments of a notebook together
 IMAGES = ("image/png", "image/jpeg", "image/gif")
@@ -29,10 +31,12 @@ TEXT_STUB = "*Write your answer here.*"
 PASSED_PUBLICLY = PASSED.partition(";")[0]
 """What a public check prints where an answer passes."""
 LONGEST_SAVED = 100  # characters
+MOST_OF_OUTPUTS = 20_000  # bytes that are looked at: a public check prints a line
 FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or a remark
 GRADED_WITH = "graded_with"  # the cell that `release` adds: on what the answers run
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
+_ERROR = re.compile(rb'"ename": *"(\w{1,100})"')
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 Attachments = dict[str, dict[str, str]]
 
@@ -98,19 +102,24 @@ def answer_names(notebook: NotebookNode) -> frozenset[str]:
 
 
 def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
-    """Every cell of a submitted file; Unreadable for anything else."""
+    """Every cell of a submitted file; Unreadable for anything else. Outputs and widgets may be large: see `skim`."""
     if not content:
         raise Unreadable("the file is empty")
     if len(content) > MOST_BYTES:
         raise Unreadable(f"the file has {len(content):,} bytes; at most {MOST_BYTES:,} are read. Clear the outputs")
     try:
-        cells = json.loads(content)["cells"]
-        found = list(_cells(cells))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        content = skim.in_utf8(content)
+        every = {member.name: member for member in skim.members(content, 0)}
+        if "cells" not in every or content[every["cells"].begin : every["cells"].begin + 1] != b"[":
+            raise skim.NotJson("no list of cells")
+        found = list(skim.members(content, every["cells"].begin))
+        if len(found) > most_cells:
+            raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
+        return list(_cells(content, found))
+    except skim.TooMuch:
+        raise Unreadable("the file holds more than can be read. Clear the outputs") from None
+    except skim.NotJson as error:
         raise Unreadable("the file is no notebook in format 4") from error
-    if len(found) > most_cells:
-        raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
-    return found
 
 
 def working_copy(content: bytes) -> list[Cell]:
@@ -118,42 +127,58 @@ def working_copy(content: bytes) -> list[Cell]:
     return handed_in(content, 4 * MOST_CELLS)
 
 
-def _cells(cells: Any) -> Iterator[Cell]:
+def _cells(content: bytes, found: Iterable[skim.Member]) -> Iterator[Cell]:
+    """The cells at some places of a file; what is no cell is left out, and what is missing in a cell is empty."""
     room = MOST_OF_IMAGES
-    for cell in cells:
-        metadata = cell.get("metadata")
+    for member in found:
+        if content[member.begin : member.begin + 1] != b"{":
+            continue
+        cell = _fields(content, member)
+        metadata, kind, identity = (cell.get(key) for key in ("metadata", "cell_type", "id"))
         about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         name = about.get("grade_id") if isinstance(about, dict) else None
-        kind = cell.get("cell_type")
         images = _images(cell.get("attachments"), room)
         room -= sum(len(data) for image in images.values() for data in image.values())
         yield Cell(
             name if isinstance(name, str) else None,
             kind if kind in ("code", "markdown") else "markdown",
-            _text(cell["source"]),
+            _text(cell.get("source")),
             images,
-            cell["id"] if isinstance(cell.get("id"), str) else None,
+            identity if isinstance(identity, str) else None,
             _saved(cell),
         )
 
 
-def _saved(cell: dict[str, Any]) -> str | None:
-    """What a cell's outputs say; a working copy has none, and holds it among its metadata."""
-    metadata, outputs = cell.get("metadata"), cell.get("outputs")
+def _fields(content: bytes, cell: skim.Member) -> dict[str | None, Any]:
+    """What is read of a cell. A source that nobody can have written makes the file unreadable."""
+    found: dict[str | None, Any] = {}
+    for field_ in skim.members(content, cell.begin):
+        if field_.name == "outputs":
+            found["outputs"] = content[field_.begin : min(field_.end, field_.begin + MOST_OF_OUTPUTS)]
+        elif field_.name not in ("source", "metadata", "attachments", "cell_type", "id"):
+            continue
+        elif field_.end - field_.begin <= MOST_OF_A_FIELD:
+            found[field_.name] = skim.value(content, field_)
+        elif field_.name == "source":
+            raise Unreadable(f"a cell has more than {MOST_OF_A_FIELD:,} bytes without its outputs")
+    return found
+
+
+def _saved(cell: dict[str | None, Any]) -> str | None:
+    """What the beginning of a cell's outputs says; a working copy has none, and holds it among its metadata."""
+    metadata, outputs = cell.get("metadata"), cell.get("outputs", b"")
     own = metadata.get("course") if isinstance(metadata, dict) else None
     if isinstance(own, dict) and isinstance(own.get("saved"), str):
         return str(own["saved"])[:LONGEST_SAVED]
-    for output in outputs if isinstance(outputs, list) else ():
-        if isinstance(output, dict) and isinstance(output.get("ename"), str):
-            return str(output["ename"])[:LONGEST_SAVED]
-        text = output.get("text") if isinstance(output, dict) else None
-        if PASSED_PUBLICLY in str(text[:20] if isinstance(text, list) else text)[:10_000]:
-            return PASSED_PUBLICLY
-    return None
+    if error := _ERROR.search(outputs):
+        return error[1].decode()
+    return PASSED_PUBLICLY if PASSED_PUBLICLY.encode() in outputs else None
 
 
 def _text(source: Any) -> str:
-    text = source if isinstance(source, str) else "".join(source)
+    """A cell's source: a text or a list of lines; what is neither is nothing."""
+    lines = [source] if isinstance(source, str) else source if isinstance(source, list) else []
+    text = "".join(line for line in lines if isinstance(line, str))
     text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
     return re.sub(r"[\x00-\x08\x0b\x0e-\x1f]", "?", text)
 

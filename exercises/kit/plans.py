@@ -170,7 +170,11 @@ def syllabus(name: str, start: date | None = None) -> str:
 def deadlines(plan: dict[str, Any], start: date) -> str:
     """The deadlines.toml of a plan: each assignment is due on the Sunday of the week that asks for it."""
     rule = [f"{key} = {number}" for key, number in LATE.items()]
-    lines = ["# Times are those of the machine that grades; +01:00 behind one names another zone.", "[late]", *rule]
+    lines = [
+        "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
+        "[late]",
+        *rule,
+    ]
     for number, one in enumerate(plan["weeks"]):
         if one.get("assignment"):
             sunday = start + timedelta(weeks=number, days=6)

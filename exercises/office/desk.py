@@ -8,18 +8,21 @@ somebody else wrote there: what nbgrader's own exchange collected is taken in li
 from __future__ import annotations
 
 import hashlib
+import json
+import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
 from exercises.grading import notebooks
 from exercises.grading.judge import write_whole
 
-from .intake import Assignment, arrivals
+from .intake import Assignment, arrivals, numbers
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
 from .people import Roster, read_roster
@@ -51,10 +54,11 @@ class Desk:
     # ---- taking in ----
 
     def collect(self, folder: Path, only: str | None = None) -> list[Receipt]:
-        """Takes in what is new in a folder; returns the receipts of that."""
-        if not folder.is_dir():
-            raise Failed(f"--submissions {folder}: no such folder")
-        found = arrivals(folder, self.assignments(), self.roster, only)
+        """Takes in what is new in a folder, or in a platform's zip of a class; returns the receipts of that."""
+        if not folder.is_dir() and not (folder.is_file() and zipfile.is_zipfile(folder)):
+            raise Failed(f"--submissions {folder}: no such folder, and no zip file")
+        known = numbers(self.ledger.receipts())
+        found = arrivals(folder, self.assignments(), self.roster, only, known=known)
         return self.ledger.collect(found, str(folder))
 
     def adopt(self, only: str | None = None) -> list[Receipt]:
@@ -77,9 +81,12 @@ class Desk:
             if not arrival.path.endswith("/") and (Path(one.path).parent, sha, one.problem) not in listed:
                 found.append(one)
         new = self.ledger.collect(found, str(folder)) if found else []
+        doubts = [one.path for one in found if one.problem]
         for one in found:
             path = self.course / one.path
-            if not one.problem and self.ledger.holds(path.read_bytes()):
+            if one.problem or not path.is_file() or any(doubt.startswith(f"{one.path}/") for doubt in doubts):
+                continue  # in an archive, or an archive with a doubt in it
+            if self.ledger.holds(path.read_bytes()):
                 path.unlink()
         return new
 
@@ -170,9 +177,27 @@ def _content(room: Room, content: bytes) -> Content:
     except notebooks.Unreadable as error:
         return Content(False, str(error))
     pristine = notebooks.read_source(room.handed_out())
-    if notebooks.is_worked_on(notebooks.rebuilt(pristine, cells), pristine):
-        return Content(True)
+    rebuilt = notebooks.rebuilt(pristine, cells)
+    if notebooks.is_worked_on(rebuilt, pristine):
+        return Content(True, answers=_sha256(json.dumps(answers(rebuilt), sort_keys=True).encode()))
     names = {notebooks.grading(cell).get("grade_id") for cell in pristine.cells}
     if not any(cell.name in names for cell in cells):
         return Content(False, "none of the assignment's cells is in it")
     return Content(False)
+
+
+def answers(notebook: Any) -> dict[str, str]:
+    """graded cell -> checksum of what the student wrote for it: of a text, itself; of a check, all code.
+
+    Text of the student's own counts too where a text was left empty: a person's mark was given for it.
+    """
+    code = [cell.source for cell in notebooks.student_cells(notebook)]
+    found = {}
+    for cell in notebook.cells:
+        about = notebooks.grading(cell)
+        if about.get("grade"):
+            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
+            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
+            written = [text, own if notebooks.is_stub(cell.source) else []]
+            found[about["grade_id"]] = _sha256(json.dumps(written, sort_keys=True).encode())
+    return found

@@ -1,5 +1,7 @@
 """Due dates, late days and penalties, from one small file: `deadlines.toml` in the classroom's folder.
 
+    zone = "Europe/Berlin"   # whose calendar counts the days; this computer's where it is not given
+
     [late]
     free_days = 3            # days that each student may be late in the whole term, used up in the order of due dates
     percent_per_day = 10     # what each further day, begun or whole, costs of the points earned
@@ -12,8 +14,10 @@
     [extensions.anna]        # days, for one student
     in-batch-bias = 2
 
-Without the file nothing is ever late. The time that counts is the platform's stamp where there is one, else the file's
-own date, which copying can change: a line of the table says so where it costs marks.
+A day late, free, or of an extension is one of the calendar: what was due at 23:59 is a day late until 23:59 of the next
+day, also when the clocks change in that night. Without the file nothing is ever late. The time that counts is the
+platform's stamp where there is one, else the file's own date, which copying can change: a line of the table says so
+where it costs marks.
 """
 
 from __future__ import annotations
@@ -26,11 +30,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from .ledger import Receipt
+from .texts import written
 
 DEADLINES = "deadlines.toml"
 DAY = timedelta(days=1)
+LONGEST = 3660  # days of an extension, free days
 
 
 class BadDeadlines(ValueError):
@@ -64,6 +71,8 @@ class Deadlines:
     free_days: int = 0
     percent_per_day: float = 0.0
     at_most_percent: float = 100.0
+    zone: ZoneInfo | None = None
+    """The class's; None for this computer's."""
 
     def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
         """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster."""
@@ -76,13 +85,27 @@ class Deadlines:
         """What an assignment counts in the combined gradebook."""
         return self.weights.get(assignment, 1.0)
 
+    def extension(self, student: str, assignment: str) -> float:
+        """Days more for one student."""
+        return self.extensions.get(student, {}).get(assignment, 0.0)
+
+    def due_after(self, assignment: str, days: float) -> datetime:
+        """The due date, days of the calendar later; the part of a day that is left over is one of 24 hours."""
+        due, whole = self.due[assignment], int(days)
+        if whole:
+            due = _moment(due.astimezone(self.zone).replace(tzinfo=None) + whole * DAY, self.zone)
+        return due + days % 1 * DAY
+
     def days_late(self, student: str, assignment: str, handed_in: datetime) -> int:
         """Days begun after the due date and the student's own extension; 0 in time, or where nothing is due."""
         if assignment not in self.due:
             return 0
-        extension = float(self.extensions.get(student, {}).get(assignment, 0.0))
-        over = handed_in - self.due[assignment] - extension * DAY
-        return max(0, math.ceil(over / DAY))
+        extension = self.extension(student, assignment)
+        over = handed_in - self.due_after(assignment, extension)
+        days = max(0, math.ceil(over / DAY) - 1)  # a day of the calendar may have 25 hours
+        while handed_in > self.due_after(assignment, extension + days):
+            days += 1
+        return days
 
     def lateness(self, student: str, files: Mapping[str, Receipt]) -> dict[str, Lateness]:
         """assignment -> how late, for all that a student handed in: the free days go to what was due first."""
@@ -103,35 +126,46 @@ def read_deadlines(course: Path) -> Deadlines:
     if not path.exists():
         return Deadlines()
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        content = tomllib.loads(written(path))
+    except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError
         raise BadDeadlines(f"{path}: {error}") from None
-    late, assignments = content.get("late", {}), content.get("assignments", {})
+    late, assignments, extensions = (_table(path, name, content.get(name, {})) for name in _TABLES)
+    zone = _zone(path, content.get("zone"))
     for place, given, known in (
-        ("", content, {"late", "assignments", "extensions"}),
+        ("", content, {"zone", *_TABLES}),
         (" in late", late, _LATE),
-        *((f" in assignments.{name}", about, _ASSIGNMENT) for name, about in assignments.items()),
+        *(
+            (f" in assignments.{name}", _table(path, f"assignments.{name}", about), _ASSIGNMENT)
+            for name, about in assignments.items()
+        ),
     ):
         if unknown := set(given) - known:
             raise BadDeadlines(
                 f"{path}: {', '.join(sorted(unknown))}{place} is unknown; expected {', '.join(sorted(known))}"
             )
-    due = {name: _due(path, name, about) for name, about in assignments.items() if "due" in about}
+    free_days = _number(path, "free_days", late.get("free_days", 0), LONGEST)
+    if free_days % 1:
+        raise BadDeadlines(f"{path}: free_days is {free_days}; expected whole days")
     return Deadlines(
-        due=due,
+        due={name: _due(path, name, about["due"], zone) for name, about in assignments.items() if "due" in about},
         weights={
             name: _number(path, f"weight of {name}", about.get("weight", 1)) for name, about in assignments.items()
         },
         extensions={
-            student: {name: _number(path, f"extension of {student}", days) for name, days in given.items()}
-            for student, given in content.get("extensions", {}).items()
+            student: {
+                name: _number(path, f"extension of {student}", days, LONGEST)
+                for name, days in _table(path, f"extensions.{student}", given).items()
+            }
+            for student, given in extensions.items()
         },
-        free_days=int(_number(path, "free_days", late.get("free_days", 0))),
+        free_days=int(free_days),
         percent_per_day=_number(path, "percent_per_day", late.get("percent_per_day", 0)),
-        at_most_percent=_number(path, "at_most_percent", late.get("at_most_percent", 100)),
+        at_most_percent=_number(path, "at_most_percent", late.get("at_most_percent", 100), 100),
+        zone=zone,
     )
 
 
+_TABLES = ("late", "assignments", "extensions")
 _LATE = {"free_days", "percent_per_day", "at_most_percent"}
 _ASSIGNMENT = {"due", "weight"}
 
@@ -143,14 +177,44 @@ def _known(what: str, given: set[str], known: set[str]) -> None:
         raise BadDeadlines(f"{DEADLINES}: there is no {what} called {name!r}{hint}")
 
 
-def _due(path: Path, name: str, about: Mapping[str, Any]) -> datetime:
-    due = about["due"]
+def _table(path: Path, name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadDeadlines(f"{path}: {name} is {value!r}; expected lines under [{name}]")
+    return value
+
+
+def _zone(path: Path, name: Any) -> ZoneInfo | None:
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ValueError, TypeError, OSError, LookupError):
+        raise BadDeadlines(f"{path}: zone is {name!r}; expected a name such as 'Europe/Berlin'") from None
+
+
+def _due(path: Path, name: str, due: Any, zone: ZoneInfo | None) -> datetime:
+    """A due date; one without an offset is a time of the class's clocks."""
     if not isinstance(due, datetime):
         raise BadDeadlines(f"{path}: due of {name} is {due!r}; expected a date with a time, 2026-11-20T23:59:00+01:00")
-    return due if due.tzinfo else due.astimezone()
+    try:
+        moment = due if due.tzinfo else _moment(due, zone)
+        shown = moment.astimezone(zone).replace(tzinfo=None)
+        _moment(shown + 2 * LONGEST * DAY, zone)
+    except (OverflowError, ValueError, OSError):
+        raise BadDeadlines(f"{path}: due of {name} is {due}; expected a date of a class") from None
+    if due.tzinfo is None and shown != due:
+        raise BadDeadlines(f"{path}: due of {name} is {due}, which no clock showed, as the clocks went forward then")
+    return moment
 
 
-def _number(path: Path, what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise BadDeadlines(f"{path}: {what} is {value!r}; expected a number that is not negative")
+def _moment(shown: datetime, zone: ZoneInfo | None) -> datetime:
+    """When the class's clocks show a time: the second time where they show it twice; where never, after the gap."""
+    both = (shown.replace(fold=fold) for fold in (0, 1))
+    return max((each.replace(tzinfo=zone) if zone else each.astimezone()).astimezone(UTC) for each in both)
+
+
+def _number(path: Path, what: str, value: Any, most: float = math.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most or math.isinf(value):
+        limit = "" if math.isinf(most) else f" and at most {most:g}"
+        raise BadDeadlines(f"{path}: {what} is {value!r}; expected a number that is not negative{limit}")
     return float(value)

@@ -52,6 +52,8 @@ class Arrival:
     problem: str | None = None
     """Why the file cannot count; None for a file that may."""
     advice: str | None = None
+    opened: bool = False
+    """An archive whose files came in each by itself: kept, and graded by nobody."""
 
 
 @dataclass(frozen=True)

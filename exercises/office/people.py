@@ -1,30 +1,42 @@
 """Whose file is it? Names as people and learning platforms write them, and the class's roster.
 
-Without a roster a name becomes an identifier of plain letters ("Müller, Jörg" -> "muller-jorg"). With `roster.csv` in
-the classroom's folder every name must be somebody of the class; what fits nobody, or two people, is a doubt.
+Without a roster a name becomes an identifier: plain letters where it is written in Latin ones ("Müller, Jörg" ->
+"muller-jorg"), else its own ("王小明"). With `roster.csv` in the classroom's folder every name must be somebody of the
+class; what fits nobody, or two people, is a doubt. A platform's number of a person, in a column of the roster, decides
+before the name.
 """
 
 from __future__ import annotations
 
 import csv
 import difflib
+import io
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import permutations
+from itertools import permutations, zip_longest
 from pathlib import Path
 
+from .texts import written
+
 ROSTER = "roster.csv"
-IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of which no system takes more than 255
 _COPY = re.compile(r"\s*(\(\d+\)|- ?copy|[-_ ]?kopie)\s*$", re.IGNORECASE)
-_MOODLE = re.compile(r"(?P<name>.+?)_\d+_assignsubmission_(file|onlinetext)_?(?P<rest>.*)")
-_CANVAS = re.compile(r"(?P<name>[a-z0-9]+)(_late)?_(?P<number>\d+)_\d+_(?P<rest>.+)", re.IGNORECASE)
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(file|onlinetext)_?(?P<rest>.*)")
+_CANVAS = re.compile(  # letters and digits of any script
+    r"(?P<name>(?:[A-Za-z0-9]|[^\x00-\x7f])+?)(_late)?_(?P<number>\d+)_\d+_(?P<rest>.+)", re.IGNORECASE
+)
 _BLACKBOARD = re.compile(
     r".+?_(?P<name>[^_]+)_attempt_(?P<when>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(_(?P<rest>.+))?", re.IGNORECASE
 )
+# Letters that Unicode does not take apart into a plain one and a mark, and letters of two alphabets that look the same.
+_LETTERS = str.maketrans("łđðøħŧıɖƀǥɨ" + "یىکة", "lddohtidbgi" + "ييكه", "\u0640") | str.maketrans(
+    {"æ": "ae", "œ": "oe", "þ": "th", "ß": "ss", "ŋ": "ng", "ə": "e"}
+)
+_IN_TWO = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}  # as German and the Nordic languages spell them out
 
 
 class BadRoster(ValueError):
@@ -38,8 +50,9 @@ class Label:
     name: str
     rest: str = ""
     when: datetime | None = None
+    platform: str = ""
     number: str | None = None
-    """The platform's own number of the person (Canvas)."""
+    """The platform's own number of the person: Canvas's of the user, Moodle's of the user in one assignment."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,11 @@ class Person:
     name: str = ""
     email: str = ""
     numbers: dict[str, str] = field(default_factory=dict)
+
+    def numbers_on(self, platform: str) -> set[str]:
+        """What the columns of a platform hold: `moodle_id`, or several in one cell, as Moodle has one an assignment."""
+        cells = (value for column, value in self.numbers.items() if platform and platform in column.lower())
+        return {number for cell in cells for number in re.split(r"[\s,;/]+", cell) if number}
 
     def spellings(self) -> Iterable[str]:
         """Everything by which this person may be called."""
@@ -69,12 +87,12 @@ def label(text: str) -> Label:
     """Reads the names that Moodle, Canvas and Blackboard give to files and folders; any other name is a person's."""
     text = unicodedata.normalize("NFC", text).strip()
     if found := _MOODLE.fullmatch(text):
-        return Label(found["name"], found["rest"])
+        return Label(found["name"], found["rest"], platform="moodle", number=found["number"])
     if found := _BLACKBOARD.fullmatch(text):
         when = datetime.strptime(found["when"], "%Y-%m-%d-%H-%M-%S").astimezone()
         return Label(found["name"], found["rest"] or "", when)
     if found := _CANVAS.fullmatch(text):
-        return Label(found["name"], found["rest"], number=found["number"])
+        return Label(found["name"], found["rest"], platform="canvas", number=found["number"])
     return Label(without_copy(text))
 
 
@@ -85,24 +103,45 @@ def without_copy(text: str) -> str:
     return text
 
 
-def words(text: str, *, german: bool = False) -> tuple[str, ...]:
-    """The words of a name in plain small letters, sorted; with `german`, ü is ue and not u."""
-    if german:
-        for letter, pair in {"ä": "ae", "ö": "oe", "ü": "ue"}.items():
-            text = unicodedata.normalize("NFC", text).replace(letter, pair).replace(letter.upper(), pair)
-    text = text.replace("ß", "ss").replace("ø", "o").replace("Ø", "O").replace("ł", "l").replace("Ł", "L")
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return tuple(sorted(re.findall(r"[a-z0-9]+", plain)))
+def words(text: str, *, in_two: bool = False) -> tuple[str, ...]:
+    """The words of a name in plain small letters; with `in_two`, ü is ue and not u."""
+    if in_two:
+        text = "".join(_IN_TWO.get(letter, letter) for letter in unicodedata.normalize("NFC", text).lower())
+    return tuple(_split(_plain(text)))
+
+
+def _plain(text: str) -> str:
+    """Small letters without accents, in any script; what is a vowel or a sound of its own, as in Hindi, stays.
+
+    Marks are dropped by their combining class: 10 to 36 are the points of Hebrew and Arabic, from 200 on accents.
+    """
+    found = unicodedata.normalize("NFKD", text)
+    for _ in range(2):  # a capital with a mark may become another one
+        found = unicodedata.normalize("NFKD", found.casefold().translate(_LETTERS))
+    return "".join(sign for sign in found if not (10 <= (mark := unicodedata.combining(sign)) <= 36 or mark >= 200))
+
+
+def _split(text: str) -> list[str]:
+    """The runs of letters, marks and digits; signs that nobody sees, as between Arabic letters, separate nothing."""
+    seen = (sign for sign in text if unicodedata.category(sign) != "Cf")
+    return "".join(sign if unicodedata.category(sign)[0] in "LMN" else " " for sign in seen).split()
 
 
 def identifier(name: str) -> str | None:
     """A name as it can stand in paths and tables; None where no letter of it can."""
-    if IDENTIFIER.fullmatch(name):
+    if is_identifier(name) and name.isascii():
         return name
-    text = name.replace("ß", "ss").replace("ø", "o").replace("ł", "l")
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    joined = "-".join(re.findall(r"[a-z0-9]+", plain))[:64].rstrip("-")
-    return joined or None
+    letters = ((_plain(sign), sign.lower()) for sign in unicodedata.normalize("NFKC", name))
+    text = "".join(plain if plain.isascii() else sign for plain, sign in letters)
+    joined = unicodedata.normalize("NFC", "-".join(_split(text)))[:64]
+    return joined.encode()[:LONGEST_NAME].decode(errors="ignore").rstrip("-") or None
+
+
+def is_identifier(text: str) -> bool:
+    """Letters, marks and digits of any script and . _ @ -, the first a letter or digit, short enough for a file."""
+    kinds = [sign in "._@-" or unicodedata.category(sign)[0] in "LMN" for sign in text]
+    normal = unicodedata.normalize("NFC", text) == text
+    return normal and all(kinds) and text[:1].isalnum() and len(text) <= 64 and len(text.encode()) <= LONGEST_NAME
 
 
 class Roster:
@@ -117,25 +156,30 @@ class Roster:
                 for key in _keys(spelling):
                     self._by_words[key].add(person.student)
 
-    def match(self, name: str, number: str | None = None) -> Match:
-        """The student whom a name means."""
+    def match(self, name: str, platform: str = "", number: str | None = None) -> Match:
+        """The student whom a name means, or a platform's number of the person where the roster has it."""
         if self.open:
             student = identifier(name)
             if student is None:
                 return Match(None, f"no name can be made of {name[:80]!r}", "rename it to the student's name")
             return Match(student)
+        people = self.people.values()
+        own = {person.student for person in people if number and number in person.numbers_on(platform)}
+        if len(own) == 1:
+            return Match(own.pop())
         if name in self.people:
             return Match(name)
         found = set[str]()
-        if number:
-            found = {person.student for person in self.people.values() if number in person.numbers.values()}
+        if number and platform == "canvas":  # its numbers are of persons, whatever the column is called
+            found = {person.student for person in people if number in person.numbers.values()}
         found = found or set().union(*(self._by_words.get(key, set()) for key in _keys(name)))
         if len(found) == 1:
             return Match(found.pop())
         if found:
             both = " and ".join(sorted(found))
-            return Match(None, f"{name[:80]!r} could be {both}", f"rename it to one of {both}")
-        known = [person.name or person.student for person in self.people.values()]
+            column = f", or write its number {number} into a column {platform}_id of {ROSTER}" if number else ""
+            return Match(None, f"{name[:80]!r} could be {both}", f"rename it to one of {both}{column}")
+        known = [person.name or person.student for person in people]
         close = difflib.get_close_matches(name, known, n=1)
         hint = f" (perhaps {close[0]})" if close else ""
         return Match(
@@ -144,14 +188,16 @@ class Roster:
 
 
 def _keys(name: str) -> set[object]:
-    """A name in any order of its words, or written as one: 'Smith, Anna', 'anna smith', 'smithanna'."""
+    """A name in any order of its words, or written as one: 'Smith, Anna', 'anna smith', 'smithanna'.
+
+    Of five words and more, as one only with the last of them first, or the first last.
+    """
     keys: set[object] = set()
-    for german in (False, True):
-        found = words(name, german=german)
-        keys |= {found} if found else set()
-        if 1 <= len(found) <= 4:
-            keys |= {"".join(order) for order in permutations(found)}
-    return keys
+    for found in (words(name), words(name, in_two=True)):
+        turned = [(*found[place:], *found[:place]) for place in range(len(found))]
+        keys |= {"".join(order) for order in (permutations(found) if len(found) <= 4 else turned)}
+        keys.add(tuple(sorted(found)))
+    return keys - {"", ()}
 
 
 def read_roster(course: Path) -> Roster:
@@ -160,22 +206,43 @@ def read_roster(course: Path) -> Roster:
     Columns: `student` (an identifier, asked for), `name`, `email`, and any others, which are a platform's own names of
     the person (`canvas_id`, `SIS Login ID`, ...).
     """
-    path = course / ROSTER
+    path, people = course / ROSTER, dict[str, Person]()
     if not path.exists():
         return Roster(everybody=True)
-    people: list[Person] = []
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        if "student" not in (reader.fieldnames or []):
-            raise BadRoster(f"{path} has the columns {reader.fieldnames}; expected one called 'student'")
-        for number, row in enumerate(reader, 2):
-            cells = {key: (value or "").strip() for key, value in row.items() if key}
+    try:
+        for line, cells in _lines(written(path)):
             student = cells.pop("student")
-            if not IDENTIFIER.fullmatch(student):
-                raise BadRoster(
-                    f"{path}, line {number}: student is {student!r}; expected letters, digits and . _ @ -, at most 64"
+            if not is_identifier(student):
+                raise ValueError(
+                    f"line {line}: student is {student!r}; expected letters, digits and . _ @ -, at most 64"
                 )
-            if any(person.student == student for person in people):
-                raise BadRoster(f"{path}, line {number}: student {student!r} stands there twice")
-            people.append(Person(student, cells.pop("name", ""), cells.pop("email", ""), cells))
-    return Roster(people)
+            if student in people:
+                raise ValueError(f"line {line}: student {student!r} stands there twice")
+            people[student] = Person(student, cells.pop("name", ""), cells.pop("email", ""), cells)
+    except (ValueError, csv.Error) as error:
+        raise BadRoster(f"{path}: {error}") from None
+    return Roster(people.values())
+
+
+def _lines(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line that says something, with its number: column -> cell. Commas, semicolons or tabs are between cells."""
+    heads = text.splitlines()[:2]  # Excel may write `sep=;` above the names of the columns
+    sign = next((s for s in ",;\t" if any("student" in _cells(head.split(s)) for head in heads)), ",")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
+    some = ((rows.line_num, _cells(row)) for row in rows)
+    full = ((line, cells) for line, cells in some if any(cells) and not cells[0].startswith("sep="))
+    _, names = next(full, (1, []))
+    if "student" not in names:
+        raise ValueError(f"the columns are {names}; expected one called 'student'")
+    if twice := {name for name in names if name and names.count(name) > 1}:
+        raise ValueError(f"the column {', '.join(sorted(twice))} stands there twice")
+    for line, cells in full:
+        if any(cells[len(names) :]):
+            raise ValueError(
+                f"line {line} has {len(cells)} cells for {len(names)} columns: put a name with {sign!r} in quotes"
+            )
+        yield line, {name: cell for name, cell in zip_longest(names, cells[: len(names)], fillvalue="") if name}
+
+
+def _cells(row: Iterable[str]) -> list[str]:
+    return [unicodedata.normalize("NFC", cell.strip(' "\u00a0\ufeff')) for cell in row]

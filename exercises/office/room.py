@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from dataclasses import dataclass
@@ -81,6 +82,15 @@ def rooms(course: Path, assignment: str | None = None) -> list[Room]:
     if not room.notebook("source").exists():
         raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")
     return [room]
+
+
+def usable(course: Path) -> Path:
+    """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
+    if glob.has_magic(str(course)):
+        raise Failed(
+            f"{course}: [ ], * and ? may not stand in the path of a class, as nbgrader takes them for patterns"
+        )
+    return course
 
 
 def checked(result: dict[str, Any]) -> None:

@@ -7,18 +7,21 @@ import json
 import shutil
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nbgrader.api import MissingEntry
 from tqdm import tqdm
 
 from exercises.grading import notebooks
+from exercises.grading.looking import graded_with
 from exercises.grading.sandbox import NoWalls
 from exercises.grading.verdicts import verdict_on
 
 from .book import Book
-from .desk import Desk
+from .desk import Desk, answers
+from .late import Lateness
 from .ledger import Receipt
 from .room import Failed, Room, checked
 from .standing import Standing, in_order
@@ -28,22 +31,61 @@ RELEASED = "-"
 
 
 def release(room: Room) -> None:
-    """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed."""
-    source, released, book = room.notebook("source"), room.notebook("release"), Book(room)
-    now = hashlib.sha256(source.read_bytes()).hexdigest()
-    if released.exists() and book.state("release").get(RELEASED) == now:
+    """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed.
+
+    Where points changed, it says so. Where cells came or went, all submissions leave nbgrader's gradebook, which would
+    refuse the change, and wait for `grade`; marks by hand come back with it.
+    """
+    released, book = room.notebook("release"), Book(room)
+    if is_released(room):
         print(f"release: {released.parent} is up to date")
         return
+    now = _checksum(room)
+    _make_way(room, notebooks.read_source(room.notebook("source")))
     checked(room.api().generate_assignment(room.assignment, force=True, create=True))
     book.note(RELEASED, "release", now)
     print(f"release: {released.parent} is what students get")
 
 
 def is_released(room: Room) -> bool:
-    """Whether release/ holds the assignment and the gradebook knows it, which a new gradebook does not."""
+    """Whether release/ was made from the present source, and the gradebook knows it, which a new gradebook does not."""
     with room.gradebook() as gradebook:
         known = {assignment.name for assignment in gradebook.assignments}
-    return room.assignment in known and room.notebook("release").exists()
+    state = Book(room).state("release").get(RELEASED)
+    return room.assignment in known and room.notebook("release").exists() and state == _checksum(room)
+
+
+def _checksum(room: Room) -> str:
+    """Of the source, and of what stands in a release besides: on what the answers will run."""
+    return hashlib.sha256(room.notebook("source").read_bytes() + graded_with().encode()).hexdigest()
+
+
+def _make_way(room: Room, source: Any) -> None:
+    """Before a release that is not the first: says what changes, and lets nbgrader change it."""
+    every = [notebooks.grading(cell) for cell in source.cells]
+    cells = {
+        about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))
+    }
+    kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items()}
+    new = {name: float(about.get("points", 0)) for name, about in cells.items() if about.get("grade")}
+    with room.gradebook() as gradebook:
+        try:
+            notebook = gradebook.find_notebook(room.assignment, room.assignment)
+        except MissingEntry:
+            return
+        old = {cell.name: cell.max_score for cell in notebook.grade_cells}
+        solutions = {cell.name for cell in notebook.solution_cells}
+        before = {cell.name: (cell.name in old, cell.name in solutions) for cell in notebook.source_cells}
+        students = {submission.student.id for submission in notebook.submissions}
+    for name in [*old, *(new.keys() - old.keys())]:
+        if old.get(name) != new.get(name):
+            print(f"release: {name} has {_points(new.get(name))}; before, it had {_points(old.get(name))}")
+    if kinds != before:
+        _unlist(room, students)
+
+
+def _points(points: float | None) -> str:
+    return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
 def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
@@ -157,23 +199,6 @@ def autograde(room: Room, student: str) -> None:
     checked(room.api().autograde(room.assignment, student, force=True, create=True))
 
 
-def answers(notebook: Any) -> dict[str, str]:
-    """graded cell -> checksum of what the student wrote for it: of a text, itself; of a check, all code.
-
-    Text of the student's own counts too where a text was left empty: a person's mark was given for it.
-    """
-    code = [cell.source for cell in notebooks.student_cells(notebook)]
-    found = {}
-    for cell in notebook.cells:
-        about = notebooks.grading(cell)
-        if about.get("grade"):
-            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
-            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
-            written = [text, own if notebooks.is_stub(cell.source) else []]
-            found[about["grade_id"]] = hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
-    return found
-
-
 def graded(room: Room, students: Iterable[str]) -> set[str]:
     """Those whose present submission is booked under the present grading."""
     booked = Book(room).state("graded")
@@ -206,22 +231,22 @@ def feedback(desk: Desk, room: Room) -> None:
 def settle(desk: Desk, room: Room) -> None:
     """Brings due date, times and penalties into nbgrader's gradebook, so that all its exports and pages agree.
 
-    Without deadlines.toml, penalties are left as nbgrader has them.
+    What deadlines.toml no longer says leaves it: without a due date nothing is late, and nothing is taken off.
     """
-    late, due, found = desk.lateness(room), desk.deadlines.due.get(room.assignment), desk.standings(room)
+    late, deadlines, found = desk.lateness(room), desk.deadlines, desk.standings(room)
+    due = deadlines.due.get(room.assignment)
     with room.gradebook() as gradebook:
-        if due is not None:
-            gradebook.find_assignment(room.assignment).duedate = _naive(due)
+        gradebook.find_assignment(room.assignment).duedate = _naive(due) if due else None
         for student in graded(room, found):
             notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
             counts = found[student].counts
             if counts is not None:
                 notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
-            if due is not None and student in late:
-                days = desk.deadlines.extensions.get(student, {}).get(room.assignment)
-                notebook.assignment.extension = timedelta(days=days) if days else None
-                cost = round(notebook.score * late[student].percent / 100, 2)
-                notebook.late_submission_penalty = cost or None
+            days = deadlines.extension(student, room.assignment)
+            more = deadlines.due_after(room.assignment, days) - due if due and days else None
+            notebook.assignment.extension = more
+            cost = round(notebook.score * late.get(student, Lateness()).percent / 100, 2)
+            notebook.late_submission_penalty = cost or None
         gradebook.db.commit()
 
 
@@ -264,10 +289,10 @@ def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receip
 
 
 def _newest(desk: Desk, student: str, assignment: str) -> list[Receipt]:
-    """The file of a student that counts; where none does, the last one that came."""
+    """The file of a student that counts, and those with the same answers; where none does, the last one that came."""
     standing = desk.standings(Room(desk.course, assignment)).get(student)
     if standing is None or standing.counts:
-        return [standing.counts] if standing and standing.counts else []
+        return [standing.counts, *standing.again] if standing and standing.counts else []
     own = [one for one in desk.ledger.receipts() if (one.student, one.assignment) == (student, assignment)]
     return in_order([one for one in own if not one.withdrawn])[-1:]
 

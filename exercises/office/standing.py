@@ -1,4 +1,8 @@
-"""Which of a student's files counts: the newest one with work in it. Missing, broken or untouched ones replace none."""
+"""Which of a student's files counts: the newest one with work in it. Missing, broken or untouched ones replace none.
+
+Where the newest has the same answers as an earlier one, the earliest of these counts, with its time: saving once more
+is no later work.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ class Content:
 
     worked_on: bool
     problem: str | None = None
+    answers: str = ""
+    """A checksum of all that marks are given for: the same in two files, the same marks."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,10 @@ class Standing:
     """The file that is graded; None where no file can be."""
     notes: tuple[str, ...] = ()
     """What a person should look at, each with what to do."""
+    again: tuple[Receipt, ...] = ()
+    """Later files with the same answers as the one that counts."""
+    before: Receipt | None = None
+    """The newest file that came before the one that counts, with other answers."""
 
 
 Look = Callable[[str], Content]
@@ -60,12 +70,17 @@ def _standing(student: str, receipts: list[Receipt], look: Look) -> Standing:
     for place, receipt in enumerate(newest_first):
         content = _content(receipt, look)
         if content.worked_on:
-            return Standing(student, receipt, (*later, *_together(receipt, newest_first[place + 1 :], look)))
+            older = [one for one in newest_first[place + 1 :] if _content(one, look).worked_on]
+            same = [receipt, *(one for one in older if _content(one, look).answers == content.answers)]
+            others = [one for one in older if one not in same]
+            counts = same.pop()
+            before = next((one for one in others if one.handed_in < counts.handed_in), None)
+            return Standing(student, counts, (*later, *_together(receipt, others)), tuple(same), before)
         if content.problem:
-            later.append(f"{_shown(receipt)} does not count: {content.problem}; {receipt.advice or ASK}")
+            later.append(f"{shown(receipt)} does not count: {content.problem}; {receipt.advice or ASK}")
         elif untouched is None:
             untouched = receipt
-            later.append(f"{_shown(receipt)}: nothing is answered in it; {ASK}")
+            later.append(f"{shown(receipt)}: nothing is answered in it; {ASK}")
     return Standing(student, untouched, tuple(later))
 
 
@@ -75,17 +90,22 @@ def _content(receipt: Receipt, look: Look) -> Content:
     return look(receipt.sha256)
 
 
-def _together(counting: Receipt, older: list[Receipt], look: Look) -> list[str]:
+def _together(newest: Receipt, others: Iterable[Receipt]) -> list[str]:
     """A word where two files with work came in one collection: the date decided, and the date may be wrong."""
-    beside = [one for one in older if one.collection == counting.collection and _content(one, look).worked_on]
+    beside = [one for one in others if one.collection == newest.collection]
     if not beside:
         return []
-    others = ", ".join(_shown(one) for one in beside)
-    undo = f"undo --student {counting.student} --assignment {counting.assignment}"
-    return [f"{_shown(counting)} counts, as it is newer than {others}; if the other is meant: {undo}"]
+    older = ", ".join(shown(one) for one in beside)
+    return [f"{shown(newest)} counts, as it is newer than {older}; if the other is meant: {undo(newest)}"]
 
 
-def _shown(receipt: Receipt) -> str:
+def undo(counting: Receipt) -> str:
+    """What takes a student's file back."""
+    return f"undo --student {counting.student} --assignment {counting.assignment}"
+
+
+def shown(receipt: Receipt) -> str:
+    """A file, for a person who looks for it: where it lay, and when it was handed in."""
     return f"{receipt.path} ({receipt.handed_in[:16].replace('T', ' ')})"
 
 

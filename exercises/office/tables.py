@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from .late import Lateness
 from .ledger import Receipt
 from .room import Room, text_of
 from .stages import graded, settle
-from .standing import Standing
+from .standing import Standing, shown, undo
 
 FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
 NOT_GRADED = "not graded yet: run grade"
@@ -41,8 +41,9 @@ def table(desk: Desk, room: Room) -> Path:
             if standing is None:
                 line["look_at"] = "; ".join(unplaced) or "nothing handed in"
             elif student in present:
-                line |= _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
-                line |= _about(room, standing, late.get(student, Lateness()), unplaced)
+                booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+                line |= _marks(booked)
+                line |= _about(room, standing, late.get(student, Lateness()), [*unplaced, *_above(booked)])
             else:
                 line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced])}
             lines.append(line)
@@ -83,12 +84,27 @@ def _marks(notebook: Any) -> dict[str, Any]:
 def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
     verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
-    looks = [*standing.notes, *unplaced, late.note(), verdict.get("look"), *verdict.get("look_at", [])]
+    looks = [*standing.notes, *unplaced, late.note(), _earlier(standing, late), verdict.get("look")]
+    looks += verdict.get("look_at", [])
     return {
         "seconds": verdict.get("student_seconds", ""),
         "handed_in": standing.counts.handed_in if standing.counts else "",
         "look_at": "; ".join(note for note in looks if note),
     }
+
+
+def _earlier(standing: Standing, late: Lateness) -> str | None:
+    """A word where later work costs marks and other work came before it: the newest counts, for better or worse."""
+    if not (late.percent and standing.before and standing.counts):
+        return None
+    return f"{shown(standing.before)} came before, with other answers; if it is meant: {undo(standing.counts)}"
+
+
+def _above(notebook: Any) -> Iterator[str]:
+    """Marks by hand that were given before the points of a task went down."""
+    for grade in notebook.grades:
+        if grade.score - (grade.extra_credit or 0) > grade.max_score:
+            yield f"{grade.name}: {grade.score:g} of {grade.max_score:g} points; give the mark once more"
 
 
 def _strange(receipt: Receipt) -> str:
@@ -100,13 +116,14 @@ def files(desk: Desk, every: Iterable[Room]) -> Path:
     rooms = {room.assignment: room for room in every}
     found = [standing for room in rooms.values() for standing in desk.standings(room).values()]
     counting = {standing.counts.id for standing in found if standing.counts}
+    again = {receipt.id for standing in found for receipt in standing.again}
     lines = []
     for receipt in desk.ledger.receipts():
         room = rooms.get(receipt.assignment or "")
         unreadable = desk.look(room, receipt.sha256).problem if room and receipt.sha256 else None
         problem = receipt.problem or unreadable
         state = "taken back" if receipt.withdrawn else "cannot count" if problem else "kept"
-        state = "counts" if receipt.id in counting else state
+        state = "counts" if receipt.id in counting else "same answers again" if receipt.id in again else state
         lines.append({**vars(receipt), "state": state, "problem": problem})
     path = desk.course / "grades" / "files.csv"
     names = [

@@ -201,7 +201,7 @@ class History:
         again = self.dice.random() < 0.2 and self.number > 2 and worked_on
         number = self.dice.randint(1, self.number) if again else self.number + 1
         self.number, self.clock = max(self.number, number), self.clock + self.dice.choice([60, DAY // 2])
-        content = make(assignment, number)
+        content = make(assignment, number) + b"\n" * self.dice.choice([0, 1, 2])  # the same answers, saved again
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
@@ -238,7 +238,8 @@ class History:
         before = self._withdrawn()
         if expected:
             self._run("undo", "--student", student, "--assignment", assignment, once=True)
-            expected.withdrawn = self._withdrawn() != before
+            for one in self.same_answers(expected) if self._withdrawn() != before else []:
+                one.withdrawn = True
 
     def mark_by_hand(self) -> None:
         """As formgrader does it: the marks of a text, for the submission that is booked."""
@@ -350,12 +351,19 @@ class History:
         return sum(receipt.withdrawn for receipt in Ledger(self.course).receipts())
 
     def counting(self) -> dict[Key, Came]:
-        """What must count, as the model has it: the newest with work in it, else the newest that is untouched."""
-        found: dict[Key, Came] = {}
-        for one in sorted(self.came, key=lambda one: (one.collection, one.when)):
-            if one.worked_on and not one.withdrawn:
-                found[one.key] = one
-        return found
+        """What must count, as the model has it: the newest with work in it, from when its answers first came."""
+        return {key: self.same_answers(newest)[0] for key, newest in self._newest().items()}
+
+    def _newest(self) -> dict[Key, Came]:
+        return {one.key: one for one in self._worked_on()}
+
+    def _worked_on(self) -> list[Came]:
+        standing = [one for one in self.came if one.worked_on and not one.withdrawn]
+        return sorted(standing, key=lambda one: (one.collection, one.when))
+
+    def same_answers(self, came: Came) -> list[Came]:
+        """Everything with these answers that counts or could, from the oldest to the newest."""
+        return [one for one in self._worked_on() if (one.key, one.number) == (came.key, came.number)]
 
     def check_nothing_is_lost(self) -> None:
         """Every byte that was collected or lay in submitted/, and every mark that a person gave."""

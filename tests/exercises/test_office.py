@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -10,7 +11,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +23,7 @@ pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[clas
 import planted_class
 from planted_class import automatic, untouched, work
 
-from exercises import classroom
+from exercises import by_hand, classroom
 from exercises.office import late, people, stages
 from exercises.office.ledger import Ledger
 from exercises.office.room import HERE, Room
@@ -679,6 +683,231 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
         rows = {row["student"]: (row[WEEK_1], row["open"]) for row in csv.DictReader(file)}
     assert rows == {"amiller": ("9.0", ""), "asmith": ("9.0", ""), "jmueller": ("", WEEK_1)}
+
+
+# ---- marks that change are shown, and the others stay ----
+
+
+def late_by(term: Class, *files: tuple[str, int, str]) -> Rows:
+    """Weeks in which (student, number, day and hour) came for the first assignment, each collected and graded."""
+    rows: Rows = {}
+    for student, number, when in files:
+        rows = term.all(stamped(term, (student, WEEK_1, number, when)))
+    return rows
+
+
+def test_without_its_due_date_an_assignment_has_no_penalty_and_no_trace_of_one(term: Class) -> None:
+    path = term.course / "deadlines.toml"
+    path.write_text(DEADLINES, encoding="utf-8")
+    term.all(stamped(term, ("dora", WEEK_1, 4, "30 11"), ("cleo", WEEK_1, 4, "21 11"), ("dora", WEEK_2, 4, "30 11")))
+    assert term.rows(WEEK_1)["dora"]["penalty"] == "2.0" and term.rows("gradebook")["dora"][WEEK_1] == "2.0"
+    without = re.sub(r"\[assignments.ddc\]\ndue = .*\n", "", DEADLINES)
+    for text in (without, None):
+        path.write_text(DEADLINES, encoding="utf-8")
+        term.run("table")
+        assert exported_by_nbgrader(term)["dora", WEEK_1] == 2
+        path.unlink() if text is None else path.write_text(text, encoding="utf-8")
+        term.run("table", "--assignment", WEEK_2)  # the gradebook has all assignments, whichever is asked for
+        assert term.rows("gradebook")["dora"][WEEK_1] == "4.0" and exported_by_nbgrader(term)["dora", WEEK_1] == 4
+        term.run("table")
+        row = term.rows(WEEK_1)["dora"]
+        assert (row["penalty"], row["total"], row["look_at"]) == ("0.0", "4.0", "")
+        with Room(term.course, WEEK_1).gradebook() as book:
+            assert book.find_assignment(WEEK_1).duedate is None
+            assert [one.extension for one in book.assignment_submissions(WEEK_1)] == [None, None]
+
+
+def test_an_extension_in_nbgraders_gradebook_has_the_length_of_its_days(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f'zone = "Europe/Berlin"\n{DEADLINES}'.replace("2026-11-20T12:00:00+00:00", "2026-10-24T23:59:00")
+    (term.course / "deadlines.toml").write_text(text, encoding="utf-8")
+    rows = term.all(stamped(term, ("cleo", WEEK_1, 4, "01 11")))
+    with Room(term.course, WEEK_1).gradebook() as book:
+        (submission,) = book.assignment_submissions(WEEK_1)
+        assert submission.extension.total_seconds() == 25 * 3600
+    assert "7 days late" in rows["cleo"]["look_at"]
+
+
+def saved_again(number: int, **about: object) -> bytes:
+    """The same answers: other metadata, ids, outputs, and a remark of the student's own."""
+    notebook = json.loads(work(WEEK_1, number))
+    notebook["metadata"]["saved"] = about
+    for cell in notebook["cells"]:
+        cell["metadata"]["tags"] = ["seen"]
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": 7, "outputs": [{"output_type": "stream", "name": "stdout", "text": "seen"}]}
+    notebook["cells"].insert(1, {"cell_type": "markdown", "id": "own", "metadata": {}, "source": "A remark."})
+    return json.dumps(notebook).encode()
+
+
+def handed(content: bytes, when: str) -> dict[str, bytes]:
+    return {"anna/ddc/ddc.ipynb": content, "anna/ddc/timestamp.txt": f"2026-11-{when}:00:00 UTC".encode()}
+
+
+def test_the_same_answers_saved_again_count_with_their_first_time(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    term.all(term.files(handed(work(WEEK_1, 4), "20 10")))
+    term.mark("anna", 6)
+    for content, when in ((saved_again(4), "25 10"), (saved_again(4, more=1), "30 10")):
+        row = term.all(term.files(handed(content, when)))["anna"]
+        assert (row["total"], row["penalty"], row["look_at"]) == ("10.0", "0.0", "")
+        assert row["handed_in"].startswith("2026-11-20T10")
+    with (term.course / "grades" / "files.csv").open(encoding="utf-8") as file:
+        assert [one["state"] for one in csv.DictReader(file)] == ["counts", *["same answers again"] * 2]
+
+
+def test_answers_that_came_back_after_others_count_with_their_first_time(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    for content, when in ((work(WEEK_1, 4), "20 10"), (work(WEEK_1, 3), "20 11"), (saved_again(4), "30 10")):
+        row = term.all(term.files(handed(content, when)))["anna"]
+    assert (row["total"], row["penalty"], row["look_at"]) == ("4.0", "0.0", "")
+
+
+def test_other_answers_that_come_late_count_and_the_table_says_what_was_there_before(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    for content, when in ((work(WEEK_1, 4), "20 10"), (work(WEEK_1, 3), "30 10"), (saved_again(3), "30 11")):
+        row = term.all(term.files(handed(content, when)))["anna"]
+    assert (row["total"], row["penalty"]) == ("1.5", "1.5")
+    assert "anna/ddc/ddc.ipynb (2026-11-20 10:00) came before, with other answers" in row["look_at"]
+    assert "undo --student anna --assignment ddc" in row["look_at"]
+    term.run("undo", "--student", "anna", "--assignment", WEEK_1)
+    term.run("grade")
+    row = term.rows(WEEK_1)["anna"]
+    assert (row["total"], row["penalty"], row["look_at"]) == ("4.0", "0.0", ""), "both files of the late answers went"
+
+
+def test_code_of_the_students_own_is_a_part_of_the_answers(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    notebook = json.loads(work(WEEK_1, 4))
+    notebook["cells"].insert(1, {"cell_type": "code", "id": "own", "metadata": {}, "source": "helper = 1"})
+    term.all(term.files(handed(work(WEEK_1, 4), "20 10")))
+    row = term.all(term.files(handed(json.dumps(notebook).encode(), "30 10")))["anna"]
+    assert row["penalty"] == "2.0" and "came before, with other answers" in row["look_at"]
+
+
+def change_source(term: Class, change: Callable[[list[Any]], None]) -> None:
+    path = Room(term.course, WEEK_1).notebook("source")
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    change(notebook["cells"])
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def points_of_the_essay(points: int) -> Callable[[list[Any]], None]:
+    return lambda cells: cells[-1]["metadata"]["nbgrader"].update(points=points)
+
+
+@pytest.mark.parametrize(("points", "word"), [(8, ""), (4, "essay_answer_ddc: 5 of 4 points; give the mark once more")])
+def test_points_that_change_count_with_the_next_grading(
+    term: Class, points: int, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3), ben__ddc=work(WEEK_1, 4)))
+    term.mark("anna", 5)
+    change_source(term, points_of_the_essay(points))
+    term.run("grade")
+    assert f"release: essay_answer_ddc has {points} points; before, it had 6 points" in capsys.readouterr().out
+    row = term.rows(WEEK_1)["anna"]
+    assert (row["out_of"], row["total"], row["to_grade_by_hand"]) == (f"{4 + points}.0", "8.0", "0")
+    assert row["look_at"] == word and float(term.rows(WEEK_1)["ben"]["total"]) == 4
+    released = json.loads(Room(term.course, WEEK_1).notebook("release").read_text(encoding="utf-8"))
+    assert released["cells"][-1]["metadata"]["nbgrader"]["points"] == points
+    term.run("grade")
+    assert "release" not in capsys.readouterr().out, "once"
+
+
+def test_checks_that_come_and_go_count_with_the_next_command_and_marks_by_hand_stay(
+    term: Class, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = term.folder(anna__ddc=work(WEEK_1, 3))
+    term.all(folder)
+    term.mark("anna", 5)
+
+    def another(cells: list[Any]) -> None:
+        again = json.loads(json.dumps(cells[2]))
+        again["metadata"]["nbgrader"]["grade_id"] = again["id"] = "test_answer_ddc_0"
+        cells[2]["metadata"]["nbgrader"]["grade_id"] = cells[2]["id"] = "test_answer_ddc_2b_2"
+        cells.insert(3, again)
+
+    change_source(term, another)
+    term.run("all", "--submissions", folder)
+    told = capsys.readouterr().out
+    assert "release: test_answer_ddc_1 has no place among the marks; before, it had 1 point\n" in told
+    assert "release: test_answer_ddc_0 has 1 point; before, it had no place among the marks\n" in told
+    row = term.rows(WEEK_1)["anna"]
+    assert (row["out_of"], row["total"], row["to_grade_by_hand"]) == ("11.0", "9.0", "0")
+    assert row["test_answer_ddc_0"] == row["test_answer_ddc_2b_2"] == "1.0" and "test_answer_ddc_1" not in row
+
+
+# ---- whose, and in which form ----
+
+
+def test_names_of_other_scripts_have_marks_and_files(term: Class) -> None:
+    rows = term.all(term.files({"王小明/ddc.ipynb": work(WEEK_1, 3), "Иван Петров.ipynb": work(WEEK_1, 4)}))
+    assert {name: float(row["total"]) for name, row in rows.items()} == {"王小明": 3, "иван-петров": 4}
+    assert (term.course / "autograded/王小明/ddc/ddc.ipynb").exists()
+
+
+def test_two_people_of_one_name_are_never_one(term: Class) -> None:
+    """Week 1 has one Anna; week 2 has both, and then a roster tells them apart."""
+    first, second = (f"Anna Schmidt_{number}_assignsubmission_file_/ddc.ipynb" for number in (101, 102))
+    assert term.all(term.files({first: work(WEEK_1, 3)}))["anna-schmidt"]["total"] == "3.0"
+    row = term.all(term.files({second: work(WEEK_1, 4)}))["anna-schmidt"]
+    assert float(row["total"]) == 3 and "Moodle's numbers 101 and 102 are both called 'Anna Schmidt'" in row["look_at"]
+    roster = "student,name,moodle_id\na1,Anna Schmidt,101\na2,Anna Schmidt,102\n"
+    (term.course / "roster.csv").write_text(roster, encoding="utf-8")
+    rows = term.all(term.files({first: work(WEEK_1, 3), second: work(WEEK_1, 4)}))
+    assert {name: float(rows[name]["total"]) for name in ("a1", "a2")} == {"a1": 3, "a2": 4}
+    assert rows["a1"]["look_at"] == rows["a2"]["look_at"] == ""
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+def test_zips_are_graded_and_kept_as_they_came(term: Class, tmp_path: Path) -> None:
+    own = zipped({"hw/ddc.ipynb": work(WEEK_1, 3), "__MACOSX/hw/._ddc.ipynb": b"Mac", "hw/data.csv": b"1"})
+    (tmp_path / "class.zip").write_bytes(
+        zipped({"smithanna_4711_1_hw.zip": own, "wolfben_4712_2_ddc.ipynb": work(WEEK_1, 4)})
+    )
+    rows = term.all(tmp_path / "class.zip")
+    assert {name: (row["total"], row["look_at"]) for name, row in rows.items()} == {
+        "smithanna": ("3.0", ""),
+        "wolfben": ("4.0", ""),
+    }
+    ledger = Ledger(term.course)
+    assert own in [ledger.content(one.sha256 or "") for one in ledger.receipts()]
+    before = len(ledger.receipts())
+    term.all(tmp_path / "class.zip")
+    assert len(ledger.receipts()) == before
+
+
+def test_a_zip_by_the_exchange_stays_until_nothing_in_it_is_a_doubt(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    pack = zipped({"ddc.ipynb": work(WEEK_1, 3)})
+    by_exchange(term, {"Anna Smith/ddc/hw.zip": pack, "Bob/ddc/hw.zip": pack + b" "})
+    term.run("grade")
+    assert term.totals() == {"asmith": 3} and "nobody in roster.csv is called 'Bob'" in term.looks()
+    assert [path.parent.parent.name for path in term.course.glob("submitted/*/ddc/hw.zip")] == ["Bob"]
+
+
+@pytest.mark.parametrize("name", ["CS101 [Group A]", "what?", "a*b"])
+def test_a_path_that_nbgrader_takes_for_a_pattern_is_refused_before_any_work(tmp_path: Path, name: str) -> None:
+    for command in (classroom.main, by_hand.main):
+        arguments = ["release"] if command is classroom.main else []
+        with pytest.raises(SystemExit, match=r"\[ \], \* and \? may not stand in the path of a class"):
+            command([*arguments, "--course", str(tmp_path / name)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_submissions_may_be_called_as_it_likes(term: Class) -> None:
+    folder = term.folder(anna__ddc=work(WEEK_1, 3))
+    for name in ("week [1]", "50% #1 {ü}"):
+        folder = folder.rename(folder.with_name(name))
+        assert term.all(folder)["anna"]["total"] == "3.0"
 
 
 # ---- the pages for marks by hand ----

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -283,3 +285,12 @@ def test_a_notebook_is_cleaned_once_for_each_time_that_sphinx_copies_it(monkeypa
         clean_downloads.replace(app, None)
         assert copied.read_text() == "clean"
     assert cleaned == ["page", "page"]
+
+
+@pytest.mark.parametrize("name", ["course [A]", "course?", "course*"])
+def test_a_checkout_whose_path_is_a_pattern_is_refused_before_any_work(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    command = [sys.executable, str(ROOT / "tools" / "build_book.py"), "build", "."]
+    done = subprocess.run(command, cwd=tmp_path / name, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert "may not stand in the path of the checkout" in done.stderr

@@ -1,0 +1,122 @@
+"""Zip files, as students and platforms pack them: opened in memory, within limits, and never written to the disk."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+MOST_FILES = 10_000
+MOST_UNPACKED = 200_000_000
+"""Bytes of all files that are read of a student's archive, and of the archives in it."""
+MOST_OF_A_CLASS = 2_000_000_000
+MOST_NESTED = 3  # a class's download, in it a student's archive, in it one more
+BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
+OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+
+
+class Unopened(ValueError):
+    """An archive, or a file in one, that is not opened; the message says why."""
+
+
+@dataclass
+class Budget:
+    """The bytes that may still be unpacked."""
+
+    left: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A file in an archive: where it lies, with / between folders, when it was written, and how to read it."""
+
+    parts: tuple[str, ...]
+    written: datetime | None
+    read: Callable[[], bytes]
+
+
+def is_zip(content: bytes) -> bool:
+    """By its first bytes, whatever it is called."""
+    return content.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
+    """The files of an archive, the oldest first; `read` takes from the budget, and raises Unopened.
+
+    A path is a platform's archive of a class, which may be too large for memory.
+    """
+    most = MOST_FILES if isinstance(archive, bytes) else 10 * MOST_FILES
+    try:
+        if _listed(archive) > most:
+            raise Unopened(f"more than {most:,} files are in the archive")
+        opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
+    except Unopened:
+        raise
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+    found = list(_files(opened, budget, largest))
+    return sorted(found, key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
+
+
+def _listed(archive: bytes | Path) -> int:
+    """How many files an archive lists, before the list is made: the line of each begins so."""
+    line = b"PK\x01\x02"
+    if isinstance(archive, bytes):
+        return archive.count(line)
+    with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return sum(1 for _ in re.finditer(line, content))
+
+
+def _files(archive: zipfile.ZipFile, budget: Budget, largest: int) -> Iterator[Packed]:
+    for info in archive.infolist():
+        parts = _parts(info)
+        if parts and not info.is_dir():
+
+            def read(info: zipfile.ZipInfo = info) -> bytes:
+                return _read(archive, info, budget, largest)
+
+            yield Packed(parts, _written(info), read)
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget, largest: int) -> bytes:
+    """No more of a file than may be kept is ever unpacked, whatever size the archive states."""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise Unopened("it is no ordinary file")
+    if info.flag_bits & 1:
+        raise Unopened("the archive is locked with a password")
+    most = min(largest, budget.left)
+    try:
+        with archive.open(info) as file:
+            content = file.read(most + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+    if len(content) > most:
+        raise Unopened(f"unpacked it has more than {most:,} bytes")
+    budget.left -= len(content)
+    return content
+
+
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """The folders and the name of a file; what would lead out of the archive is left out."""
+    name = info.filename
+    if not info.flag_bits & 0x800:  # Macs write UTF-8 and do not say so
+        try:
+            name = name.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            name = info.filename
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..") and part[1:] != ":")
+
+
+def _written(info: zipfile.ZipInfo) -> datetime | None:
+    """The clock of who packed it, taken for this computer's, as unpacking does."""
+    try:
+        return datetime(*info.date_time).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
