@@ -135,6 +135,20 @@ def test_a_loss_that_is_not_finite_is_reported() -> None:
         run(loss=lambda s: s.sum() * float("nan"))
 
 
+def test_a_gradient_that_is_not_finite_is_reported() -> None:
+    def root_at_zero(s: torch.Tensor) -> torch.Tensor:
+        return s.sum() + (0 * s[0, 0]).sqrt()
+
+    with pytest.raises(
+        ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1; expected a loss whose gradients"
+    ):
+        run(loss=root_at_zero)
+    with pytest.raises(ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1"):
+        descend(torch.eye(2), torch.eye(2), loss=root_at_zero, lr=0.1, steps=3)
+    with pytest.raises(ValueError, match=r"the loss became inf at step 2; expected a smaller lr than 1e\+38"):
+        descend(torch.eye(2), torch.eye(2), loss=lambda s: (1e3 * s).sum(), lr=1e38, steps=3, scores=losses.dot_scores)
+
+
 @pytest.mark.parametrize("name", ["steps", "batch_size", "d"])
 def test_sizes_are_checked(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number of at least 1"):
