@@ -37,7 +37,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("log_q", [None, LOG_Q])
-@pytest.mark.parametrize("ids", [None, IDS])
+@pytest.mark.parametrize("ids", [None, IDS, IDS * (IDS > 1), -IDS])
 @pytest.mark.parametrize("columns", [4, 6])
 def test_it_is_the_cross_entropy_over_the_candidates_that_count(
     log_q: np.ndarray | None, ids: np.ndarray | None, columns: int

@@ -100,6 +100,37 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
     assert users.shape[1] == items.shape[1] and bool(torch.isfinite(users @ items.T).all())
 
 
+@pytest.mark.parametrize("kind", ["MF", "LightGCN"])
+@pytest.mark.parametrize("name", debiasing.names())
+def test_the_gradient_is_that_of_the_whole_loss(name: str, kind: str) -> None:
+    """Finite differences in every entry of every parameter: no part of any loss is taken for a constant."""
+    data = long_tailed(8, 6, timed=True)
+    backbone = backbones.make(kind, data, d=2, decay=0.1, generator=seeded())
+    options = {"MACR": {"alpha": 0.7, "beta": 0.9}, "DICE": {"weight": 1.0, "apart": 1.0}, "TPAB": {"decay": 0.1}}
+    rival = debiasing.make(name, backbone, data, generator=seeded(1), **options.get(name, {})).double()
+    triples = batch(data, 12)
+    with torch.no_grad():
+        for parameter in rival.parameters():
+            parameter.mul_(0.5 / parameter.std())
+
+    def loss() -> torch.Tensor:
+        rival.draws = seeded(2)  # the same draws each time
+        return rival.loss(*triples)
+
+    slopes = torch.autograd.grad(loss(), list(rival.parameters()))
+    step = 1e-5
+    for (key, parameter), slope in some(zip(rival.named_parameters(), slopes, strict=True)):
+        flat, found = parameter.data.view(-1), torch.empty(parameter.numel(), dtype=torch.float64)
+        for at in range(len(flat)):
+            value, ends = float(flat[at]), []
+            for sign in (1, -1):
+                flat[at] = value + sign * step
+                ends.append(float(loss().detach()))
+            flat[at] = value
+            found[at] = (ends[0] - ends[1]) / (2 * step)
+        torch.testing.assert_close(slope.flatten(), found, rtol=1e-5, atol=1e-8, msg=f"{key}: {slope} against {found}")
+
+
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
     """Two groups of users like one half of the items each; by chance half of their top 10 would come from it."""

@@ -116,6 +116,53 @@ def test_training_leaves_the_global_generators_alone() -> None:
     assert torch.equal(torch.rand(1), expected)
 
 
+def test_every_epoch_of_every_seed_draws_its_own_batches_and_its_own_noise() -> None:
+    """`rng` is that of the documentation; torch's generator, from which dropout draws, repeats in no other epoch."""
+
+    def drawn(seed: int) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = []
+
+        def batches(epoch: int, rng: np.random.Generator) -> list[torch.Tensor]:
+            found.append((rng.random(), torch.rand(1).item()))
+            assert found[-1][0] == np.random.default_rng([seed, epoch]).random()
+            return [torch.ones(1, 1)]
+
+        module = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        fit(
+            module,
+            optimizer,
+            batches=batches,
+            step=lambda module, x: module(x).sum(),
+            plan=Plan(4, diverged_at=None),
+            seed=seed,
+            progress=False,
+        )
+        return found
+
+    first, again, other = drawn(3), drawn(3), drawn(4)
+    assert first == again and len(first) == 4
+    for kind in (0, 1):
+        assert len({draw[kind] for draw in first + other}) == 8
+    noise = torch.nn.Dropout(0.5)
+    masks = []
+    line_fit(plan=Plan(3), before_step=lambda *_: masks.append(tuple(noise(torch.ones(40)).tolist())))
+    assert len(set(masks)) == len(masks) == 12  # steps of an epoch, and epochs, differ
+
+
+def test_of_equal_epochs_the_first_is_the_best() -> None:
+    """A later one that is no better is no gain: its state is not taken, and patience runs out."""
+    seen = []
+
+    def evaluate(module: torch.nn.Module) -> dict[str, float]:
+        seen.append(module.weight.detach().clone())
+        return {"quality": 0.5}
+
+    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
+    assert history.best_epoch == 0 and len(history.epochs) == 3
+    assert torch.equal(module.weight.detach(), seen[0]) and not torch.equal(seen[0], seen[1])
+
+
 def test_early_stopping_returns_the_best_state() -> None:
     scores = iter([0.1, 0.5, 0.4, 0.3, 0.2, 0.9])
     seen = []

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 from course_lib import backbones, popularity
@@ -47,6 +48,19 @@ def test_the_split_is_eight_to_one_to_one() -> None:
     sizes = [len(part) for part in (TRAIN, VALID, TEST)]
     assert sum(sizes) == len(DATA) and sizes[0] == round(0.8 * len(DATA)) and abs(sizes[1] - sizes[2]) <= 1
     assert union(union(TRAIN, VALID), TEST) == DATA
+
+
+def test_any_pair_may_be_in_any_part_of_the_split() -> None:
+    """Ten pairs: which is for validation and which for testing is one of 90 cases, all equally likely."""
+    data = Interactions(np.arange(10), np.arange(10), n_users=10, n_items=10)
+    drawn = [
+        tuple(int(part.users[0]) for part in split_811(data, np.random.default_rng(seed))[1:]) for seed in range(2700)
+    ]
+    counts = np.zeros((10, 10))
+    for valid, test in some(drawn):
+        counts[valid, test] += 1
+    off = ~np.eye(10, dtype=bool)
+    assert stats.chisquare(counts[off]).pvalue > 1e-3 and not counts[~off].any()
 
 
 @pytest.mark.parametrize("name", backbones.names())
