@@ -10,6 +10,7 @@ import bounds
 import numpy as np
 import pytest
 import torch
+from differences import assert_gradient_of_the_whole_loss
 from long_tails import long_tailed
 
 from course_lib import backbones, debiasing, losses
@@ -117,18 +118,7 @@ def test_the_gradient_is_that_of_the_whole_loss(name: str, kind: str) -> None:
         rival.draws = seeded(2)  # the same draws each time
         return rival.loss(*triples)
 
-    slopes = torch.autograd.grad(loss(), list(rival.parameters()))
-    step = 1e-5
-    for (key, parameter), slope in some(zip(rival.named_parameters(), slopes, strict=True)):
-        flat, found = parameter.data.view(-1), torch.empty(parameter.numel(), dtype=torch.float64)
-        for at in range(len(flat)):
-            value, ends = float(flat[at]), []
-            for sign in (1, -1):
-                flat[at] = value + sign * step
-                ends.append(float(loss().detach()))
-            flat[at] = value
-            found[at] = (ends[0] - ends[1]) / (2 * step)
-        torch.testing.assert_close(slope.flatten(), found, rtol=1e-5, atol=1e-8, msg=f"{key}: {slope} against {found}")
+    assert_gradient_of_the_whole_loss(rival, loss)
 
 
 @pytest.mark.parametrize("name", debiasing.names())
