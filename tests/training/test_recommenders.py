@@ -84,6 +84,20 @@ def test_a_run_is_decided_by_its_seed_and_can_be_resumed(tmp_path: Path) -> None
     assert torch.equal(run(1, 3, tmp_path / "run.pt").users, whole.users)
 
 
+def test_the_models_own_draws_are_of_their_seed_and_epoch_and_apart_from_those_of_the_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def drawn(seed: int) -> list[float]:
+        trained, found = model(), []
+        monkeypatch.setattr(trained, "begin_epoch", lambda epoch, rng: found.append(rng.random()))
+        train_recommender(trained, TRAIN, None, epochs=3, lr=0.01, seed=seed)
+        return found
+
+    own = drawn(1) + drawn(2)
+    batches = [np.random.default_rng([seed, epoch]).random() for seed in (1, 2) for epoch in range(3)]
+    assert len(set(own + batches)) == 12 and drawn(1) + drawn(2) == own
+
+
 def test_it_stops_early_and_ends_in_the_best_state() -> None:
     trained = model(d=32)
     history = train_recommender(
