@@ -420,6 +420,26 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
         scheduled(3, tmp_path / "c.pt", scheduler=None)
 
 
+@pytest.mark.parametrize("generator", [None, "its own"])
+def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str | None) -> None:
+    def orders(seed: int) -> list[tuple[float, ...]]:
+        module, seen = torch.nn.Linear(1, 1), []
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=loader(torch.Generator() if generator else None),
+            step=lambda module, x: seen.extend(x[:, 0].tolist()) or module(x).square().mean(),
+            plan=Plan(3),
+            seed=seed,
+            progress=False,
+        )
+        return [tuple(seen[at : at + 20]) for at in (0, 20, 40)]
+
+    first, other = orders(3), orders(4)
+    assert first == orders(3) and len(set(first + other)) == 6
+    assert len({tuple(sorted(order)) for order in first + other}) == 1
+
+
 def test_a_scheduler_may_go_by_epochs_or_by_the_monitor() -> None:
     assert scheduled(3, plan=Plan(3, schedule="epoch"))[1][::5] == pytest.approx([1, 0.9, 0.81])
     module = torch.nn.Linear(1, 1)

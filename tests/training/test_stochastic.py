@@ -250,6 +250,8 @@ def test_the_three_ways_to_choose_a_checkpoint() -> None:
         stochastic.cross_fitted(run, "raw", "P@5") == 2.5
     )  # half A picks the first (3 on B), half B the second (2 on A)
     assert stochastic.last(run, "raw", "P@5") == 4.0
+    equal = history([(0.0, 5.0, 1.0), (0.0, 5.0, 9.0), (0.0, 5.0, 9.0)])  # of equal ones the first: 1 on B, 5 on A
+    assert stochastic.cross_fitted(equal, "raw", "P@5") == 3.0
 
 
 def test_it_stops_after_the_patience_or_at_the_cap() -> None:
