@@ -129,6 +129,11 @@ MASKED: dict[str, tuple[Callable[..., torch.Tensor], Callable[[torch.Tensor], to
         lambda cosine: cosine,
         [0, 1, 2, 3],
     ),
+    "with item_ids": (
+        partial(losses.in_batch_softmax, item_ids=torch.tensor(IDS)),
+        lambda cosine: cosine,
+        [0, 1, 2, 3],
+    ),
     "infonce": (partial(losses.infonce, positives=torch.tensor(COLUMNS)), lambda cosine: cosine, COLUMNS),
     "cosine_margin": (
         partial(losses.cosine_margin, margin=0.2, positives=torch.tensor(COLUMNS)),
@@ -165,6 +170,11 @@ def test_a_mask_of_ones_own_has_the_gradients_of_the_loss_without_it(name: str, 
     found = loss(ours[0].masked_fill(out, -math.inf), tau=ours[1])
     scores, tau = (leaf.double() for leaf in theirs)
     values = []
+    if name == "with item_ids":  # two masks, of which neither lies in the other
+        hits = torch.zeros_like(out)
+        hits[[0, 2, 1], [2, 0, 4]] = True
+        assert bool((hits & ~out).any()) and bool((out & ~hits).any())
+        out = out | hits
     for row, column in some(enumerate(columns)):
         kept = torch.nonzero(~out[row]).flatten()
         logits = torch.where(kept == column, changed(scores[row, column]), scores[row, kept]) / tau
@@ -209,6 +219,14 @@ def test_accidental_hits_have_no_part_in_the_gradient_of_the_temperature(stands_
     by_hand(torch.tensor(SCORES), twin, None, IDS).backward()
     torch.testing.assert_close(tau.grad, twin.grad, rtol=1e-12, atol=0)
     assert bool((scores.grad[hits] == 0).all()) and bool(scores.grad.isfinite().all())
+
+
+def test_what_item_ids_leave_out_is_not_named_for_what_stands_elsewhere() -> None:
+    scores = SCORES.copy()
+    scores[0, 2], scores[1, 3] = math.nan, math.inf  # an accidental hit, and a fault
+    for given, tau in ((scores, 0.3), (torch.tensor(scores), torch.nn.Parameter(torch.tensor(0.3)))):
+        with pytest.raises(ValueError, match=r"scores\[1, 3\] = inf, a negative"):
+            losses.in_batch_softmax(given, tau=tau, item_ids=IDS)
 
 
 @pytest.mark.parametrize("tau", [0.5, "learned"])

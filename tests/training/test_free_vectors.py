@@ -173,6 +173,9 @@ def test_a_gradient_that_is_not_finite_is_reported() -> None:
         run(loss=root_at_zero)
     with pytest.raises(ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1"):
         descend(torch.eye(2), torch.eye(2), loss=root_at_zero, lr=0.1, steps=3)
+    large, small = torch.full((1, 2), 1e30), torch.full((1, 2), 1e-30)
+    with pytest.raises(ValueError, match=r"the gradient of K\[0, 0\] is inf at step 1"):
+        descend(large, small, loss=lambda s: 1e10 * s.sum(), lr=0.1, steps=1, scores=losses.dot_scores)
     with pytest.raises(ValueError, match=r"the loss became inf at step 2; expected a smaller lr than 1e\+38"):
         descend(torch.eye(2), torch.eye(2), loss=lambda s: (1e3 * s).sum(), lr=1e38, steps=3, scores=losses.dot_scores)
 
