@@ -318,6 +318,10 @@ def refusals(fabric: Fabric) -> dict[str, str]:
     def infinite(module: nn.Module, batch: Batch) -> Tensor:
         return square(module, batch) * (float("nan") if rank == 1 else 1)
 
+    def steep(module: nn.Module, batch: Batch) -> Tensor:
+        loss = square(module, batch)
+        return loss + (0 * module.weight[0, 2]).sqrt() if rank == 1 else loss  # 0, with the slope NaN
+
     def summed(module: nn.Module, batch: Batch) -> Tensor:
         FabricProcesses(fabric).total(batch[0].sum())
         return square(module, batch)
@@ -335,6 +339,7 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         "data": {"batches": lambda e, rng: numbers(3, np.random.default_rng(rank))},
         "failure": three | {"step": failing},
         "nan": three | {"step": infinite},
+        "gradient": three | {"step": steep},
         "evaluate": three | {"evaluate": lambda module: None},
         "nothing": {"batches": lambda e, rng: []},
         "partial": three | {"step": summed},

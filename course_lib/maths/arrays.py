@@ -273,7 +273,12 @@ def readable(x: Any) -> bool:
         return True
     import torch
 
-    return not (compiling() or x.is_meta or torch._C._functorch.is_batchedtensor(x))
+    if compiling():
+        return False
+    functorch = torch._C._functorch
+    while functorch.is_gradtrackingtensor(x):  # vmap(grad(...)) has a tensor without values inside
+        x = functorch.get_unwrapped(x)
+    return not (x.is_meta or functorch.is_batchedtensor(x))
 
 
 def compiling() -> bool:

@@ -19,12 +19,14 @@ import numpy as np
 from course_lib import checking
 from course_lib.maths.arrays import (
     Array,
+    all_finite,
     as_array,
     as_index,
     at_least_single,
     check_finite,
     check_value,
     detached,
+    first_index,
     is_exact,
     is_torch,
     like,
@@ -91,11 +93,15 @@ def bpr(pos_scores: Any, neg_scores: Any) -> Array:
     """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
 
     pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j), (B,) both; or one positive (B, 1) meets many
-    negatives (B, K). ValueError for other shapes, for none at all, and for NaN and infinity. Source: P1, equation (3),
-    as a mean instead of a sum and without the regulariser.
+    negatives (B, K). ValueError for other shapes, for none at all, and for NaN and infinity: -infinity is no mask here,
+    for the mean would count the triple. Source: P1, equation (3), as a mean instead of a sum and without the
+    regulariser.
     """
     value = bpr_losses(pos_scores, neg_scores).mean()
-    return check_value(value, {"pos_scores": as_array(pos_scores, "pos"), "neg_scores": as_array(neg_scores, "neg")})
+    for name, scores in (("pos_scores", pos_scores), ("neg_scores", neg_scores)):
+        if readable(scores):  # the value does not show a triple whose loss is 0 by infinity
+            check_finite(as_array(scores, name), name)
+    return check_value(value, {})
 
 
 def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
@@ -174,24 +180,25 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
     came there, so the loss is not unbiased for the full softmax. item_ids (n,): which item each candidate is; a copy of
     a row's positive in another column is then no negative of that row (an accidental hit) and is left out.
     Scores of 16 bits are taken as float32. A score of -infinity leaves its candidate out of its row's sum: a mask of
-    one's own. What is left out, by -infinity or by item_ids, takes no part, whatever stood there. ValueError for shapes
-    and values that do not fit, and for NaN, infinity and a positive's -infinity in a sum.
+    one's own. What is left out, by -infinity or by item_ids, takes no part, whatever stood there: value and gradients,
+    that of tau too, are those of the loss without it. ValueError for shapes and values that do not fit, and for NaN,
+    infinity and a positive's -infinity in a sum.
     Source: Yi et al., RecSys 2019, Section 3 (logQ); Bengio and Senecal 2008 (sampled softmax).
     """
     scores = _scores(scores)
     m, n = shape_of(scores)
     if m > n:
         raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; expected (m, n) with m <= n")
-    logits = _divided(scores, tau)
+    left_out = None
+    if item_ids is not None:
+        left_out = _accidental(_of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids"), m)
+    logits = _divided(scores, tau, left_out)
     if log_q is not None:
         shift = _of_candidates(log_q, n, "log_q", scores)
         if readable(shift):
             check_finite(shift, "log_q")
         logits = logits - shift
-    if item_ids is not None:
-        ids = _of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids")
-        logits = namespace(logits).where(_accidental(ids, m), -math.inf, logits)
-    return check_value(_cross_entropy(logits, _numbers(m, scores)), {"scores": scores})
+    return _loss_of_batch(logits, scores, _numbers(m, scores), left_out)
 
 
 def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
@@ -200,13 +207,14 @@ def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
     scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature, a
     number, or a parameter, which gets its gradient; positives (m,): the column of each row's positive, by default its
     own number (the diagonal): `in_batch_softmax`. A candidate that stands in the batch twice is counted twice, also
-    where it is a row's positive: the copy then serves as a negative.
+    where it is a row's positive: the copy then serves as a negative. A score of -infinity leaves a negative out, as in
+    `in_batch_softmax`; the margin losses below take it so too.
     Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
     """
     if positives is None:
         return in_batch_softmax(_square(scores), tau=tau)
     scores, _, columns = _batch(scores, positives)
-    return check_value(_cross_entropy(_divided(scores, tau), columns), {"scores": scores})
+    return _loss_of_batch(_divided(scores, tau), scores, columns)
 
 
 def one_minus_cosine_squared(cos: Any) -> Array:
@@ -272,16 +280,32 @@ def _batch(scores: Any, positives: Any) -> tuple[Array, Array, Array]:
     return scores, rows, columns
 
 
-def _divided(scores: Array, tau: Any) -> Array:
-    """scores / tau, with a gradient for a temperature that is a tensor."""
+def _divided(scores: Array, tau: Any, left_out: Array | None = None) -> Array:
+    """scores / tau, with a gradient for a temperature that is a tensor; -infinity where `left_out` (m, n) is true.
+
+    The slope of s / tau in tau is -s / tau^2. At a score of -infinity, or NaN, it would be multiplied by 0, the weight
+    of what is left out, and give NaN: so such a score is no part of the division.
+    """
+    tau = _temperature(tau, scores)
+    where = namespace(scores).where
+    if is_torch(tau) and not (readable(scores) and all_finite(scores)):
+        masked = scores == -math.inf
+        left_out = masked if left_out is None else masked | left_out
+        scores = where(left_out, 0.0, scores)
+    logits = scores / tau
+    return logits if left_out is None else where(left_out, -math.inf, logits)
+
+
+def _temperature(tau: Any, scores: Array) -> Any:
+    """tau, checked: a number, or a tensor () of the kind that the scores are."""
     if not is_torch(tau):
-        return scores / checking.real(tau, "tau", above=0)
+        return checking.real(tau, "tau", above=0)
     if not is_torch(scores) or math.prod(shape_of(tau)) != 1:
         found = f"tau is a tensor of shape {shape_of(tau)}"
         raise ValueError(f"{found}; expected a number, or one number as a tensor beside scores that are a tensor")
     if readable(tau):
         checking.real(detached(tau), "tau", above=0)
-    return scores / tau.reshape(()).to(scores)
+    return tau.reshape(()).to(scores)
 
 
 def _of_candidates(values: Any, n: int, name: str, reference: Array | None = None) -> Array:
@@ -308,9 +332,28 @@ def _numbers(count: int, reference: Array) -> Array:
 
 def _with_positives(scores: Array, columns: Array, changed: Array, tau: Any) -> Array:
     """`infonce` after the entry of each row at its column became `changed` (m,)."""
-    here = _numbers(shape_of(scores)[1], scores)[None, :] == columns[:, None]  # (m, n)
-    logits = _divided(namespace(scores).where(here, changed[:, None], scores), tau)
-    return check_value(_cross_entropy(logits, columns), {"scores": scores})
+    logits = _divided(namespace(scores).where(_own(scores, columns), changed[:, None], scores), tau)
+    return _loss_of_batch(logits, scores, columns)
+
+
+def _own(scores: Array, columns: Array) -> Array:
+    """(m, n) where the positive of each row stands."""
+    own: Array = _numbers(shape_of(scores)[1], scores)[None, :] == columns[:, None]
+    return own
+
+
+def _loss_of_batch(logits: Array, scores: Array, columns: Array, left_out: Array | None = None) -> Array:
+    """`_cross_entropy`, or a ValueError that names the first score that may not stand where it stands."""
+    value = _cross_entropy(logits, columns)
+    if not readable(value) or all_finite(value):
+        return value
+    fine = namespace(scores).isfinite(scores) | ((scores == -math.inf) & ~_own(scores, columns))
+    place = first_index(~(fine if left_out is None else fine | left_out))
+    if place is not None:
+        found = f"scores[{place[0]}, {place[1]}] = {float(detached(scores)[place])}"
+        which = "the positive of its row" if bool(_own(scores, columns)[place]) else "a negative"
+        raise ValueError(f"{found}, {which}; expected finite scores, and -infinity only for negatives to be left out")
+    return check_value(value, {})
 
 
 def _cross_entropy(logits: Array, columns: Array) -> Array:

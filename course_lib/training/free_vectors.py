@@ -20,6 +20,7 @@ from torch import Tensor
 from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, losses
+from course_lib.training.finite import not_finite
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -108,7 +109,7 @@ def train_tables(
     scale: standard deviation of the starting entries, 1/sqrt(d) unless given. A vector that stands in a batch several
     times makes one move, by the sum of its gradients. shared_bias: an item's output is its row plus one vector that all
     items share (and that starts at zero); `moves` then watches the outputs of the items in the batch.
-    Raises ValueError where the loss is not finite.
+    Raises ValueError where the loss or a gradient is not finite.
     """
     for name, number in (("steps", steps), ("batch_size", batch_size), ("d", d)):
         checking.whole(number, name)
@@ -124,10 +125,8 @@ def train_tables(
         left, right = pairs[:, torch.randint(pairs.shape[1], (batch_size,), generator=generator)]
         Q, K = users[left].requires_grad_(), (items[right] + bias).requires_grad_()
         value = loss(scores(Q, K))
-        if not torch.isfinite(value):
-            raise ValueError(f"the loss became {value.item()} at step {step + 1}; expected a smaller lr than {lr!r}")
+        of_users, of_items = _gradients(value, Q, K, step + 1, lr)
         values[step] = value.item()
-        of_users, of_items = torch.autograd.grad(value, (Q, K))
         touched, where = torch.unique(right, return_inverse=True)
         slope = torch.zeros(len(touched), d, dtype=dtype).index_add_(0, where, of_items)  # (9): copies add up
         move = -lr * slope
@@ -144,14 +143,27 @@ def train_tables(
 def descend(
     Q: Tensor, K: Tensor, *, loss: Loss, lr: float, steps: int, scores: Scores = losses.cosine_scores
 ) -> tuple[Tensor, Tensor]:
-    """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d)."""
+    """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d).
+
+    Raises ValueError where the loss or a gradient is not finite.
+    """
     left, right = [Q.detach()], [K.detach()]
     for _ in range(steps):
         q, k = left[-1].clone().requires_grad_(), right[-1].clone().requires_grad_()
-        of_q, of_k = torch.autograd.grad(loss(scores(q, k)), (q, k))
+        of_q, of_k = _gradients(loss(scores(q, k)), q, k, len(left), lr)
         left.append(q.detach() - lr * of_q)
         right.append(k.detach() - lr * of_k)
     return torch.stack(left), torch.stack(right)
+
+
+def _gradients(value: Tensor, Q: Tensor, K: Tensor, step: int, lr: float) -> tuple[Tensor, Tensor]:
+    """Of the loss with respect to Q and K; ValueError where one of the three is not finite."""
+    if not torch.isfinite(value):
+        raise ValueError(f"the loss became {value.item()} at step {step}; expected a smaller lr than {lr!r}")
+    of_q, of_k = torch.autograd.grad(value, (Q, K))
+    if found := not_finite({"Q": of_q, "K": of_k}):
+        raise ValueError(f"the gradient of {found} at step {step}; expected a loss whose gradients are finite")
+    return of_q, of_k
 
 
 def _moves_of(

@@ -23,6 +23,7 @@ that averages the losses of P such batches before each step:
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 import os
@@ -43,6 +44,7 @@ from tqdm.auto import tqdm
 from course_lib import checking, extras
 from course_lib.training import alike, checkpoints
 from course_lib.training.checkpoints import InParts, Stateful
+from course_lib.training.finite import not_finite
 from course_lib.training.processes import Team, gradient_kinds
 
 if TYPE_CHECKING:  # importing it takes as long as importing torch, and one process on the CPU needs nothing of it
@@ -60,7 +62,7 @@ END = object()  # what `next` gives of batches that are used up
 
 
 class Diverged(FloatingPointError):
-    """The loss became NaN, infinite, or far larger than it was at first."""
+    """The loss became NaN, infinite, or far larger than it was at first; or a gradient or a parameter not finite."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,9 @@ def fit(
     before_step(module, optimizer): called when the gradients are there, averaged over the processes. stateful: by name,
     what else the checkpoint keeps, such as the estimators that `step` uses, or tables in shards, whose parts lie in
     files beside it; the best of those is not kept, so they have no monitor.
-    Raises Diverged; ValueError when the checkpoint is of another run (seed, shapes, optimiser or its settings), when
+    Raises Diverged, before the step, when the loss or a gradient is NaN or infinite (that of a loss scaled for 16 bits
+    may be infinite: its step is left out), and before the checkpoint when a parameter is: the file keeps the last good
+    epoch. Raises ValueError when the checkpoint is of another run (seed, shapes, optimiser or its settings), when
     the monitor is not finite, or processes were given different things (in all of them); ProcessLost when another
     process failed or died.
     """
@@ -194,6 +198,13 @@ class _Run:
     history: History = field(default_factory=History)
     best: State | None = None
 
+    @functools.cached_property
+    def trained(self) -> dict[str, nn.Parameter]:
+        """The parameters that the optimiser moves, by name."""
+        names = {id(one): name.removeprefix("_forward_module.") for name, one in self.module.named_parameters()}
+        held = enumerate(_trained(self.optimizer))
+        return {names.get(id(one), f"parameter {at} of the optimizer"): one for at, one in held}
+
     def train(self, batches: Batches | DataLoader[Any], sharded: bool, evaluate: Evaluate | None, bar: bool) -> History:
         """All epochs that are left."""
         self._resume()
@@ -204,6 +215,7 @@ class _Run:
                     break
                 record = {"epoch": epoch, "loss": self._one_epoch(batches, sharded, epoch)}
                 self._check_divergence(record["loss"], epoch)
+                self._check_parameters(epoch)
                 record |= self._evaluated(evaluate)
                 self._note(record)
                 self._schedule("epoch", record)
@@ -255,6 +267,7 @@ class _Run:
                 found = f"the loss is {value} at {where} (learning rate {_rate(self.optimizer)})"
                 raise Diverged(f"{found}: lower the learning rate")
         value = self._backward(loss, weight, value)
+        self._check_gradients(where)
         if self.plan.clip_norm is not None:
             norm = self.plan.clip_norm
             self.fabric.clip_gradients(self.module, self.optimizer, max_norm=norm, error_if_nonfinite=False)
@@ -278,6 +291,28 @@ class _Run:
             parameters = _trained(self.optimizer)
             self.team.add_gradients(parameters, self.team.sum(gradient_kinds(parameters)))
         return value
+
+    def _check_gradients(self, where: str) -> None:
+        """Diverged where one is not finite: clipping would spread it to all parameters, and the step would write it.
+
+        A loss that is scaled up for 16 bits overflows now and then: its scaler leaves out the step and halves the
+        scale. Where the scale has fallen below 1, it is not the scale.
+        """
+        found = not_finite({name: parameter.grad for name, parameter in self.trained.items()})
+        scaler = getattr(self.fabric.strategy.precision, "scaler", None)
+        if found and (scaler is None or not scaler.is_enabled() or scaler.get_scale() < 1):
+            raise Diverged(
+                f"the gradient of {found} at {where}, although the loss is finite; no step was taken. "
+                "Such gradients come from 0 times infinity, as behind a mask or a root at 0, or from numbers that are "
+                "too large: torch.autograd.set_detect_anomaly(True) names the operation"
+            )
+
+    def _check_parameters(self, epoch: int) -> None:
+        if found := not_finite(self.trained):
+            raise Diverged(
+                f"the parameter {found} after epoch {epoch} (learning rate {_rate(self.optimizer)}): "
+                "lower the learning rate"
+            )
 
     def _schedule(self, now: str, record: Mapping[str, float]) -> None:
         if isinstance(self.scheduler, ReduceLROnPlateau):

@@ -15,6 +15,7 @@ holds them against autograd on a part of the data; P3's experiments call it befo
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -274,7 +275,7 @@ def minimise(
     with A, B the grid's weights: the same function in other coordinates (the identity for unbiased and pos_neg).
     Without that, the popularity weights make the problem so ill-conditioned that thousands of iterations do not finish
     it. The stopping rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm)
-    is called each iteration.
+    is called each iteration. FloatingPointError where the objective is not finite at the end.
     """
     objective, (m, k) = GRADIENTS[checking.choice(point_loss, "point_loss", GRADIENTS)], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
@@ -301,6 +302,8 @@ def minimise(
     options = {"maxcor": memory, "ftol": 0.0, "gtol": 0.0, "maxiter": max_iterations, "maxfun": 2 * max_iterations}
     result = minimize(value_and_gradient, theta, jac=True, method="L-BFGS-B", callback=after_step, options=options)
     value_and_gradient(result.x)
+    if not math.isfinite(last["value"] + last["norm"]):
+        raise FloatingPointError(f"the objective became {last['value']}; expected a start whose entries are finite")
     stopped = "gradient norm reached" if last["norm"] <= gradient_norm else str(result.message)
     table = result.x.reshape(-1, k) / root.cpu().numpy()
     return Fit(table[:m], table[m:], last["value"], last["norm"], last.get("iteration", 0), int(result.nfev), stopped)

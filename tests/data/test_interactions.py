@@ -208,6 +208,22 @@ def test_the_k_core_is_the_largest_one(labels: np.ndarray, k: int) -> None:
     assert np.array_equal(core.labels(), largest_core(labels, k))
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_k_core_is_peeled_to_the_end(k: int) -> None:
+    """A block of k x k pairs with a chain of 12 rows and columns at it: each peel takes the end of the chain only."""
+    labels = np.zeros((k + 12, k + 12), dtype=bool)
+    labels[:k, :k] = True
+    for at in range(k, k + 12):
+        labels[at, at - k + 1 : at] = True  # user `at`: k - 1 items before it, and its own
+        labels[at, at] = True
+    ends = labels.sum(1).min(), labels.sum(0)[-1]
+    assert ends == (k, 1)  # the last item has one pair; without it the last user has k - 1; and so on
+    core = from_labels(labels).k_core(k)
+    expected = np.zeros_like(labels)
+    expected[:k, :k] = True
+    assert np.array_equal(core.labels(), expected)
+
+
 @given(label_matrices(min_pairs=1))
 def test_compact_drops_exactly_the_empty_rows_and_columns(labels: np.ndarray) -> None:
     m, n = labels.shape

@@ -248,6 +248,24 @@ def test_history_rows_never_show_the_item_itself(data: Interactions) -> None:
     assert torch.isfinite(tower(torch.arange(len(rows)))).all()
 
 
+def test_history_rows_by_hand() -> None:
+    """User 0 takes items 0, 1, 2 in this order, user 1 items 0, 3, user 2 items 4, 0; -1 fills up, 0 is an item."""
+    data = Interactions([0, 0, 0, 1, 1, 2, 2], [0, 1, 2, 0, 3, 0, 4], n_users=3, n_items=5, times=[0, 1, 2, 0, 1, 1, 0])
+    rows, examples = two_towers.history_rows(data, 2)
+    of_pairs = [[1, 2], [0, -1], [0, 1], [3, -1], [0, -1], [4, -1], [0, -1]]
+    assert rows.tolist() == [*of_pairs, [1, 2], [0, 3], [4, 0]] and examples.tolist() == list(range(7))
+
+
+def test_growth_counts_a_row_of_which_any_entry_moves() -> None:
+    table = torch.nn.Parameter(torch.tensor([[3.0, 4.0], [0.6, 0.8], [1.0, -1.0]]))
+    optimiser = torch.optim.SGD([table], lr=0.5)
+    growth = two_towers.Growth(optimiser, table)
+    table.grad = torch.tensor([[0.5, 0.0], [0.0, 0.0], [0.25, 1.0]])
+    optimiser.step()
+    assert growth.updates.tolist() == [1, 0, 1]
+    np.testing.assert_allclose(growth.driven, [0.25 * 25 * 0.25, 0, 0.25 * 2 * 1.0625])
+
+
 # ------------------------------------------------------------------------------------------------------------- judging
 
 

@@ -111,6 +111,12 @@ def test_a_model_is_trained_once_and_then_read(monkeypatch: pytest.MonkeyPatch, 
     assert len(runs) == 2
 
 
+def test_of_equal_evaluations_the_first_is_the_best():
+    evaluations = [{"epoch": 4.0, "mrr": 0.2}, {"epoch": 8.0, "mrr": 0.3}, {"epoch": 12.0, "mrr": 0.3}]
+    found = models.Fitted(np.zeros((1, 1)), np.zeros((1, 1)), evaluations, 0.0)
+    assert (found.epochs, found.valid) == (8, 0.3)
+
+
 def test_a_history_has_epochs_that_were_passed_and_losses_of_what_is_served():
     found = models.fitted(models.model_cell(cell(**SHORT, batch=2048), "MF", 0, decay=0.02))
     assert [entry["epoch"] for entry in found.history] == [4, 8] and found.epochs in (4, 8)

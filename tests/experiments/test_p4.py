@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 
 from course_lib import encoders, experiments, gramians, metrics
+from course_lib.checking import some
 from course_lib.experiments import p4
 from course_lib.experiments.p4 import data as p4_data
 from course_lib.experiments.p4 import errors, quality
+from course_lib.experiments.p4.training import Trainer
 
 CELL = {**p4.shared_plan("smoke", device="cpu"), "every": 5, "checks": 2, "seed": 0}
 
@@ -84,6 +88,17 @@ def test_training_learns_and_repeats() -> None:
 
     curve = run()
     assert curve[-1] > 1.3 * curve[0] and curve == run()
+
+
+def test_the_batch_of_the_gramians_and_that_of_the_gradient_are_drawn_apart() -> None:
+    """Footnote 5: two draws from 50 pairs agree in one place of 50, one and the same in all, none in none."""
+    given = SimpleNamespace(task=SimpleNamespace(train=range(50)), batch_size=32, device="cpu")
+    drawn = list(Trainer.batches(given, 300)(0, np.random.default_rng(0)))
+    agree = np.array([int((seen == used).sum()) for seen, used in some(drawn)])
+    expected, deviation = 32 / 50, (32 / 50 * 49 / 50) ** 0.5
+    assert len(drawn) == 300 and abs(agree.mean() - expected) < 4 * deviation / 300**0.5
+    for side in (0, 1):
+        assert len({tuple(both[side].tolist()) for both in drawn}) == 300
 
 
 @pytest.fixture(scope="module")

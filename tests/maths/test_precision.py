@@ -114,6 +114,8 @@ IDS = torch.arange(2)
         (lambda: losses.pair_losses("square", NAN), r"scores\[2, 3\] = nan"),
         (lambda: losses.bpr(NAN, SCORES), r"pos_scores\[2, 3\] = nan"),
         (lambda: losses.bpr(SCORES, NAN), r"neg_scores\[2, 3\] = nan"),
+        (lambda: losses.bpr(torch.zeros(2), torch.tensor([0.0, -torch.inf])), r"neg_scores\[1\] = -inf"),
+        (lambda: losses.bpr(np.array([0.0, np.inf]), np.zeros(2)), r"pos_scores\[1\] = inf"),
         (lambda: losses.bpr(torch.ones(8), torch.ones(8, 8)), r"pos_scores has shape \(8,\) and neg_scores \(8, 8\)"),
         (lambda: losses.bpr(torch.ones(0), torch.ones(0)), "at least one triple"),
         (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +37,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("log_q", [None, LOG_Q])
-@pytest.mark.parametrize("ids", [None, IDS])
+@pytest.mark.parametrize("ids", [None, IDS, IDS * (IDS > 1), -IDS])
 @pytest.mark.parametrize("columns", [4, 6])
 def test_it_is_the_cross_entropy_over_the_candidates_that_count(
     log_q: np.ndarray | None, ids: np.ndarray | None, columns: int
@@ -109,6 +112,155 @@ def test_what_is_masked_takes_no_part(kind) -> None:
     for masked, ids in ((-np.inf, None), (np.nan, [1, 2, 1])):
         scores[0][2] = masked
         assert float(losses.in_batch_softmax(kind(scores), tau=0.5, item_ids=ids)) == float(plain)
+
+
+COLUMNS = [2, 0, 3, 5]  # a positive for each row of SCORES
+TANH = np.tanh(SCORES)  # for the margins, which take cosines
+
+
+def angle_wider(cosine: torch.Tensor) -> torch.Tensor:
+    return torch.cos(torch.arccos(cosine) + 0.2)
+
+
+MASKED: dict[str, tuple[Callable[..., torch.Tensor], Callable[[torch.Tensor], torch.Tensor], list[int]]] = {
+    "in_batch_softmax": (losses.in_batch_softmax, lambda cosine: cosine, [0, 1, 2, 3]),
+    "with log_q": (
+        partial(losses.in_batch_softmax, log_q=torch.from_numpy(LOG_Q)),
+        lambda cosine: cosine,
+        [0, 1, 2, 3],
+    ),
+    "with item_ids": (
+        partial(losses.in_batch_softmax, item_ids=torch.tensor(IDS)),
+        lambda cosine: cosine,
+        [0, 1, 2, 3],
+    ),
+    "infonce": (partial(losses.infonce, positives=torch.tensor(COLUMNS)), lambda cosine: cosine, COLUMNS),
+    "cosine_margin": (
+        partial(losses.cosine_margin, margin=0.2, positives=torch.tensor(COLUMNS)),
+        lambda cosine: cosine - 0.2,
+        COLUMNS,
+    ),
+    "angular_margin": (
+        partial(losses.angular_margin, margin=0.2, positives=torch.tensor(COLUMNS)),
+        angle_wider,
+        COLUMNS,
+    ),
+}
+"""By name: the loss, what it does to a positive's cosine, the columns of the positives."""
+
+
+def some_left_out(columns: list[int]) -> torch.Tensor:
+    """(4, 6): nothing left out in row 0, all negatives in row 1, some in the others."""
+    out = torch.zeros(4, 6, dtype=torch.bool)
+    out[1], out[2, 1], out[3, :3] = True, True, True
+    out[range(4), columns] = False
+    return out
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_of_ones_own_has_the_gradients_of_the_loss_without_it(name: str, dtype: torch.dtype) -> None:
+    """The temperature's gradient too, of any precision: s / tau has the slope -s / tau^2, which no mask may enter."""
+    loss, changed, columns = MASKED[name]
+    out = some_left_out(columns)
+    ours, theirs = (
+        [torch.tensor(TANH, dtype=dtype, requires_grad=True), torch.nn.Parameter(torch.tensor(0.3, dtype=dtype))]
+        for _ in "12"
+    )
+    found = loss(ours[0].masked_fill(out, -math.inf), tau=ours[1])
+    scores, tau = (leaf.double() for leaf in theirs)
+    values = []
+    if name == "with item_ids":  # two masks, of which neither lies in the other
+        hits = torch.zeros_like(out)
+        hits[[0, 2, 1], [2, 0, 4]] = True
+        assert bool((hits & ~out).any()) and bool((out & ~hits).any())
+        out = out | hits
+    for row, column in some(enumerate(columns)):
+        kept = torch.nonzero(~out[row]).flatten()
+        logits = torch.where(kept == column, changed(scores[row, column]), scores[row, kept]) / tau
+        if name == "with log_q":
+            logits = logits - torch.from_numpy(LOG_Q)[kept]
+        values.append(functional.cross_entropy(logits[None], torch.nonzero(kept == column)[0]))
+    expected = torch.stack(values).mean()
+    found.backward()
+    expected.backward()
+    rough = {"rtol": 10 * torch.finfo(dtype).eps, "atol": torch.finfo(dtype).eps}
+    torch.testing.assert_close(found.double(), expected, **rough)
+    for mine, other in some(zip(ours, theirs, strict=True)):
+        torch.testing.assert_close(mine.grad, other.grad, **rough)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_losses_are_differentiated_right_as_functions(name: str) -> None:
+    """Against finite differences, twice; row by row of a stack of temperatures by vmap; compiled as a whole."""
+    loss, _, columns = MASKED[name]
+    out = some_left_out(columns)
+    scores, tau = (torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (TANH, 0.3))
+
+    def of(scores: torch.Tensor, tau: torch.Tensor) -> torch.Tensor:
+        return loss(scores.masked_fill(out, -math.inf), tau=tau)
+
+    assert torch.autograd.gradcheck(of, (scores, tau))
+    assert torch.autograd.gradgradcheck(of, (scores, tau))
+    slope = torch.autograd.grad(of(scores, tau), tau)[0]
+    apart = torch.func.vmap(torch.func.grad(of, argnums=1), in_dims=(None, 0))(scores.detach(), tau.detach().repeat(3))
+    torch.testing.assert_close(apart, slope.repeat(3))
+    compiled = torch.compile(of, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(torch.autograd.grad(compiled(scores, tau), tau)[0], slope)
+
+
+@pytest.mark.parametrize("stands_there", [math.nan, math.inf, -math.inf, 7.0])
+def test_accidental_hits_have_no_part_in_the_gradient_of_the_temperature(stands_there: float) -> None:
+    tau, twin = (torch.nn.Parameter(torch.tensor(0.3, dtype=torch.float64)) for _ in "12")
+    scores = torch.tensor(SCORES, requires_grad=True)
+    hits = torch.zeros(4, 6, dtype=torch.bool)
+    hits[[0, 2, 1], [2, 0, 4]] = True
+    losses.in_batch_softmax(scores.masked_fill(hits, stands_there), tau=tau, item_ids=IDS).backward()
+    by_hand(torch.tensor(SCORES), twin, None, IDS).backward()
+    torch.testing.assert_close(tau.grad, twin.grad, rtol=1e-12, atol=0)
+    assert bool((scores.grad[hits] == 0).all()) and bool(scores.grad.isfinite().all())
+
+
+def test_what_item_ids_leave_out_is_not_named_for_what_stands_elsewhere() -> None:
+    scores = SCORES.copy()
+    scores[0, 2], scores[1, 3] = math.nan, math.inf  # an accidental hit, and a fault
+    for given, tau in ((scores, 0.3), (torch.tensor(scores), torch.nn.Parameter(torch.tensor(0.3)))):
+        with pytest.raises(ValueError, match=r"scores\[1, 3\] = inf, a negative"):
+            losses.in_batch_softmax(given, tau=tau, item_ids=IDS)
+
+
+@pytest.mark.parametrize("tau", [0.5, "learned"])
+@pytest.mark.parametrize("kind", [np.asarray, torch.tensor])
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        ((2, 2), -math.inf, r"scores\[2, 2\] = -inf, the positive of its row"),
+        ((slice(1, 2), slice(None)), -math.inf, r"scores\[1, 1\] = -inf, the positive of its row"),
+        ((2, 1), math.inf, r"scores\[2, 1\] = inf, a negative"),
+        ((2, 1), math.nan, r"scores\[2, 1\] = nan, a negative"),
+    ],
+)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.in_batch_softmax,
+        losses.infonce,
+        partial(losses.cosine_margin, margin=0.1),
+        partial(losses.angular_margin, margin=0.1),
+        partial(losses.in_batch_softmax, item_ids=[4, 5, 6]),
+    ],
+)
+def test_what_cannot_be_left_out_is_named_and_a_mask_before_it_is_not(
+    loss: Callable[..., object], place: Any, value: float, words: str, kind: Callable[..., Any], tau: Any
+) -> None:
+    scores = TANH[:3, :3].copy()
+    scores[0, 1] = -math.inf  # a mask, and right
+    scores[place] = value
+    given = kind(scores)
+    if tau == "learned":
+        given, tau = torch.as_tensor(given), torch.nn.Parameter(torch.tensor(0.5))
+    with pytest.raises(ValueError, match=words + "; expected finite scores, and -infinity only for negatives"):
+        loss(given, tau=tau)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from differences import assert_gradient_of_the_whole_loss
 from fixtures import make_recbole
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,16 @@ def test_the_loss_is_bpr_plus_the_penalty_and_decay_is_lambda(name: str) -> None
     left, right = make_recbole.tables()
     squares = (left[u] ** 2 + right[i] ** 2 + right[j] ** 2).sum(axis=1).mean()
     assert number(decayed.loss(*BATCH) - plain.loss(*BATCH)) == pytest.approx(0.3 * squares, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_the_gradient_is_that_of_the_whole_loss(name: str) -> None:
+    """Finite differences in every entry of both tables; only NCL's centres are constants, found before the epoch."""
+    model = backbones.make(
+        name, EXAMPLE, d=4, decay=0.1, scale=0.5, generator=seeded(), **OPTIONS.get(name, {})
+    ).double()
+    model.begin_epoch(0, np.random.default_rng(0))
+    assert_gradient_of_the_whole_loss(model, lambda: model.loss(*BATCH))
 
 
 @pytest.mark.parametrize("name", backbones.names())

@@ -137,6 +137,21 @@ def test_a_reader_module_may_be_a_tower() -> None:
 # ---- histories
 
 
+@pytest.mark.parametrize("name", ["mean of history", "transformer"])
+def test_item_0_counts_in_a_history_as_any_other_item(name: str) -> None:
+    """Under other numbers for the items, 0 among them, the embeddings of the users stay."""
+    tower = TOWERS[name](generator())
+    numbers = torch.tensor([3, 0, 5, 1, 2, 4])
+    users = torch.arange(len(HISTORIES))
+    before = tower.eval()(users).detach().clone()
+    histories = torch.as_tensor(HISTORIES)
+    tower.histories.copy_(torch.where(histories == PAD, PAD, numbers[histories.clamp(min=0)]))
+    table = next(parameter for parameter in tower.items.parameters() if len(parameter) >= N)
+    with torch.no_grad():
+        table[numbers] = table[:N].clone()
+    torch.testing.assert_close(tower(users), before, rtol=1e-6, atol=1e-7)
+
+
 def test_recent_histories_by_time_and_by_order() -> None:
     users, items = [1, 0, 0, 0, 2], [7, 5, 6, 8, 9]
     assert recent_histories(users, items, n_users=3, length=2).tolist() == [[6, 8], [7, PAD], [9, PAD]]

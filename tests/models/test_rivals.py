@@ -10,7 +10,9 @@ import bounds
 import numpy as np
 import pytest
 import torch
+from differences import assert_gradient_of_the_whole_loss
 from long_tails import long_tailed
+from scipy import stats
 
 from course_lib import backbones, debiasing, losses
 from course_lib.checking import some
@@ -20,7 +22,7 @@ from course_lib.models.backbones.lightgcn import LightGCN
 from course_lib.models.backbones.mf import MF
 from course_lib.models.debiasing import DCCL, DICE, IPS, MACR, PAAC, PC, TPAB
 from course_lib.models.debiasing.paac import info_nce
-from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions, twin
+from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions, sample, twin
 from course_lib.models.debiasing.tpab import coarse, next_counts, stage_counts, stage_of_pairs
 from course_lib.training.recommenders import train_recommender
 
@@ -100,6 +102,26 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
     assert users.shape[1] == items.shape[1] and bool(torch.isfinite(users @ items.T).all())
 
 
+@pytest.mark.parametrize("kind", ["MF", "LightGCN"])
+@pytest.mark.parametrize("name", debiasing.names())
+def test_the_gradient_is_that_of_the_whole_loss(name: str, kind: str) -> None:
+    """Finite differences in every entry of every parameter: no part of any loss is taken for a constant."""
+    data = long_tailed(8, 6, timed=True)
+    backbone = backbones.make(kind, data, d=2, decay=0.1, generator=seeded())
+    options = {"MACR": {"alpha": 0.7, "beta": 0.9}, "DICE": {"weight": 1.0, "apart": 1.0}, "TPAB": {"decay": 0.1}}
+    rival = debiasing.make(name, backbone, data, generator=seeded(1), **options.get(name, {})).double()
+    triples = batch(data, 12)
+    with torch.no_grad():
+        for parameter in rival.parameters():
+            parameter.mul_(0.5 / parameter.std())
+
+    def loss() -> torch.Tensor:
+        rival.draws = seeded(2)  # the same draws each time
+        return rival.loss(*triples)
+
+    assert_gradient_of_the_whole_loss(rival, loss)
+
+
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
     """Two groups of users like one half of the items each; by chance half of their top 10 would come from it."""
@@ -112,6 +134,30 @@ def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
     top = np.argsort(-scores(rival), axis=1)[:, :10]
     side = np.mean(top // 20 == (np.arange(60) % 2)[:, None])
     assert side > 0.85
+
+
+@pytest.mark.parametrize("name", debiasing.names())
+def test_every_epoch_of_a_rival_has_draws_of_its_own(name: str) -> None:
+    """They follow from the `rng` of the epoch and from nothing else, and leave it where it was."""
+    data = long_tailed(20, 15, timed=True)
+    rival = debiasing.make(name, MF(20, 15, 4, generator=seeded()), data, generator=seeded(1))
+
+    def drawn(seed: int) -> tuple[float, ...]:
+        rng = np.random.default_rng(seed)
+        rival.begin_epoch(0, rng)
+        assert rng.random() == np.random.default_rng(seed).random()
+        return tuple(torch.rand(3, generator=rival.draws).tolist())
+
+    first = [drawn(seed) for seed in range(4)]
+    assert len(set(first)) == 4 and [drawn(seed) for seed in range(4)] == first
+
+
+def test_a_sample_is_any_subset_of_its_size() -> None:
+    generator = seeded()
+    drawn = [tuple(sorted(sample(ids(2, 3, 5, 7), 2, generator).tolist())) for _ in range(1200)]
+    subsets = list(itertools.combinations((2, 3, 5, 7), 2))
+    assert stats.chisquare([drawn.count(subset) for subset in subsets]).pvalue > 1e-3
+    assert sample(ids(2, 3), 2, generator).tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("name", debiasing.names())
@@ -744,6 +790,18 @@ def test_paac_two_views_are_near_and_of_length_one() -> None:
     assert bool((first.sign() == rows.sign()).all())
 
 
+def test_paac_contrasts_views_that_are_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of the users, two of the items; a second batch has others."""
+    rival, views = paac_case(noise=0.3), []
+    right = rival._view
+    monkeypatch.setattr(rival, "_view", lambda embeddings: views.append(right(embeddings)) or views[-1])
+    for _ in range(2):
+        rival.contrasts(ids(0, 4, 5), ids(0, 4, 5), rival.embeddings())
+    assert len(views) == 8
+    for at, other in ((0, 1), (2, 3), (0, 4), (2, 6)):
+        assert float((views[at] - views[other]).norm(dim=1).min()) > 1e-3
+
+
 def test_paac_loss_adds_its_parts() -> None:
     triples = (ids(0, 1, 5), ids(0, 1, 6), ids(4, 5, 0))
 
@@ -885,6 +943,19 @@ def test_tpab_serves_tomorrows_popularity() -> None:
     (e, f), p, q = rival.backbone(), rival.user_popularity, rival.group_popularity
     wanted = e @ f.T + p @ q[rival.served].T
     assert scores(rival) == pytest.approx(wanted.detach().numpy())
+
+
+def test_tpab_shuffles_every_batch_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three triples: each of the six orders is as likely as any other."""
+    rival, orders = tpab_case(), []
+    right = rival.shuffled
+    monkeypatch.setattr(
+        rival, "shuffled", lambda popular, order: orders.append(tuple(order.tolist())) or right(popular, order)
+    )
+    for _ in range(300):
+        rival.loss(ids(0, 10, 11), ids(0, 0, 1), ids(2, 2, 2))
+    every = list(itertools.permutations(range(3)))
+    assert stats.chisquare([orders.count(order) for order in every]).pvalue > 1e-3
 
 
 def test_tpab_shuffled_term_does_not_know_whose_popularity_is_whose() -> None:

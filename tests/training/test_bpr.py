@@ -102,6 +102,17 @@ def test_draws_depend_on_nothing_but_seed_and_position() -> None:
 # ------------------------------------------------------------------------------------------------------------- the pass
 
 
+def test_negatives_and_order_are_drawn_from_two_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws are hashes of (seed, position): with one seed the order would follow from the negatives."""
+    right, seeds = epoch._drawer, []
+    monkeypatch.setattr(
+        epoch, "_drawer", lambda data, law, seed, out: seeds.append(seed) or right(data, law, seed, out)
+    )
+    data = random_pairs(20, 15, 0.3)
+    orders = [epoch._dealt_triples(data, "uniform", np.random.default_rng(number), in_turn)[2] for number in range(3)]
+    assert len({int(seed) for seed in seeds + orders}) == 6
+
+
 def sgd_written_out(users: np.ndarray, items: np.ndarray, triples: np.ndarray, lr: float, decay: float) -> float:
     """One triple after the other, with the formulas of the docstring; the share ranked right."""
     right = 0

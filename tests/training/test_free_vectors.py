@@ -91,8 +91,36 @@ def test_a_run_is_full_batch_descent_when_the_batch_is_fixed() -> None:
     assert found.moves.item.tolist() == [row]
 
 
+@pytest.mark.parametrize("shared_bias", [False, True])
+def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
+    """(9): three steps are those of autograd on the whole tables, where a batch of 16 draws users and items again."""
+    found, data = run(steps=3, shared_bias=shared_bias), toy()
+    seed = torch.Generator().manual_seed(1)
+    tables = [5**-0.5 * torch.randn(size, 5, generator=seed, dtype=torch.float64) for size in (12, 9)]
+    tables.append(torch.zeros(5, dtype=torch.float64))  # what all items share
+    pairs = torch.tensor(data.pairs)
+    for step in (1, 2, 3):
+        drawn = torch.randint(len(pairs), (16,), generator=seed)
+        users, items, shared = (table.requires_grad_() for table in tables)
+        left, right = pairs[drawn].T
+        assert len(set(left.tolist())) < 16 and len(set(right.tolist())) < 9  # there are copies, and not all items
+        loss = info_nce(losses.cosine_scores(users[left], (items + shared)[right]))
+        slopes = torch.autograd.grad(loss, (users, items, shared))
+        if not shared_bias:
+            moved = found.moves.item[found.moves.step == step]
+            np.testing.assert_allclose(
+                found.moves.length[found.moves.step == step], geometry.norm(slopes[1])[moved], rtol=1e-11
+            )
+        tables = [(table - slope).detach() for table, slope in zip((users, items, shared), slopes, strict=True)]
+        tables[2] = tables[2] if shared_bias else torch.zeros(5, dtype=torch.float64)
+    torch.testing.assert_close(found.users, tables[0], rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(found.items, tables[1], rtol=1e-12, atol=1e-14)
+    if shared_bias:
+        torch.testing.assert_close(found.bias, tables[2], rtol=1e-12, atol=1e-14)
+
+
 def test_copies_in_a_batch_make_one_move() -> None:
-    """(9): the gradients of the copies add up."""
+    """A film that stands in every row of the batches moves once in a step, at a right angle to itself."""
     pairs = Interactions(np.arange(3), np.zeros(3, dtype=int), n_users=3, n_items=1)
     moves = train_tables(
         pairs,
@@ -133,6 +161,23 @@ def test_descend_keeps_its_arguments() -> None:
 def test_a_loss_that_is_not_finite_is_reported() -> None:
     with pytest.raises(ValueError, match="became nan at step 1"):
         run(loss=lambda s: s.sum() * float("nan"))
+
+
+def test_a_gradient_that_is_not_finite_is_reported() -> None:
+    def root_at_zero(s: torch.Tensor) -> torch.Tensor:
+        return s.sum() + (0 * s[0, 0]).sqrt()
+
+    with pytest.raises(
+        ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1; expected a loss whose gradients"
+    ):
+        run(loss=root_at_zero)
+    with pytest.raises(ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1"):
+        descend(torch.eye(2), torch.eye(2), loss=root_at_zero, lr=0.1, steps=3)
+    large, small = torch.full((1, 2), 1e30), torch.full((1, 2), 1e-30)
+    with pytest.raises(ValueError, match=r"the gradient of K\[0, 0\] is inf at step 1"):
+        descend(large, small, loss=lambda s: 1e10 * s.sum(), lr=0.1, steps=1, scores=losses.dot_scores)
+    with pytest.raises(ValueError, match=r"the loss became inf at step 2; expected a smaller lr than 1e\+38"):
+        descend(torch.eye(2), torch.eye(2), loss=lambda s: (1e3 * s).sum(), lr=1e38, steps=3, scores=losses.dot_scores)
 
 
 @pytest.mark.parametrize("name", ["steps", "batch_size", "d"])

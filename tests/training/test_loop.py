@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from lightning_fabric.plugins.precision import MixedPrecision
 from torch.utils.data import DataLoader
 
 from course_lib import training
 from course_lib.checking import some
+from course_lib.models.optimisers import Together
 from course_lib.training import Diverged, Plan, checkpoints, fit
+from course_lib.training.finite import not_finite
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -113,6 +116,53 @@ def test_training_leaves_the_global_generators_alone() -> None:
     assert torch.equal(torch.rand(1), expected)
 
 
+def test_every_epoch_of_every_seed_draws_its_own_batches_and_its_own_noise() -> None:
+    """`rng` is that of the documentation; torch's generator, from which dropout draws, repeats in no other epoch."""
+
+    def drawn(seed: int) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = []
+
+        def batches(epoch: int, rng: np.random.Generator) -> list[torch.Tensor]:
+            found.append((rng.random(), torch.rand(1).item()))
+            assert found[-1][0] == np.random.default_rng([seed, epoch]).random()
+            return [torch.ones(1, 1)]
+
+        module = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        fit(
+            module,
+            optimizer,
+            batches=batches,
+            step=lambda module, x: module(x).sum(),
+            plan=Plan(4, diverged_at=None),
+            seed=seed,
+            progress=False,
+        )
+        return found
+
+    first, again, other = drawn(3), drawn(3), drawn(4)
+    assert first == again and len(first) == 4
+    for kind in (0, 1):
+        assert len({draw[kind] for draw in first + other}) == 8
+    noise = torch.nn.Dropout(0.5)
+    masks = []
+    line_fit(plan=Plan(3), before_step=lambda *_: masks.append(tuple(noise(torch.ones(40)).tolist())))
+    assert len(set(masks)) == len(masks) == 12  # steps of an epoch, and epochs, differ
+
+
+def test_of_equal_epochs_the_first_is_the_best() -> None:
+    """A later one that is no better is no gain: its state is not taken, and patience runs out."""
+    seen = []
+
+    def evaluate(module: torch.nn.Module) -> dict[str, float]:
+        seen.append(module.weight.detach().clone())
+        return {"quality": 0.5}
+
+    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
+    assert history.best_epoch == 0 and len(history.epochs) == 3
+    assert torch.equal(module.weight.detach(), seen[0]) and not torch.equal(seen[0], seen[1])
+
+
 def test_early_stopping_returns_the_best_state() -> None:
     scores = iter([0.1, 0.5, 0.4, 0.3, 0.2, 0.9])
     seen = []
@@ -138,6 +188,147 @@ def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
     with pytest.raises(Diverged, match=words) as caught:
         line_fit(lr=lr, plan=Plan(10))
     assert "lower the learning rate" in str(caught.value)
+
+
+class Rows(torch.nn.Module):
+    """Two tables, one with sparse gradients, and a temperature, whose gradient becomes NaN when a batch says so."""
+
+    def __init__(self, sparse: bool) -> None:
+        super().__init__()
+        self.left, self.right = torch.nn.Embedding(4, 2, sparse=sparse), torch.nn.Embedding(4, 2)
+        self.tau = torch.nn.Parameter(torch.tensor(0.5))
+        for parameter in self.parameters():
+            parameter.data.copy_(0.1 * torch.arange(1.0, 1 + parameter.numel()).view_as(parameter))
+
+    def forward(self, ids: torch.Tensor, spoilt: str) -> torch.Tensor:
+        """A finite loss whatever is spoilt: the root at 0 has the slope infinity, which the 0 before it makes NaN."""
+        left, right = self.left(ids), self.right(ids)
+        loss = ((left * right).sum(1) / self.tau).square().mean()
+        if spoilt:
+            value = {"left": left[1, 1], "right": right[1, 1], "tau": self.tau}[spoilt]
+            loss = loss + (0 * value).sqrt()
+        return loss
+
+
+def two_optimisers(module: Rows) -> torch.optim.Optimizer:
+    kind = torch.optim.SparseAdam if module.left.sparse else torch.optim.SGD
+    return Together(kind([module.left.weight], lr=0.1), torch.optim.Adam([module.right.weight, module.tau], lr=0.1))
+
+
+def spoilt_fit(spoilt: str, path: Path | None, make: Any = two_optimisers, at: int = 3, **given: Any) -> Rows:
+    """Two steps an epoch; the gradient of `spoilt` is NaN in step number `at`. Returns the module that stopped."""
+    plan = given.setdefault("plan", Plan(3))
+    module, seen = Rows(sparse=plan.clip_norm is None), []  # torch clips no sparse gradients
+
+    def step(module: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+        kept.append({name: value.clone() for name, value in module.state_dict().items()})
+        seen.append(1)
+        return module(ids, spoilt if len(seen) == at + 1 else "")
+
+    kept: list[dict[str, torch.Tensor]] = []
+    with pytest.raises(Diverged) as caught:
+        fit(
+            module,
+            make(module),
+            batches=lambda epoch, rng: [torch.tensor([0, 2]), torch.tensor([1, 3])],
+            step=step,
+            seed=0,
+            checkpoint=path,
+            progress=False,
+            **given,
+        )
+    place = {"left": "left.weight[3, 1]", "right": "right.weight[3, 1]", "tau": "tau"}[spoilt]
+    assert str(caught.value).startswith(f"the gradient of {place} is nan at step 1 of epoch 1, although the loss is")
+    assert len(seen) == at + 1
+    for name, value in some(module.state_dict().items()):  # as before the step
+        assert torch.equal(value, kept[-1][name]) and not torch.equal(value, kept[0][name])
+    return module
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+@pytest.mark.parametrize("spoilt", ["left", "right", "tau"])
+def test_a_gradient_that_is_not_finite_stops_before_the_step(spoilt: str, clip: float | None, tmp_path: Path) -> None:
+    """Clipping would have made every parameter NaN. The checkpoint is that of the last good epoch."""
+    path = tmp_path / "c.pt"
+    spoilt_fit(spoilt, path, plan=Plan(3, clip_norm=clip))
+    state = torch.load(path, weights_only=True)
+    assert [record["epoch"] for record in state["history"]["epochs"]] == [0]
+    assert all(bool(value.isfinite().all()) for value in some(state["module"].values()))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda module: torch.optim.SGD(module.parameters(), lr=0.1),
+        lambda module: torch.optim.Adagrad([{"params": [one]} for one in module.parameters()], lr=0.1),
+    ],
+)
+def test_it_stops_with_any_optimiser_and_in_bfloat16(make: Any) -> None:
+    spoilt_fit("tau", None, make)
+    spoilt_fit("tau", None, make, fabric=training.Fabric(accelerator="cpu", devices=1, precision="bf16-mixed"))
+
+
+def test_an_overflow_is_named_and_large_numbers_are_none() -> None:
+    """Sums overflow where their terms do not: such gradients are looked at one by one, and are right."""
+    large = {"a": torch.full((4,), 3e38), "b": None, "c": torch.tensor([[1.0], [2.0]]), "d": torch.zeros(0, 3)}
+    assert not_finite(large) == "" == not_finite({"half": torch.full((9,), 6e4, dtype=torch.float16)})
+    assert not_finite({}) == "" == not_finite({"none": None})
+    large["c"] = torch.tensor([[1.0], [-torch.inf]])
+    assert not_finite(large) == "c[1, 0] is -inf"
+    assert not_finite({"both": torch.tensor([torch.inf, -torch.inf])}) == "both[0] is inf"
+    two = torch.sparse_coo_tensor([[5, 2, 2]], [[0.0, 1.0], [1.0, 2.0], [1.0, torch.nan]], (9, 2))
+    assert not_finite({"fine": torch.ones(3), "rows": two}) == "rows[2, 1] is nan"
+
+
+def test_a_parameter_that_overflows_in_the_last_step_is_not_written(tmp_path: Path) -> None:
+    """Loss and gradient of the step are finite, the step itself is not: nobody would see it before the checkpoint."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    rates = iter([0.1, 1e30])
+    with pytest.raises(
+        Diverged, match=r"the parameter weight\[0, 0\] is -?inf after epoch 1 .*lower the learning rate"
+    ):
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=lambda epoch, rng: [torch.full((1, 1), 1e5)],
+            step=lambda module, x: (module(x) - 1e5).square().mean(),
+            plan=Plan(2, diverged_at=None),
+            seed=0,
+            checkpoint=tmp_path / "c.pt",
+            before_step=lambda module, optimizer: optimizer.param_groups[0].update(lr=next(rates)),
+            progress=False,
+        )
+    assert bool(torch.load(tmp_path / "c.pt", weights_only=True)["module"]["weight"].isfinite())
+
+
+def scaled_fit(steps: int, spoilt: bool) -> float:
+    """`steps` steps in float16 with a loss that is scaled by 2^16 and more: the weight that should become 2."""
+    precision = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**40))
+    module = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(module.weight)
+
+    def step(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        loss = (module(x).float() - 2).square().mean()
+        return loss + (0 * module.weight[0, 0]).sqrt() if spoilt else loss
+
+    fit(
+        module,
+        torch.optim.SGD(module.parameters(), lr=0.1),
+        batches=lambda epoch, rng: [torch.ones(4, 1)] * steps,
+        step=step,
+        plan=Plan(1),
+        seed=0,
+        fabric=training.Fabric(accelerator="cpu", devices=1, plugins=[precision]),
+        progress=False,
+    )
+    return float(module.weight.detach())
+
+
+def test_a_scaled_loss_may_overflow_until_the_scale_is_gone() -> None:
+    assert scaled_fit(20, spoilt=False) == 0  # 2^40 is halved, step by step
+    assert scaled_fit(80, spoilt=False) == pytest.approx(2, abs=0.01)
+    with pytest.raises(Diverged, match=r"the gradient of weight\[0, 0\] is nan at step 41 of epoch 0"):
+        scaled_fit(80, spoilt=True)
 
 
 def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
@@ -227,6 +418,26 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
     assert torch.equal(whole.weight, resumed.weight) and late == rates[10:]
     with pytest.raises(ValueError, match="holds a scheduler"):
         scheduled(3, tmp_path / "c.pt", scheduler=None)
+
+
+@pytest.mark.parametrize("generator", [None, "its own"])
+def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str | None) -> None:
+    def orders(seed: int) -> list[tuple[float, ...]]:
+        module, seen = torch.nn.Linear(1, 1), []
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=loader(torch.Generator() if generator else None),
+            step=lambda module, x: seen.extend(x[:, 0].tolist()) or module(x).square().mean(),
+            plan=Plan(3),
+            seed=seed,
+            progress=False,
+        )
+        return [tuple(seen[at : at + 20]) for at in (0, 20, 40)]
+
+    first, other = orders(3), orders(4)
+    assert first == orders(3) and len(set(first + other)) == 6
+    assert len({tuple(sorted(order)) for order in first + other}) == 1
 
 
 def test_a_scheduler_may_go_by_epochs_or_by_the_monitor() -> None:

@@ -152,6 +152,14 @@ def test_l_bfgs_stops_at_the_norm_of_the_gradient_in_the_original_coordinates() 
     assert short.iterations == 3 and short.stopped != "gradient norm reached" and short.gradient_norm > 1e-6
 
 
+def test_an_objective_that_is_not_finite_is_no_minimum() -> None:
+    data = small(m=14, n=11)
+    users, items = objectives.random_start(data.shape, 2, np.random.default_rng(0), 0.1)
+    users[3, 1] = np.nan
+    with pytest.raises(FloatingPointError, match="the objective became nan; expected a start whose entries are finite"):
+        objectives.minimise("square", objectives.full_data("unbiased", data), (users, items))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

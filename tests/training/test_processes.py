@@ -325,6 +325,7 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
         "plan": "plan is Plan(max_epochs=2",
         "data": "the first of all batches is a batch with fingerprint",
         "nothing": "batches gave nothing in epoch 0; expected at least one batch",
+        "gradient": "Diverged: the gradient of weight[0, 2] is nan at step 0 of epoch 0, although the loss is finite",
         "partial": "1 of 2 processes have a batch in this step, and its loss asks all of them",
     }
     for name, expected in words.items():

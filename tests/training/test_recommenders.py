@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 from course_lib import backbones, popularity
@@ -49,6 +50,19 @@ def test_the_split_is_eight_to_one_to_one() -> None:
     assert union(union(TRAIN, VALID), TEST) == DATA
 
 
+def test_any_pair_may_be_in_any_part_of_the_split() -> None:
+    """Ten pairs: which is for validation and which for testing is one of 90 cases, all equally likely."""
+    data = Interactions(np.arange(10), np.arange(10), n_users=10, n_items=10)
+    drawn = [
+        tuple(int(part.users[0]) for part in split_811(data, np.random.default_rng(seed))[1:]) for seed in range(2700)
+    ]
+    counts = np.zeros((10, 10))
+    for valid, test in some(drawn):
+        counts[valid, test] += 1
+    off = ~np.eye(10, dtype=bool)
+    assert stats.chisquare(counts[off]).pvalue > 1e-3 and not counts[~off].any()
+
+
 @pytest.mark.parametrize("name", backbones.names())
 def test_every_backbone_learns_the_planted_taste(name: str) -> None:
     """Four groups with a taste each: twice as good as the list of popular items."""
@@ -68,6 +82,20 @@ def test_a_run_is_decided_by_its_seed_and_can_be_resumed(tmp_path: Path) -> None
     assert torch.equal(whole.users, again.users) and not torch.equal(whole.users, other.users)
     run(1, 2, tmp_path / "run.pt")
     assert torch.equal(run(1, 3, tmp_path / "run.pt").users, whole.users)
+
+
+def test_the_models_own_draws_are_of_their_seed_and_epoch_and_apart_from_those_of_the_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def drawn(seed: int) -> list[float]:
+        trained, found = model(), []
+        monkeypatch.setattr(trained, "begin_epoch", lambda epoch, rng: found.append(rng.random()))
+        train_recommender(trained, TRAIN, None, epochs=3, lr=0.01, seed=seed)
+        return found
+
+    own = drawn(1) + drawn(2)
+    batches = [np.random.default_rng([seed, epoch]).random() for seed in (1, 2) for epoch in range(3)]
+    assert len(set(own + batches)) == 12 and drawn(1) + drawn(2) == own
 
 
 def test_it_stops_early_and_ends_in_the_best_state() -> None:

@@ -197,6 +197,7 @@ def test_a_row_starts_the_same_in_any_shard() -> None:
     torch.testing.assert_close(torch.cat(parts), whole, rtol=0, atol=0)
     assert whole.std() == pytest.approx(3**-0.5, rel=0.02) and len(whole.unique(dim=0)) == len(whole)
     assert not torch.equal(start_rows("items", 0, 7, d=3, seed=1), whole[:7])
+    assert not torch.equal(start_rows("users", 0, 7, d=3, seed=2), whole[:7])
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,27 @@ def test_all_batches_are_whole_and_both_halves_are_measured() -> None:
     assert first != second and min(first, second) < whole < max(first, second)
 
 
+def test_the_two_batches_of_sogram_are_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P4, footnote 5. Two independent batches of s of N pairs have s^2 / N pairs in common on average.
+
+    One and the same would have s; two parts of one shuffled epoch would have none.
+    """
+    data, size = synthetic()[0], 40
+    one = stack(data, losses=("sogram",), batch_size=size)
+    monkeypatch.setattr(one, "batch", lambda *both: tuple(np.array(places) for places in both))
+    epochs, drawn = 25, one.batches()
+    pairs = [next(drawn) for _ in range(epochs * one.steps_per_epoch)]
+    common = np.array([len(np.intersect1d(first, second)) for first, second in some(pairs)])
+    expected = size * size / len(data)
+    deviation = (expected * (1 - size / len(data)) ** 2) ** 0.5  # hypergeometric, about
+    assert abs(common.mean() - expected) < 4 * deviation / len(common) ** 0.5
+    assert common.min() < expected < common.max()
+    for side in (0, 1):  # each epoch shows every pair once at most, in an order of its own
+        stream = np.array([both[side] for both in pairs]).reshape(epochs, -1)
+        assert all(len(set(epoch.tolist())) == epoch.size for epoch in some(stream))
+        assert len({tuple(epoch[:size]) for epoch in stream}) == epochs
+
+
 def test_the_three_ways_to_choose_a_checkpoint() -> None:
     run = history([(1.0, 9.0, 3.0), (5.0, 2.0, 8.0), (4.0, 4.0, 4.0)])
     assert stochastic.best_on_test(run, "raw", "P@5") == 5.0
@@ -229,6 +250,8 @@ def test_the_three_ways_to_choose_a_checkpoint() -> None:
         stochastic.cross_fitted(run, "raw", "P@5") == 2.5
     )  # half A picks the first (3 on B), half B the second (2 on A)
     assert stochastic.last(run, "raw", "P@5") == 4.0
+    equal = history([(0.0, 5.0, 1.0), (0.0, 5.0, 9.0), (0.0, 5.0, 9.0)])  # of equal ones the first: 1 on B, 5 on A
+    assert stochastic.cross_fitted(equal, "raw", "P@5") == 3.0
 
 
 def test_it_stops_after_the_patience_or_at_the_cap() -> None:
