@@ -11,8 +11,10 @@ The JSON (`Report.to_dict`), schema_version "1":
     verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
                     null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the book,
                     theorem a label on it
+                    A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
+    baselines       [what remedies hold, for remedy "most popular" and "random": the tables before, that list after]
     remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users}]
-    cosines         what `cosines.Cosines` holds
+    cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
     notes           [sentences]
 """
 
@@ -35,6 +37,7 @@ from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.questions.belonging import mismatched_rows
 from course_lib.audit.questions.correction import ddc_gain
 from course_lib.audit.questions.direction import popularity_direction, shifted_centre
 from course_lib.audit.questions.gauges import free_gauge
@@ -45,7 +48,7 @@ from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, Bench, Effect, Tables
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
+from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell
 
 SCHEMA_VERSION = "1"
 STEPS = 5  # of the progress bar
@@ -54,11 +57,14 @@ FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The answers: verdicts, one for each entry of the catalogue; remedies; what cosines mean (`cosines.Cosines`)."""
+    """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
+    remedies; what cosines mean (`cosines.Cosines`). Where the rows do not belong to the pairs, only that is said.
+    """
 
     verdicts: tuple[Verdict, ...]
+    baselines: tuple[Effect, ...]
     remedies: tuple[Effect, ...]
-    cosines: Cosines
+    cosines: Cosines | None
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -94,10 +100,13 @@ class Report:
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
         measured = [
             f"{effect.remedy:42}{effect.difference:+8.4f} ({effect.low:+.4f} to {effect.high:+.4f})"
-            for effect in self.remedies
+            for effect in (*self.remedies, *self.baselines)
         ]
-        tried = [f"What to try next: NDCG@{self.options['k']} on held-out pairs, with 95 % intervals", *measured, ""]
-        return "\n".join([*blocks, *notes, "", *(tried if measured else []), self.cosines.text(width)])
+        if measured:
+            said = f"NDCG@{self.options['k']} on held-out pairs: {self.compared}. What changes it, with 95 % intervals:"
+            measured = ["", "What to try next", textwrap.fill(said, width), *measured]
+        cosines = [] if self.cosines is None else ["", self.cosines.text(width)]
+        return "\n".join([*blocks, *notes, *measured, *cosines])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
@@ -107,8 +116,9 @@ class Report:
             "inputs": self.inputs,
             "options": self.options,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "baselines": [effect.to_dict() for effect in self.baselines],
             "remedies": [effect.to_dict() for effect in self.remedies],
-            "cosines": self.cosines.to_dict(),
+            "cosines": None if self.cosines is None else self.cosines.to_dict(),
             "notes": list(self.notes),
         }
 
