@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.audit.evidence import Evidence, Float, Ids
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
 from course_lib.audit.remedies import SIDES
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
 from course_lib.data.interactions import Interactions
@@ -43,17 +43,25 @@ class Swaps:
 class Shares:
     """Share of the swaps that a pairing of rows and pairs wins, each (users,): .5 for rows that know nothing of pairs.
 
-    given: the rows as they are; others: {what is wrong with the rows: in that order}; items, users: strangers' rows.
+    given: the rows as they are; others: {what is wrong with the rows: in that order}; items, users: strangers' rows;
+    turned: the items turned by a random rotation, as those of another training are: in few dimensions, rows that do not
+    belong to the users then agree with them more or less by chance.
     """
 
     given: Float
     others: dict[str, Float]
     items: list[Float]
     users: list[Float]
+    turned: list[Float]
+
+    @property
+    def strangers(self) -> list[Float]:
+        """Rows that do not belong to the pairs, of all three kinds."""
+        return [*self.items, *self.users, *self.turned]
 
     def above(self, shares: Float) -> float:
-        """How far above strangers' rows, in standard deviations of the side on which they differ more."""
-        sides = [np.array([each.mean() for each in side]) for side in (self.items, self.users)]
+        """How far above strangers' rows, in standard deviations of the kind that varies most."""
+        sides = [np.array([each.mean() for each in side]) for side in (self.items, self.users, self.turned)]
         distance, spread = float(shares.mean() - np.mean(sides)), max(float(side.std(ddof=1)) for side in sides)
         return distance / spread if spread else math.copysign(math.inf, distance) if distance else 0.0
 
@@ -64,7 +72,8 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     A pairing is judged by swaps: <u, i> + <v, j> should be above <u, j> + <v, i>, for pairs (u, i) and (v, j). Whatever
     belongs to an item or a user alone, such as popularity, cancels. Other pairings: each table moved by up to FAR rows,
     in reverse, or in the order of its row numbers as text, and both so; and strangers' rows, those of other items or
-    users of like counts. They are compared on the same swaps, user by user.
+    users of like counts. They are compared on the same swaps, user by user. Held-out pairs must not say the opposite: a
+    model of what comes next may prefer the item after each that a user knows, but not the one after the next.
     """
     pairs = evidence.held_out if evidence.pairs is None else evidence.pairs
     if evidence.users is None or pairs is None:
@@ -73,7 +82,12 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     if swaps.users < FEWEST_USERS:
         why = f"Only {swaps.users} users have a pair that can be swapped with one of another user."
         return cannot_tell(NAME, why, f"Give the pairs of {FEWEST_USERS} users.")
-    return _judged(_shares(evidence, pairs, swaps))
+    found = _shares(evidence, pairs, swaps)
+    later = None
+    if pairs is evidence.pairs and evidence.held_out is not None and _winner(found) is not None:
+        swaps = drawn_swaps(evidence.held_out, evidence.rng("held-out swaps"))
+        later = _shares(evidence, evidence.held_out, swaps) if swaps.users >= FEWEST_USERS else None
+    return _judged(found, later)
 
 
 def drawn_swaps(pairs: Interactions, rng: np.random.Generator) -> Swaps:
@@ -122,6 +136,13 @@ def strangers_rows(counts: Ids, rng: np.random.Generator) -> Iterator[Ids]:
         yield order[first + (place - first + rng.integers(1, max(2, size), n)) % size]
 
 
+def rotations(width: int, rng: np.random.Generator) -> Iterator[AnyArray]:
+    """STRANGERS random rotations or reflections (d, d)."""
+    for _ in range(STRANGERS):
+        Q, R = np.linalg.qr(rng.standard_normal((width, width)))
+        yield (Q * np.sign(np.diag(R))).astype(np.float32)
+
+
 def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
     assert evidence.users is not None
     users, items = evidence.users, evidence.items
@@ -149,17 +170,29 @@ def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
         others,
         [share(of_users, apart(items, swaps.i, swaps.j, rows)) for rows in strange_items],
         [share(apart(users, swaps.u, swaps.v, rows), of_items) for rows in strange_users],
+        [share(of_users, of_items @ turn) for turn in rotations(items.shape[1], rng)],
     )
 
 
 # ---- the verdict
 
 
-def _judged(found: Shares) -> Verdict:
-    strangers = [*found.items, *found.users]
-    best = max(found.others, key=lambda name: float(found.others[name].mean()))
+def _best(found: Shares) -> str:
+    return max(found.others, key=lambda name: float(found.others[name].mean()))
+
+
+def _winner(found: Shares) -> str | None:
+    """The order of the rows that is surely better than the given one, and than strangers' rows."""
+    best = _best(found)
+    wins = _ahead(found.others[best], found.given, SURE) and found.above(found.others[best]) >= ABOVE[1]
+    return best if wins else None
+
+
+def _judged(found: Shares, later: Shares | None) -> Verdict:
+    """later: the same on held-out pairs, where another order wins and there are any."""
+    best = _best(found)
     winner = found.others[best]
-    chance = float(np.mean(strangers))
+    chance = float(np.mean(found.strangers))
     figures: dict[str, Number] = {
         "won": float(found.given.mean()),
         "won_by_strangers": chance,
@@ -169,17 +202,20 @@ def _judged(found: Shares) -> Verdict:
     support = (
         f"Two pairs (u, i) and (v, j) should score more together than (u, j) and (v, i), whatever the popularity of "
         f"the items. That is so in {100 * found.given.mean():.1f} % of the swaps, for {len(found.given):,} users; with "
-        f"rows of other items or users of like counts in {100 * chance:.1f} %."
+        f"strangers' rows (of items or users of like counts, or of another rotation) in {100 * chance:.1f} %."
     )
     picture = _drawn(figures, best)
-    if _ahead(winner, found.given, SURE) and found.above(winner) >= ABOVE[1]:
+    if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
+        support += f" With other rows it is so in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
+        return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
+    if _winner(found):
         support += f" With other rows it is so in {100 * winner.mean():.1f} %: {best}. Nothing else is judged."
         advice = (
             "Mend the order first: look for a padding row, for ids that were counted from 1, and for tables that were "
             "written in another order than the ids of the pairs; or give the ids of the rows (--item-ids, --user-ids)."
         )
         return Verdict(NAME, "fault", support, figures, advice, (picture,))
-    if found.above(found.given) < ABOVE[0] or not all(_ahead(found.given, other, SIDES) for other in strangers):
+    if found.above(found.given) < ABOVE[0] or not all(_ahead(found.given, other, SIDES) for other in found.strangers):
         support += (
             " The signs of the scores seem to be the other way round: are these distances?"
             if found.above(found.given) < -ABOVE[1]
@@ -187,9 +223,9 @@ def _judged(found: Shares) -> Verdict:
         )
         needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."
         return cannot_tell(NAME, support, needed, figures, (picture,))
-    equal = [name for name, other in found.others.items() if not _ahead(found.given, other, SIDES)]
-    if equal:
-        support += f" In another order they do as well: {equal[0]}."
+    near = [name for name, other in found.others.items() if not _ahead(found.given, other, SIDES)]
+    if near:
+        support += f" Other orders cannot be told from this one, such as this: {near[0]}."
         return cannot_tell(
             NAME, support, "Check the order of the rows against the ids of the pairs.", figures, (picture,)
         )
