@@ -6,10 +6,13 @@ are MovieTweetings, which comes with the course, and ML-100K where the data are 
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,12 +20,13 @@ from audit import planted
 from course_lib.interactions import Interactions
 
 from course_lib import datasets, geometry
-from course_lib.audit import Verdict
+from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.questions.belonging import mismatched_rows, strangers_rows
+from course_lib.audit.questions.belonging import ALIKE, drawn_swaps, mismatched_rows, strangers_rows
 from course_lib.training.bpr import bpr_epoch
 
-SEEDS = range(20) if os.environ.get("COURSE_EXAMPLES") == "thorough" else range(1)
+THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
+SEEDS = range(20) if THOROUGH else range(1)
 NAME = "mismatched-rows"
 Rows = np.ndarray
 
@@ -243,7 +247,7 @@ STRANGERS: dict[str, Callable[[Model, int], Model]] = {
 }
 
 
-@pytest.mark.parametrize("kind", STRONG)
+@pytest.mark.parametrize("kind", STRONG if THOROUGH else ["hardly trained"])
 def test_rows_in_another_order_are_found_and_named(kind: str) -> None:
     models = [STRONG[kind](seed) for seed in SEEDS]
     assert [model.asked(seed).verdict for seed, model in enumerate(models)] == ["fine"] * len(SEEDS)
@@ -263,3 +267,92 @@ def test_rows_in_another_order_are_found_and_named(kind: str) -> None:
 @pytest.mark.parametrize("kind", WEAK)
 def test_a_weak_model_whose_rows_are_right_has_no_fault(kind: str) -> None:
     assert "fault" not in [WEAK[kind](seed).asked(seed).verdict for seed in SEEDS]
+
+
+def test_where_the_rows_belong_to_other_pairs_nothing_else_is_judged(tmp_path: Path) -> None:
+    """Neither verdicts nor measurements, in text, page and JSON; with --fail-on fault the command ends with 1."""
+    model = planted.PLANTS[NAME](0, 1)
+    report = model.audited(0)
+    assert report.ids("fault") == [NAME] and set(report.ids("cannot tell")) == set(CATALOGUE) - {NAME}
+    assert report.remedies == report.baselines == () and report.cosines is None
+    assert "NDCG" not in report.text()
+    assert not {'class="quality"', 'id="remedies"', 'id="cosines"'} & set(re.findall(r'\w+="\w+"', report.html()))
+    assert "row r + 1 belongs to number r" in report.text().replace("\n  ", " ")
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert found["cosines"] is None and found["remedies"] == found["baselines"] == []
+    files = {"items": model.items, "users": model.users}
+    files |= {"pairs": model.pairs.pairs, "held_out": model.held_out.pairs}
+    for name, values in files.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    assert cli([str(tmp_path), "--fail-on", "fault"]) == 1
+    np.save(tmp_path / "items.npy", planted.clean(0).items)
+    assert cli([str(tmp_path), "--fail-on", "fault", "--loss", "unbiased", "--batch-size", "64"]) == 0
+
+
+def test_what_a_swap_is() -> None:
+    """Neither of the swapped pairs is a pair, users have equally many, and pairs come from the pairs."""
+    pairs = planted.clean(0).pairs
+    swaps = drawn_swaps(pairs, np.random.default_rng(0))
+    for left, right, wanted in (
+        (swaps.u, swaps.i, True),
+        (swaps.v, swaps.j, True),
+        (swaps.u, swaps.j, False),
+        (swaps.v, swaps.i, False),
+    ):
+        assert (pairs.contains(left, right) == wanted).all()
+    assert len(swaps.u) > 15_000 and swaps.users == 300
+    labels = pairs.labels()
+    shares = np.bincount(swaps.j, minlength=600) / len(swaps.j)
+    assert np.corrcoef(shares, labels.sum(axis=0))[0, 1] > 0.9
+
+
+def test_the_share_of_swaps_is_that_of_all_swaps() -> None:
+    """On a few users, against every swap written out, equal scores as a half."""
+    rng = np.random.default_rng(0)
+    labels = rng.random((25, 15)) < 0.3
+    users, items = rng.integers(-2, 3, (25, 3)), rng.integers(-2, 3, (15, 3))
+    scores = (users @ items.T).astype(float)
+    where = [np.flatnonzero(row) for row in labels]
+    shares = []
+    for u, mine in enumerate(where):
+        won = [
+            np.sign(scores[u, i] + scores[v, j] - scores[u, j] - scores[v, i]) / 2 + 0.5
+            for i in mine
+            for v, others in enumerate(where)
+            for j in others
+            if not labels[u, j] and not labels[v, i]
+        ]
+        shares += [np.mean(won)] if won else []
+    left, right = np.nonzero(labels)
+    pairs = Interactions(left, right, n_users=25, n_items=15)
+    found = Model(items.astype(float), users.astype(float), pairs).asked()
+    assert found.figures["users"] == len(shares)
+    assert found.figures["won"] == pytest.approx(np.mean(shares), abs=0.01)
+
+
+def test_without_users_or_pairs_or_with_few_it_cannot_be_told() -> None:
+    model = clean(0)
+    few = model.pairs.select(model.pairs.users < 15)
+    assert audit(model.items, rng=np.random.default_rng(0))[NAME].support == "Users and pairs were not both given."
+    found = replace(model, pairs=few).asked()
+    assert found.verdict == "cannot tell" and "Only 15 users" in found.support
+    only = mismatched_rows(Evidence(moved(model, 1).items, model.users, held_out=model.pairs))
+    assert only.verdict == "fault"  # held-out pairs serve where there are no others
+
+
+def test_strangers_are_others_of_like_counts() -> None:
+    counts = np.random.default_rng(0).integers(0, 1000, 205)
+    ranks = np.argsort(np.argsort(counts))
+    for rows in strangers_rows(counts, np.random.default_rng(1)):
+        assert (rows != np.arange(205)).all() and np.abs(ranks[rows] - ranks).max() < 2 * ALIKE
+
+
+def test_a_new_snapshot_whose_rows_moved_is_told_even_if_the_old_ones_did_too() -> None:
+    model = planted.clean(0)
+    right, wrong = (model.items, model.users), (np.roll(model.items, 1, axis=0), model.users)
+    known = {"pairs": model.pairs, "held_out": model.held_out}
+    found = compare(wrong, wrong, **known, rng=np.random.default_rng(0))
+    assert "new-faults" in found.ids("fault") and NAME in found["new-faults"].support
+    assert found["quality-dropped"].verdict == "cannot tell" and "new model" in found["quality-dropped"].support
+    same = compare(right, right, **known, rng=np.random.default_rng(0))
+    assert same.ids("fault") == [] and f"{same['quality-dropped'].figures['most_popular']:.4f}" in same.text()

@@ -204,7 +204,7 @@ def _judged(found: Shares, later: Shares | None) -> Verdict:
         f"the items. That is so in {100 * found.given.mean():.1f} % of the swaps, for {len(found.given):,} users; with "
         f"strangers' rows (of items or users of like counts, or of another rotation) in {100 * chance:.1f} %."
     )
-    picture = _drawn(figures, best)
+    picture = _drawn(figures)
     if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
         support += f" With other rows it is so in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
@@ -239,7 +239,7 @@ def _ahead(better: Float, worse: Float, errors: float) -> bool:
     return bool(change.mean() > errors * change.std(ddof=1) / np.sqrt(len(change)))
 
 
-def _drawn(figures: dict[str, Number], best: str) -> Picture:
-    names = {"won": "these rows", "won_by_strangers": "strangers' rows", "won_by_the_best_other": best}
+def _drawn(figures: dict[str, Number]) -> Picture:
+    names = {"won": "these rows", "won_by_strangers": "strangers", "won_by_the_best_other": "best other"}
     columns: dict[str, list[Any]] = {"rows": [*names.values()], "share": [figures[name] for name in names]}
     return Picture("Swaps of two pairs that lower the score", "bars", "rows", "share of the swaps", columns)
