@@ -43,7 +43,7 @@ def tied(
     users, items = users.cpu(), items.cpu()  # not every device has float64
     longest = float(items.norm(dim=1).max())
     k = ranked.shape[1] - 1
-    found: list[tuple[int, Ids, Ids, Ids]] = []
+    wide, found = None, list[tuple[int, Ids, Ids, Ids]]()
     block = max(1, BLOCK_BYTES // (8 * ranked.shape[1] * items.shape[1]))
     for begin in range(0, len(users), block):
         part, lists = users[begin : begin + block].double(), ranked[begin : begin + block]
@@ -51,12 +51,14 @@ def tied(
         scores = (rows * part[:, None]).sum(dim=2).numpy()  # (b, K + 1)
         tolerance = SAME * longest * part.norm(dim=1).numpy()
         equal = (lists[:, 1:] >= 0) & (np.abs(np.diff(scores, axis=1)) <= tolerance[:, None])
+        if wide is None and equal[:, -1].any():
+            wide = items.double()
         for row in np.flatnonzero(equal.any(axis=1)):
             user, first = begin + int(row), np.append(True, ~equal[row])  # whether a group begins, at K + 1 places
             start = np.flatnonzero(first)
             size, relevant = np.diff(np.append(start, k + 1)), np.add.reduceat(hits[user].astype(np.int64), start)
-            if equal[row, -1]:
-                same = np.abs((items.double() @ part[row]).numpy() - scores[row, -1]) <= tolerance[row]
+            if equal[row, -1] and wide is not None:
+                same = np.abs((wide @ part[row]).numpy() - scores[row, -1]) <= tolerance[row]
                 same[_of(seen, user)] = False
                 size[-1], relevant[-1] = same.sum(), same[_of(test, user)].sum()
             group = np.cumsum(first)[:k] - 1  # of each place
