@@ -4,6 +4,7 @@
     report                           # in a notebook: the page
     report.ids("fault")              # ["popularity-lengths", ...]
     report["hubs"].support           # a sentence; .figures, .advice
+    report.baselines                 # what the most popular items and random ones have on the same users
     report.cosines.text()            # what cosines between items mean
 
     changes = compare(old_items, new_items, rng=...)   # two snapshots: course_lib.audit.snapshots

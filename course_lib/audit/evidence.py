@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from course_lib.audit.training import Training
+from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import gauge, geometry, popularity
 
@@ -74,6 +75,17 @@ class Evidence:
     def named(self, item: int) -> str:
         """What a reader calls an item: its id, or its row in the source."""
         return f"row {self.place(item)}" if self.item_ids is None else str(self.item_ids[item])
+
+    @cached_property
+    def order(self) -> Ids:
+        """(n,) the items in a random order: among equal scores, lists take the first in it."""
+        return self.rng("order of ties").permutation(len(self.items))
+
+    def lists(self, users: AnyArray, items: AnyArray, known: Interactions) -> Ids:
+        """(u, k) `metrics.top_k` with ties in a random order, which ids, often by popularity, would decide."""
+        ranked = metrics.top_k(users, items[self.order], with_items(known, self.order), self.k)
+        found: Ids = np.where(ranked >= 0, self.order[ranked], -1)
+        return found
 
     @cached_property
     def norms(self) -> Float:
@@ -159,3 +171,10 @@ def of_users(data: Interactions, users: Ids) -> Interactions:
     place[users] = np.arange(len(users))
     rows = place[data.users]
     return Interactions(rows[rows >= 0], data.items[rows >= 0], n_users=len(users), n_items=data.n_items)
+
+
+def with_items(data: Interactions, order: Ids) -> Interactions:
+    """The same pairs with the items in another order, relabelled 0, 1, ... in it."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Interactions(data.users, place[data.items], n_users=data.n_users, n_items=data.n_items)

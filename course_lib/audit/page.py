@@ -22,7 +22,8 @@ SIGNS = {"fault": "✗", "fine": "✓", "cannot tell": "?"}
 class Contents:
     """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
 
-    cosines: None where there are two snapshots; rules: {id: when its verdict is a fault}.
+    remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
+    to the pairs; rules: {id: when its verdict is a fault}; quality: a sentence on NDCG, "" without it.
     """
 
     verdicts: Sequence[Verdict]
@@ -33,6 +34,7 @@ class Contents:
     source: str
     version: str
     rules: Mapping[str, str]
+    quality: str = ""
 
 
 def page(shown: Contents) -> str:
@@ -40,10 +42,10 @@ def page(shown: Contents) -> str:
     title = f"Two-tower audit: {shown.source}"
     body = "\n".join(
         [
-            f"<header><h1>{_text(title)}</h1>{_summary(shown.verdicts)}</header>",
+            f"<header><h1>{_text(title)}</h1>{_summary(shown)}</header>",
             "<main>",
             *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
-            _remedies(shown.remedies),
+            _remedies(shown.remedies, shown.quality),
             _cosines(shown.cosines),
             _facts(shown.facts, shown.notes),
             "</main>",
@@ -67,14 +69,16 @@ def framed(shown: Contents) -> str:
     return f'<iframe title="Audit" sandbox="allow-same-origin allow-popups" style="{style}" srcdoc="{source}"></iframe>'
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
+def _summary(shown: Contents) -> str:
+    verdicts = shown.verdicts
     answers = [verdict.verdict for verdict in verdicts]
     counted = " · ".join(f"{answers.count(answer)} {answer}" for answer in ANSWERS)
     rows = "".join(
         f'<li><a href="#{verdict.id}">{_badge(verdict)} {_text(verdict.question.title)}</a></li>'
         for verdict in verdicts
     )
-    return f'<p class="counted">{counted}</p><nav aria-label="Verdicts"><ul>{rows}</ul></nav>'
+    quality = f'<p class="quality">{_text(shown.quality)}</p>' if shown.quality else ""
+    return f'<p class="counted">{counted}</p>{quality}<nav aria-label="Verdicts"><ul>{rows}</ul></nav>'
 
 
 def _section(verdict: Verdict, rule: str) -> str:
@@ -101,7 +105,7 @@ def _figure(picture: Picture, salt: str) -> str:
     return f"<figure>{drawing(picture, salt)}<figcaption>{_text(picture.title)}</figcaption>{numbers}</figure>"
 
 
-def _remedies(found: Sequence[Effect]) -> str:
+def _remedies(found: Sequence[Effect], quality: str) -> str:
     if not found:
         return ""
     effects = [effect.to_dict() for effect in found]
@@ -109,9 +113,10 @@ def _remedies(found: Sequence[Effect]) -> str:
         name: [_places(effect[name], 1 if "popularity" in name else 4) for effect in effects] for name in effects[0]
     }
     note = (
-        "Each row is a change of the finished tables, judged on held-out pairs against the tables as they are "
-        "(NDCG; popularity: mean count of what is shown). The shift is the best of several on half of the users, "
-        "judged on the others. Several comparisons: an interval that just leaves out 0 is no discovery."
+        f"{quality} Each row is a change of the finished tables, judged on held-out pairs against the tables as they "
+        "are (NDCG; popularity: mean count of what is shown). The shift is the best of several on half of the users, "
+        "judged on the others. Several comparisons: an interval that just leaves out 0 is no discovery. The last two "
+        "rows are no changes of the tables but lists that need none: the most popular items, and random ones."
     )
     return f'<section id="remedies"><h2>What to try next</h2><p>{note}</p>{_table(columns, "Remedies")}</section>'
 

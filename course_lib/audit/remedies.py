@@ -2,13 +2,14 @@
 
 Every remedy is a pair of new tables, ranked by their dot products: `remedied` makes them for any users. Differences are
 paired, user by user; each comes with its 95 % interval, mean +- 1.96 standard errors. What one remedy is worth is one
-comparison of several: an interval that just leaves out 0 is no discovery.
+comparison of several: an interval that just leaves out 0 is no discovery. Where scores are equal, NDCG is the mean over
+their orders, and what is shown has a random one: ids, which often follow popularity, decide nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
 from course_lib.data import metrics
+from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, popularity
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
@@ -26,6 +28,8 @@ SHIFTS = {  # one global shift, in units of the users' median length
     f"shift all users by {shift:+g} along popularity": shift for shift in (-1.0, -0.5, -0.2, 0.2, 0.5, 1.0)
 }
 BACK, LOGQ, CORRECTION = "multiply back", "logQ at serving", "DDC"
+NORMALISE, DIVIDE = "normalise the items", "divide by the fourth root of popularity"
+POPULAR, RANDOM = "most popular", "random"  # no remedies, but lists that need no tables
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
 Tables = tuple[AnyArray, AnyArray]
@@ -109,16 +113,27 @@ class Bench:
 
     def judged(self, tables: Tables) -> tuple[Float, Float]:
         """(u,) NDCG at k and (u,) mean count of what is shown, for each of the users."""
-        k = self.evidence.k
-        ranked = metrics.top_k(*tables, self.pairs, k)
-        found = metrics.metrics_from_ranking(ranked, self.held_out, (k,))
-        shown = np.where(ranked >= 0, self.counts[ranked], 0).sum(axis=1) / np.maximum((ranked >= 0).sum(axis=1), 1)
-        return found["per_user"][f"ndcg@{k}"], shown
+        k, (users, items) = self.evidence.k, tables
+        order = self.evidence.order
+        ranked, found = metrics.lists_and_metrics(users, items[order], *self.shuffled, k)
+        shown = np.where(ranked >= 0, self.counts[order][ranked], 0).sum(axis=1)
+        return found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1)
+
+    @cached_property
+    def shuffled(self) -> tuple[Interactions, Interactions]:
+        """Training and held-out pairs with the items in a random order."""
+        first, second = (with_items(data, self.evidence.order) for data in (self.pairs, self.held_out))
+        return first, second
 
     def effect(self, remedy: str, tables: Tables, part: Ids | None = None) -> Effect:
         """What new tables (of the chosen users, of all items) change; `part`: of these users only."""
         part = np.arange(len(self.chosen)) if part is None else part
-        before, after = ([values[part] for values in judged] for judged in (self.start, self.judged(tables)))
+        return self.compared(
+            remedy, [values[part] for values in self.start], [values[part] for values in self.judged(tables)]
+        )
+
+    def compared(self, remedy: str, before: Sequence[Float], after: Sequence[Float]) -> Effect:
+        """The effect from NDCG and mean count of each user's list, before and after."""
         change = after[0] - before[0]
         error = float(change.std(ddof=1) / math.sqrt(len(change))) if len(change) > 1 else math.inf
         mean = float(change.mean())
@@ -133,6 +148,36 @@ class Bench:
             popularity_after=float(after[1].mean()),
             users=len(change),
         )
+
+
+def baselines(bench: Bench) -> list[Effect]:
+    """Lists that need no tables, against those of the tables, without the items that a user knows.
+
+    POPULAR: the items with the most training pairs. RANDOM: the mean over all lists.
+    """
+    ones = np.ones((len(bench.users), 1))
+    popular = bench.effect(POPULAR, (ones, bench.counts[:, None].astype(np.float64)))
+    chance, _ = bench.judged((ones, np.ones((len(bench.counts), 1))))
+    unknown = len(bench.counts) - bench.pairs.row_counts
+    left = (bench.counts.sum() - bench.pairs.matrix @ bench.counts) / np.maximum(unknown, 1)
+    return [popular, bench.compared(RANDOM, bench.start, (chance, left))]
+
+
+def beside(baselines: Sequence[Effect]) -> str:
+    """The sentence that stands beside NDCG: what POPULAR and RANDOM have on the same users; "" where not measured."""
+    if not baselines:
+        return ""
+    popular, chance = baselines
+    return (
+        f"The most popular items have {popular.after:.4f} on the same {popular.users:,} users, without those that a "
+        f"user knows (difference from the tables {popular.difference:+.4f}, 95 % interval {popular.low:+.4f} to "
+        f"{popular.high:+.4f}), random items {chance.after:.4f}."
+    )
+
+
+def harms(remedy: str, effects: Sequence[Effect]) -> bool:
+    """Whether NDCG on held-out pairs is lower with a remedy; False where it was not measured."""
+    return any(effect.remedy == remedy and effect.difference < 0 for effect in effects)
 
 
 def effects(bench: Bench) -> list[Effect]:
@@ -194,8 +239,8 @@ def centre_and_normalise(users: AnyArray, items: AnyArray, counts: Ids, temperat
 REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
     BACK: multiply_back,
     LOGQ: add_log_popularity,
-    "normalise the items": normalise,
-    "divide by the fourth root of popularity": divide_by_popularity,
+    NORMALISE: normalise,
+    DIVIDE: divide_by_popularity,
     "centre, then normalise": centre_and_normalise,
 }
 

@@ -12,8 +12,10 @@ The JSON (`Report.to_dict`), schema_version "1":
     verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
                     null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the book,
                     theorem a label on it
+                    A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
+    baselines       [what remedies hold, for remedy "most popular" and "random": the tables before, that list after]
     remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users}]
-    cosines         what `cosines.Cosines` holds
+    cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
     notes           [sentences]
 """
 
@@ -36,6 +38,8 @@ from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.questions.belonging import NAME as ROWS
+from course_lib.audit.questions.belonging import mismatched_rows
 from course_lib.audit.questions.correction import ddc_gain
 from course_lib.audit.questions.direction import popularity_direction, shifted_centre
 from course_lib.audit.questions.gauges import free_gauge
@@ -43,10 +47,10 @@ from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.rules import RULES
 from course_lib.audit.questions.split import leaked_test_pairs
-from course_lib.audit.remedies import BACK, LOGQ, Bench, Effect, Tables
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Bench, Effect, Tables, beside
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
+from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell
 
 SCHEMA_VERSION = "1"
 STEPS = 5  # of the progress bar
@@ -55,11 +59,14 @@ FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The answers: verdicts, one for each entry of the catalogue; remedies; what cosines mean (`cosines.Cosines`)."""
+    """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
+    remedies; what cosines mean (`cosines.Cosines`). Where the rows do not belong to the pairs, only that is said.
+    """
 
     verdicts: tuple[Verdict, ...]
+    baselines: tuple[Effect, ...]
     remedies: tuple[Effect, ...]
-    cosines: Cosines
+    cosines: Cosines | None
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -95,11 +102,21 @@ class Report:
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
         measured = [
             f"{effect.remedy:42}{effect.difference:+8.4f} ({effect.low:+.4f} to {effect.high:+.4f})"
-            for effect in self.remedies
+            for effect in (*self.remedies, *self.baselines)
         ]
-        tried = [f"What to try next: NDCG@{self.options['k']} on held-out pairs, with 95 % intervals", *measured, ""]
+        if measured:
+            said = f"{self.quality()} What changes it, with 95 % intervals:"
+            measured = ["", "What to try next", textwrap.fill(said, width), *measured]
+        cosines = [] if self.cosines is None else ["", self.cosines.text(width)]
         read = [textwrap.fill(line, width, subsequent_indent="  ") for line in read_lines(self.inputs)]
-        return "\n".join([*read, *blocks, *notes, "", *(tried if measured else []), self.cosines.text(width)])
+        return "\n".join([*read, *blocks, *notes, *measured, *cosines])
+
+    def quality(self) -> str:
+        """NDCG of the tables, of the most popular items, and of random ones; "" where it could not be measured."""
+        if not self.baselines:
+            return ""
+        before = self.baselines[0].before
+        return f"NDCG@{self.options['k']} on held-out pairs is {before:.4f}. {beside(self.baselines)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
@@ -109,8 +126,9 @@ class Report:
             "inputs": self.inputs,
             "options": self.options,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "baselines": [effect.to_dict() for effect in self.baselines],
             "remedies": [effect.to_dict() for effect in self.remedies],
-            "cosines": self.cosines.to_dict(),
+            "cosines": None if self.cosines is None else self.cosines.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -125,7 +143,10 @@ class Report:
     def _contents(self) -> Contents:
         facts = {**self.inputs, **self.options}
         source = str(self.inputs["items"]["source"])
-        return Contents(self.verdicts, self.remedies, self.cosines, facts, self.notes, source, __version__, RULES)
+        measured = (*self.remedies, *self.baselines)
+        return Contents(
+            self.verdicts, measured, self.cosines, facts, self.notes, source, __version__, RULES, self.quality()
+        )
 
 
 def audit(
@@ -183,27 +204,46 @@ def _report(
     wide: bool,
     step: Step,
 ) -> Report:
+    said = [*_notes(evidence, found)]
+    belonging = mismatched_rows(evidence)
+    if belonging.verdict == "fault":
+        return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), evidence)
     step("cosines")
     cosines = look(evidence, draws=draws, wide=wide)
     step("rows")
     rows = [question(evidence) for question in (collapsed_rank, duplicated_rows, dead_rows, hubs)]
-    step("popularity")
-    popular = [question(evidence) for question in (popularity_lengths, popularity_direction, shifted_centre)]
     step("remedies")
     bench = bench_of(evidence)
+    beside_them = [] if bench is None else remedies.baselines(bench)
     shown = [] if bench is None else remedies.effects(bench)
     shift, notes = _measured(remedies.global_shift, bench, "A shift of all users")
-    shown += [] if shift is None else [shift]
+    along = [] if shift is None else [shift]
+    step("popularity")
+    popular = [popularity_lengths(evidence, shown), popularity_direction(evidence, along), shifted_centre(evidence)]
     step("corrections")
     correction, more_notes = _measured(remedies.ddc, bench, "DDC")
-    served = {effect.remedy: effect for effect in shown if effect.remedy in (BACK, LOGQ)}
-    last = [in_batch_bias(evidence, served), leaked_test_pairs(evidence), ddc_gain(evidence, correction, shown)]
-    by_id = {verdict.id: verdict for verdict in (*rows, *popular, free_gauge(cosines), *last)}
+    served = {effect.remedy: effect for effect in (*shown, *beside_them) if effect.remedy in (BACK, LOGQ, POPULAR)}
+    shown += along
+    last = [
+        in_batch_bias(evidence, served),
+        leaked_test_pairs(evidence),
+        ddc_gain(evidence, correction, shown, beside_them),
+    ]
+    by_id = {verdict.id: verdict for verdict in (belonging, *rows, *popular, free_gauge(cosines), *last)}
     verdicts = tuple(by_id[name] for name in CATALOGUE)
     if correction is not None:
         shown = [*shown, correction.effect]
-    said = (*_notes(evidence, found), *notes, *more_notes)
-    return Report(verdicts, tuple(shown), cosines, inputs, options, said, evidence)
+    said += [*notes, *more_notes]
+    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), evidence)
+
+
+def _not_judged() -> Iterator[Verdict]:
+    """All other questions, where the rows do not belong to the pairs."""
+    for name in CATALOGUE:
+        if name != ROWS:
+            yield cannot_tell(
+                name, "Not judged: the rows of the tables do not belong to the pairs.", "Mend these first."
+            )
 
 
 # ---- arguments

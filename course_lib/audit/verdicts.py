@@ -24,6 +24,7 @@ class Question:
 
 
 CATALOGUE: dict[str, Question] = {
+    "mismatched-rows": Question("Do the rows belong to the pairs?", "geometry/gauge-freedom", "prop-gauge-freedom"),
     "popularity-lengths": Question(
         "Do lengths follow popularity?", "geometry/popularity-norm-coupling-further", "thm-coupling-corrected"
     ),

@@ -31,6 +31,7 @@ LENGTHS = 0.28  # standard deviation of the log length, off the sphere
 STRENGTHS = (0, 1, 2)
 
 IMPLIED: dict[str, set[str]] = {
+    "mismatched-rows": set(),  # nothing else is judged
     "popularity-lengths": {"ddc-gain"},  # long items fill lists that a shift along popularity may mend
     "popularity-direction": {"ddc-gain"},
     "shifted-centre": {"ddc-gain"},  # to normalise after the shift squeezes the scores; the hubs' null has the centre
@@ -196,7 +197,19 @@ def _pushed(seed: int, strength: int, *, sphere: bool = True) -> Model:
     )
 
 
+def _mismatched(seed: int, strength: int, *, sphere: bool = True) -> Model:
+    """Moved: by one the last tenth of the item rows; by one all item rows; those by two, and by one all user rows."""
+    model = clean(seed, sphere=sphere)
+    items, users = model.items.copy(), model.users
+    if strength == 0:
+        items[-ITEMS // 10 :] = np.roll(items[-ITEMS // 10 :], 1, axis=0)
+    else:
+        items = np.roll(items, strength, axis=0)
+    return replace(model, items=items, users=np.roll(users, 1, axis=0) if strength == 2 else users)
+
+
 PLANTS: dict[str, Callable[..., Model]] = {
+    "mismatched-rows": _mismatched,
     "popularity-lengths": _long_popular,
     "popularity-direction": _popular_direction,
     "shifted-centre": _shifted,

@@ -17,6 +17,8 @@ from course_lib import in_batch, metrics, popularity
 from course_lib.audit import CATALOGUE, Report, Training, Verdict, audit, remedies
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import batch
+from course_lib.audit.questions.direction import popularity_direction
+from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.remedies import BACK, CORRECTION, LOGQ, REMEDIES, SHIFTS, Bench, remedied
 from course_lib.audit.training import NEGATIVES
 from course_lib.audit.verdicts import OF_TRIPLES
@@ -296,6 +298,134 @@ def test_leaks_are_counted_exactly_and_left_out(clean: Report) -> None:
     assert found["leaked-test-pairs"].figures["shared"] == len(train & test) == 150
     assert found["ddc-gain"].verdict != "cannot tell"
     assert clean["leaked-test-pairs"].figures["shared"] == 0
+    rest = model.held_out.select(~model.pairs.contains(model.held_out.users, model.held_out.items))
+    without = replace(model, held_out=rest).audited(3)
+    assert found.evidence is not None and found.evidence.held_out == rest
+    assert [*found.remedies, *found.baselines] == [*without.remedies, *without.baselines]
+
+
+def test_each_purpose_has_random_numbers_of_its_own() -> None:
+    """So that an answer does not depend on which others were asked, nor two draws on each other."""
+    evidence = Evidence(np.ones((5, 2)), seed=3)
+    drawn = {purpose: tuple(evidence.rng(purpose).integers(2**32, size=4)) for purpose in ("queries", "axis", "ddc")}
+    assert len(set(drawn.values())) == 3 and drawn["axis"] == tuple(evidence.rng("axis").integers(2**32, size=4))
+    assert drawn["axis"] != tuple(replace(evidence, seed=4).rng("axis").integers(2**32, size=4))
+
+
+def test_unevenness_is_against_the_median_length() -> None:
+    """One item ten times as long as eight others: nine times the median away from it, and less from the mean."""
+    evidence = Evidence(np.diag([1.0] * 8 + [10.0]))
+    assert evidence.unevenness == pytest.approx(9.0)
+
+
+def test_the_chance_of_a_direction_is_a_root_mean_square() -> None:
+    """Not a standard deviation: of correlations that are all .5 by chance, it is .5 and not 0."""
+    evidence = Evidence(rng().standard_normal((200, 4)), counts=np.arange(200.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(popularity, "cross_fitted_correlation", lambda *_, **__: 0.5)
+        assert evidence.row_axis is not None and evidence.row_axis.chance == pytest.approx(0.5)
+
+
+def test_pairs_of_zero_rows_and_repeated_pairs_are_counted_apart() -> None:
+    """Of seven pairs one comes again and two are of a zero row."""
+    items = rng().standard_normal((30, 4))
+    items[5] = 0
+    users = rng(1).standard_normal((6, 4))
+    pairs = np.array([[0, 1], [0, 1], [1, 5], [2, 5], [2, 3], [3, 4], [4, 9]])
+    found = audit(items, users, pairs=pairs, rng=rng(), drop_zero_rows=True)
+    assert found.inputs["pairs"] == {"pairs": 4, "repeated": 1, "of_zero_rows": 2}
+    assert "pairs: 1 pairs came again; each counts once." in found.notes
+    assert "pairs: 2 pairs of zero rows were left out." in found.notes
+
+
+# ---- beside every NDCG, and what may be advised
+
+
+def test_most_popular_and_random_stand_beside_every_ndcg() -> None:
+    """By hand, user by user: their lists without what a user knows; in text, page and JSON."""
+    model = planted.clean(4)
+    found = measured()
+    seen, wanted = (data.labels().astype(bool) for data in (model.pairs, model.held_out))
+    able = np.flatnonzero(wanted.any(axis=1))
+    discounts = 1 / np.log2(np.arange(2, 12))
+    ideal = np.cumsum(discounts)[np.minimum(wanted.sum(axis=1), 10) - 1]
+    orders = []
+    for draw in range(300):  # equal counts in random order
+        scores = np.where(seen, -np.inf, model.pairs.col_counts + rng(draw).random(600))[able]
+        lists = np.argsort(-scores, axis=1)[:, :10]
+        orders.append(np.take_along_axis(wanted[able], lists, axis=1) @ discounts / ideal[able])
+    popular, chance = found.baselines
+    assert (popular.remedy, chance.remedy) == ("most popular", "random")
+    assert popular.after == pytest.approx(np.mean(orders), abs=3e-4)
+    by_chance = wanted.sum(axis=1) / (~seen).sum(axis=1) * discounts.sum() / ideal
+    assert chance.after == pytest.approx(by_chance[able].mean())
+    assert popular.before == chance.before == found.remedies[0].before
+    change = np.mean(orders, axis=0) - Bench(found.evidence).start[0]  # type: ignore[arg-type]
+    assert popular.difference == pytest.approx(change.mean(), abs=3e-4)
+    assert popular.high - popular.low == pytest.approx(2 * 1.96 * change.std(ddof=1) / np.sqrt(len(change)), rel=0.02)
+    value = f"{popular.after:.4f}"
+    assert [effect["after"] for effect in found.to_dict()["baselines"]] == [popular.after, chance.after]
+    for said in (found.text(), found["ddc-gain"].support, found["in-batch-bias"].support):
+        assert value in said
+    page = found.html()
+    assert page.count(value) >= 4 and "The most popular items have" in page.partition("<main>")[0]
+
+
+def test_no_remedy_is_advised_that_the_same_page_measures_as_harmful() -> None:
+    """On models where normalising, dividing or both do harm, and on a bias whose repairs at serving do."""
+    words = {
+        "normalise the items": "normalise the items",
+        "divide by the fourth root of popularity": "divide them by a power",
+        "multiply back": "multiply the scores",
+        "logQ at serving": "add the logarithm",
+    }
+    advised = dict.fromkeys(words, 0)
+    for name in ("popularity-lengths", "in-batch-bias"):
+        for seed in (3, 4):
+            found = planted.PLANTS[name](seed, 2, sphere=False).audited(seed)
+            assert found.evidence is not None and found[name].verdict == "fault" and found[name].advice
+            for sign in (-1, 1):
+                moved = [replace(each, difference=sign * abs(each.difference)) for each in found.remedies]
+                served = {effect.remedy: effect for effect in moved}
+                advice = popularity_lengths(found.evidence, moved).advice
+                advice += batch.in_batch_bias(found.evidence, served).advice
+                if sign < 0:
+                    assert not [said for said in words.values() if said in advice], advice
+                for remedy, said in words.items():
+                    advised[remedy] += said in advice
+            for effect in found.remedies:
+                if effect.remedy in words and effect.difference < 0:
+                    said = " ".join(verdict.advice for verdict in found.verdicts)
+                    assert words[effect.remedy] not in said, effect
+    assert all(advised.values())
+
+
+def test_users_are_advised_to_move_only_where_that_was_measured_to_help() -> None:
+    found = planted.PLANTS["popularity-direction"](0, 2).audited(0)
+    shift = next(effect for effect in found.remedies if effect.remedy in SHIFTS)
+    assert found.evidence is not None and shift.high > shift.low
+    helps, harms = (replace(shift, difference=at, low=at - 0.01, high=at + 0.01) for at in (0.05, -0.05))
+    assert "+0.0500" in popularity_direction(found.evidence, [helps]).advice
+    assert "does not help" in popularity_direction(found.evidence, [harms]).advice
+    assert "measure on held-out pairs" in popularity_direction(found.evidence, []).advice
+
+
+def test_ids_decide_nothing_where_scores_are_equal() -> None:
+    """Constant tables, items numbered by popularity or in reverse: NDCG of chance, and no head in the lists."""
+    model = planted.clean(4)
+    order = np.argsort(-model.pairs.col_counts, kind="stable")
+    for numbers in (np.argsort(order), 599 - np.argsort(order)):
+        train, test = (
+            Interactions(data.users, numbers[data.items], n_users=data.n_users, n_items=data.n_items)
+            for data in (model.pairs, model.held_out)
+        )
+        found = audit(np.ones((600, 4)), np.ones((300, 4)), pairs=train, held_out=test, rng=rng())
+        assert found.baselines[1].before == pytest.approx(found.baselines[1].after) and found.baselines[1].after < 0.02
+        assert found.evidence is not None
+        lists = found.evidence.lists(np.ones((300, 4)), np.ones((600, 4)), train)
+        assert (
+            0.2 < np.mean(lists < 300) < 0.8 and not train.contains(np.repeat(np.arange(300), 10), lists.ravel()).any()
+        )
 
 
 # ---- remedies

@@ -37,7 +37,7 @@ def page(report: Report) -> str:
 def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(found) == {
-        *("schema_version", "tool", "inputs", "options", "verdicts", "remedies", "cosines", "notes"),
+        *("schema_version", "tool", "inputs", "options", "verdicts", "baselines", "remedies", "cosines", "notes"),
     }
     assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
     for verdict in found["verdicts"]:

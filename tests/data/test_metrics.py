@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sympy.utilities.iterables import multiset_permutations
 
 from course_lib import metrics
 from course_lib.checking import some
@@ -77,13 +79,61 @@ def test_everything_equals_the_reference(problem) -> None:
         assert [int(j) for j in ranked[u]] == expected + [-1] * (k - len(expected))
     for cutoff in (1, k):
         wanted = [
-            reference_metrics(reference_ranking(scores[u], train[u], cutoff), set(np.flatnonzero(test[u])), cutoff)
-            for u in found["users"]
+            mean_over_orders(scores[u], train[u], set(np.flatnonzero(test[u]).tolist()), cutoff) for u in found["users"]
         ]
         for name in some(METRICS):
             ours = found["per_user"][f"{name}@{cutoff}"]
             np.testing.assert_allclose(ours, [row[name] for row in wanted], rtol=1e-12, atol=1e-15)
             assert found[f"{name}@{cutoff}"] == pytest.approx(np.mean([row[name] for row in wanted]), rel=1e-12)
+
+
+def mean_over_orders(scores: np.ndarray, seen: np.ndarray, wanted: set[int], k: int) -> dict[str, float]:
+    """The means over all orders of the items with equal scores, each written out: lists of 0 (a miss) and 1 (a hit)."""
+    ranking = reference_ranking(scores, seen, len(scores))
+    groups = [list(group) for _, group in itertools.groupby(ranking, key=lambda j: scores[j])]
+    orders = [[*multiset_permutations(sorted(int(j in wanted) for j in group))] for group in groups]
+    found = []
+    for order in itertools.product(*orders):
+        hits = [rank for rank, hit in enumerate(itertools.chain(*order)) if hit]
+        found.append(reference_metrics([*range(len(ranking))][:k], set(hits), k))
+    return {name: float(np.mean([row[name] for row in found])) for name in METRICS}
+
+
+def test_equal_scores_earn_what_chance_earns_whatever_the_ids() -> None:
+    """Constant tables, partly equal rows, zero rows and scores of few whole numbers; ids by popularity, or reversed."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1.0, 201)
+    drawn = rng.random((300, 200)) < 0.5 * shares
+    kind = rng.random((300, 200)) < 0.7
+    train, test = drawn & kind, drawn & ~kind
+    whole = rng.integers(-2, 3, (300, 4)), rng.integers(-2, 3, (200, 4))
+    normal = rng.normal(size=(300, 4)), rng.normal(size=(200, 4))
+    tables = {
+        "constant": (np.ones((300, 4)), np.ones((200, 4))),
+        "equal halves": (normal[0], normal[1] * (np.arange(200) % 2)[:, None] + 1e-3),
+        "zero rows": (normal[0], normal[1] * (np.arange(200) > 40)[:, None]),
+        "whole numbers": (whole[0] * 1.0, whole[1] * 1.0),
+        "no ties": normal,
+    }
+    for name, (users, items) in tables.items():
+        ahead = evaluate(users, items, interactions(train), interactions(test), (5, 10))
+        turned = (interactions(mask[:, ::-1]) for mask in (train, test))
+        back = evaluate(users, items[::-1].copy(), *turned, (5, 10))
+        assert back["ndcg@10"] == pytest.approx(ahead["ndcg@10"], rel=1e-9), name
+        assert back["map@5"] == pytest.approx(ahead["map@5"], rel=1e-9), name
+    constant = evaluate(*tables["constant"], interactions(train), interactions(test), 10)["per_user"]["recall@10"]
+    users = np.flatnonzero(test.any(axis=1))
+    np.testing.assert_allclose(constant, 10 / (200 - train[users].sum(axis=1)))
+
+
+def test_without_ties_the_metrics_are_those_of_the_lists_to_the_last_bit() -> None:
+    rng = np.random.default_rng(1)
+    kind = rng.choice(3, size=(60, 90), p=[0.8, 0.1, 0.1])
+    train, test = interactions(kind == 1), interactions(kind == 2)
+    tables = rng.normal(size=(60, 8)).astype("f4"), rng.normal(size=(90, 8)).astype("f4")
+    found = evaluate(*tables, train, test, (5, 10))
+    by_lists = metrics_from_ranking(top_k(*tables, train, 10), test, (5, 10))
+    assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in METRICS for k in (5, 10))
 
 
 def test_a_perfect_and_a_hopeless_ranking() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, Effect
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Effect, harms
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
 from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.data.interactions import Interactions, TripleLaw
@@ -27,12 +27,14 @@ class Served:
     """What `multiply back` and `logQ at serving` change on held-out pairs; empty where it could not be measured.
 
     gains: whether logQ at serving lifts NDCG by GAIN, with an interval above 0; None where it was not measured.
+    harmful: those of the two that lower NDCG.
     """
 
     gains: bool | None = None
     sentence: str = ""
     figures: Mapping[str, Number] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
+    harmful: frozenset[str] = frozenset()
 
 
 def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
@@ -40,8 +42,8 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
 
     Losses of single pairs: by `in_batch.expected_coefficients`, where MISLED of the positive pairs weigh more as
     negatives than as positives. Softmax without logQ, and BPR whose negatives are drawn by popularity: where adding
-    temperature log(popularity) to the scores lifts NDCG by GAIN. repairs: {BACK: its effect, LOGQ: its effect}, or
-    empty where they could not be measured.
+    temperature log(popularity) to the scores lifts NDCG by GAIN. repairs: {BACK: its effect, LOGQ: its effect} and
+    {POPULAR: its effect}, or empty where they could not be measured.
     """
     training, pairs, served = evidence.training, evidence.pairs, _served(repairs, evidence)
     if training.loss == SOFTMAX:
@@ -80,6 +82,9 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
         )
     )
     sentence = f" For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
+    if POPULAR in repairs:
+        sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
+        figures |= {"most_popular": repairs[POPULAR].after}
     columns: dict[str, list[Any]] = {
         "repair": [LOGQ, BACK],
         "difference": [logq.difference, back.difference],
@@ -88,7 +93,8 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     }
     title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
     picture = Picture(title, "points", "repair", f"NDCG@{k}, difference", columns)
-    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,))
+    harmful = frozenset(remedy for remedy in (BACK, LOGQ) if harms(remedy, [back, logq]))
+    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,), harmful)
 
 
 def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:
@@ -124,12 +130,13 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         threshold = float(in_batch.misclassification_threshold(batch_size, len(pairs)))
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
-    advice = (
-        "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased'). Or when serving "
-        "multiply the scores by the item's popularity (square loss), or add its logarithm (logistic loss)."
-        if fault
-        else ""
-    )
+    advice = ""
+    if fault:
+        advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
+        repairs = {BACK: "multiply the scores by the item's popularity (square loss)"}
+        repairs |= {LOGQ: "add the logarithm of the item's popularity to the scores (logistic loss)"}
+        serving = [words for remedy, words in repairs.items() if remedy not in served.harmful]
+        advice += f" Or when serving {', or '.join(serving)}." if serving else ""
     pictures = (_weights_drawn(popularity, weights), *served.pictures)
     return Verdict(NAME, judged(fault), support + served.sentence, {**figures, **served.figures}, advice, pictures)
 

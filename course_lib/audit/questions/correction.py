@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import RIDGE, Correction, Effect
+from course_lib.audit.remedies import RIDGE, Correction, Effect, beside
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
 
 
-def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Effect]) -> Verdict:
+def ddc_gain(
+    evidence: Evidence, found: Correction | None, controls: Sequence[Effect], baselines: Sequence[Effect]
+) -> Verdict:
     """A fault where DDC, two numbers for each user, lifts NDCG on held-out pairs by GAIN. controls: the other remedies.
 
-    found: None where it could not be measured.
+    found: None where it could not be measured; baselines: lists that need no tables.
     """
     name = "ddc-gain"
     if found is None:
@@ -41,7 +43,7 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
         f"{effect.difference:+.4f}, 95 % interval {effect.low:+.4f} to {effect.high:+.4f}, {effect.users:,} users). "
         f"Its loss has a minimiser for {100 * found.with_minimiser:.0f} % of them (with a ridge of {RIDGE:g}, as here, "
         f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
-        f"({best.remedy}): {best.difference:+.4f}."
+        f"({best.remedy}): {best.difference:+.4f}. {beside(baselines)}"
     )
     advice = (
         "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "
@@ -49,7 +51,7 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
         if fault
         else ""
     )
-    shown = [effect, *controls]
+    shown = [effect, *controls, *baselines]
     columns: dict[str, list[Any]] = {
         "remedy": [each.remedy for each in shown],
         "difference": [each.difference for each in shown],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
+from course_lib.audit.remedies import Effect
 from course_lib.audit.training import BPR
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.maths import popularity
@@ -14,11 +17,11 @@ CENTRE = 0.25  # length of the mean direction: from here on a fault
 BINS = 10
 
 
-def popularity_direction(evidence: Evidence) -> Verdict:
+def popularity_direction(evidence: Evidence, shifts: Sequence[Effect] = ()) -> Verdict:
     """A fault where a direction found on other items predicts the count by CORRELATION, and CHANCES times chance.
 
     Of the rows (what a dot product sees) or of their directions (what a cosine sees), by
-    `popularity.cross_fitted_correlation`.
+    `popularity.cross_fitted_correlation`. shifts: what moving users along it changes on held-out pairs, where measured.
     """
     name = "popularity-direction"
     if not evidence.counts_vary or len(evidence.items) < FEWEST_ITEMS:
@@ -43,13 +46,19 @@ def popularity_direction(evidence: Evidence) -> Verdict:
         f"items' directions alone {unit.correlation:.2f} (by chance 0, give or take {figures['chance']:.2f}). "
         "Cosines see it as well as dot products do."
     )
-    advice = (
-        "Items that lie near each other have similar counts. Before you shift users along this direction, measure on "
-        "held-out pairs what that changes (ddc-gain); no cosine and no normalising takes it out."
-        if fault
-        else ""
-    )
+    advice = _advice(evidence.k, shifts) if fault else ""
     return Verdict(name, judged(fault), support, figures, advice, (_along_the_direction(evidence),))
+
+
+def _advice(k: int, shifts: Sequence[Effect]) -> str:
+    """Users are to be moved along the direction only where that was measured to help."""
+    known = "Items that lie near each other have similar counts; no cosine and no normalising takes that out."
+    if not shifts:
+        return f"{known} Before you shift users along this direction, measure on held-out pairs what that changes."
+    best = max(shifts, key=lambda effect: effect.difference)
+    if best.low > 0:
+        return f"{known} On held-out pairs here, {best.remedy} moves NDCG@{k} by {best.difference:+.4f}."
+    return f"{known} To move users along this direction does not help on held-out pairs here."
 
 
 def _found(axis: Axis) -> bool:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
+from course_lib.audit.remedies import DIVIDE, NORMALISE, Effect, harms
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.data import metrics
 from course_lib.maths import gauge, popularity
 
 CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a fault, if the slope's interval is off 0
 FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it
 RESAMPLES, BINS = 200, 10
 HEAD, LISTS = 0.01, 500  # the most popular items, and the users for whom lists are made
-LONGER = (
-    "A dot product ranks long items higher, whoever asks. Decide whether you want that: normalise the items, "
-    "divide them by a power of their counts, or rank by cosine; compare the lists on held-out pairs."
-)
-SHORTER = (
-    "Popular items are shorter, and a dot product ranks short items lower, whoever asks. Decide whether you want that: "
-    "normalise the items, or rank by cosine; compare the lists on held-out pairs. Do not divide the items by a power "
-    "of their counts: that makes the popular ones shorter still."
-)
+LONGER = "A dot product ranks long items higher, whoever asks."
+SHORTER = "Popular items are shorter, and a dot product ranks short items lower, whoever asks."
 
 
-def popularity_lengths(evidence: Evidence) -> Verdict:
+def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> Verdict:
     """A fault where log length and log count correlate by CORRELATION and the interval of the slope leaves out 0.
 
     The slope is that of `popularity.log_log_slope`, over the items with a training pair; its 95 % interval is that of
     the bootstrap over items. Where there are users and pairs: what the lists are made of (`list_shares`), too.
+    measured: what each remedy changes on held-out pairs; none that does harm there is advised.
     """
     name = "popularity-lengths"
     shares, lists = list_shares(evidence), ""
@@ -74,8 +69,22 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
         f"A training by cosines, whose lengths no loss asks for, gives 0 before the crossover of the quartic law and "
         f"{FAR} far beyond it: that alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
-    advice = (LONGER if slope > 0 else SHORTER) if fault else ""
+    advice = _advice(slope, measured) if fault else ""
     return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))
+
+
+def _advice(slope: float, measured: Sequence[Effect]) -> str:
+    """What evens the lengths out and does no harm on held-out pairs; to divide makes short popular items shorter."""
+    evens = {NORMALISE: "normalise the items, or rank by cosine"}
+    evens |= {DIVIDE: "divide them by a power of their counts"} if slope > 0 else {}
+    advised = [words for remedy, words in evens.items() if not harms(remedy, measured)]
+    start = f"{LONGER if slope > 0 else SHORTER} Decide whether you want that"
+    if not advised:
+        return f"{start}; lists get worse on held-out pairs here with lengths that were evened out (What to try next)."
+    warning = "" if slope > 0 else " Do not divide the items by a power of their counts: that widens the difference."
+    if len(advised) == len(evens):
+        return f"{start}: {'; or '.join(advised)}; compare the lists on held-out pairs.{warning}"
+    return f"{start}: {advised[0]}, which does no harm on held-out pairs here.{warning}"
 
 
 def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:
@@ -104,7 +113,7 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
     items = evidence.items.astype(users.dtype)
     along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
     tables = {"dot": items, "cosine": evidence.unit.astype(users.dtype), "rest": items - np.outer(items @ along, along)}
-    tops = {name: metrics.top_k(users, table, known, evidence.k) for name, table in tables.items()}
+    tops = {name: evidence.lists(users, table, known) for name, table in tables.items()}
     return {
         **{f"head_by_{name}": popularity.top_share(tops[name], counts, HEAD) for name in ("dot", "cosine")},
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE
-from course_lib.audit.questions import batch, correction, direction, gauges, lengths, rows
+from course_lib.audit.questions import batch, belonging, correction, direction, gauges, lengths, rows
 
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault where ...
+    belonging.NAME: (
+        f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text) more "
+        f"swaps of two pairs lower the score, by {belonging.SURE:g} standard errors over users, and by "
+        f"{belonging.ABOVE[1]:g} standard deviations more than with strangers' rows"
+    ),
     "popularity-lengths": (
         f"log length and log count correlate by {lengths.CORRELATION:g} or more, and the slope is {lengths.SLOPE:g} or "
         "more, of either sign, with an interval that leaves out 0"

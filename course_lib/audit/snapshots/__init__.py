@@ -30,6 +30,7 @@ from course_lib import __version__, checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found
+from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
 from course_lib.audit.snapshots import questions
 from course_lib.audit.snapshots.change import change
@@ -172,11 +173,15 @@ def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], 
         questions.lists_changed(moved, chance, k),
         questions.lengths_drifted(moved, chance, old, new),
         questions.centre_moved(moved, chance),
-        questions.quality_dropped(benches, k),
+        questions.quality_dropped(benches, k, [name for name, found in reports.items() if _mismatched(found)]),
         questions.new_faults(reports["old"], reports["new"], reports.get("again")),
     )
     by_id = {verdict.id: verdict for verdict in verdicts}
     return tuple(by_id[name] for name in CHANGES)
+
+
+def _mismatched(verdicts: list[Verdict]) -> bool:
+    return any(verdict.id == ROWS and verdict.verdict == "fault" for verdict in verdicts)
 
 
 def _audited(evidence: Evidence, training: Training, k: int, seed: int, progress: bool) -> list[Verdict]:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.audit import remedies
 from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
+from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.remedies import SIDES, Bench
 from course_lib.audit.snapshots.change import BANDS, Change, Lengths
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
@@ -28,6 +30,7 @@ DROP, UNSURE = 0.20, 0.10  # of NDCG on held-out pairs, with an interval off 0: 
 NEAR = 0.25  # of the number that decides a fault: from here on it has moved
 GAIN = "gain"  # from "before" to "after", with its interval "low" to "high"
 DECIDES = {  # the figure of a verdict on one model that its threshold asks, or the larger of two
+    ROWS: ("won",),
     "popularity-lengths": ("slope",),
     "popularity-direction": ("correlation", "correlation_of_directions"),
     "shifted-centre": ("length_of_mean_direction",),
@@ -182,13 +185,17 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
     return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
 
 
-def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
+def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] = ()) -> Verdict:
     """A fault where NDCG on held-out pairs fell by DROP, user by user, with an interval below 0; UNSURE: "cannot tell".
 
     Where there is a second training, against the mean of both, and by NOISE times what it moves NDCG. benches: old, new
-    and, where there is one, again; empty where it could not be measured.
+    and, where there is one, again; empty where it could not be measured. mismatched: the snapshots whose rows do not
+    belong to the pairs.
     """
     name = "quality-dropped"
+    if mismatched:
+        why = f"The rows of the {' and the '.join(mismatched)} model do not belong to the pairs ({ROWS})."
+        return cannot_tell(name, why, "Audit this model alone: the report says in which order its rows are.")
     if not benches:
         return cannot_tell(
             name,
@@ -212,6 +219,9 @@ def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
         f"{difference:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}, {len(before):,} users)."
         + (f" Before: the mean of the two old trainings, which differ by {noise:.4f}." if others else "")
     )
+    baselines = remedies.baselines(benches[1])
+    support += f" {remedies.beside(baselines)}"
+    figures |= {"most_popular": baselines[0].after, "random": baselines[1].after}
     shown: dict[str, list[Any]] = {"model": ["new less old"], "difference": [difference], "low": [low], "high": [high]}
     pictures = (Picture("What changed on held-out pairs, with 95 % interval", "points", "model", f"NDCG@{k}", shown),)
     if fell and fell >= max(DROP * start, NOISE * noise):
@@ -228,14 +238,15 @@ def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
 def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[Verdict] | None) -> Verdict:
     """A fault where the new model has one that no old training has, and what decides it moved more than chance does.
 
+    Rows of the new model that do not belong to the pairs are a fault, whatever the old ones were: nothing is judged.
     "cannot tell" where no more than chance (`_moved`) brought all such faults over their thresholds.
     old, new, again: the verdicts on each.
     """
     name = "new-faults"
     reports = [{verdict.id: verdict for verdict in verdicts} for verdicts in (old, new, again or ())]
     faults = [[name for name, verdict in report.items() if verdict.verdict == "fault"] for report in reports]
-    named = [fault for fault in faults[1] if fault not in (*faults[0], *faults[2])]
-    added = [fault for fault in named if _moved(*(report.get(fault) for report in reports))]
+    named = [fault for fault in faults[1] if fault == ROWS or fault not in (*faults[0], *faults[2])]
+    added = [fault for fault in named if fault == ROWS or _moved(*(report.get(fault) for report in reports))]
     near, gone = ([each for each in ids if each not in rest] for ids, rest in ((named, added), (faults[0], faults[1])))
     counted = (len(faults[0]), len(faults[1]), len(added), len(near), len(gone))
     figures: dict[str, Number] = dict(zip(("old_faults", "new_faults", "added", "near", "gone"), counted, strict=True))

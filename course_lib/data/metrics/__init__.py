@@ -9,8 +9,9 @@ Every number is computed per user and then averaged over the users who have at l
 - map@K       = sum over hits of (precision at that rank) / min(K, |test items|)
   (trec_eval and ranx divide by |test items| instead; the two agree for users with at most K test items).
 
-A user's train items are never recommended. Equal scores are ordered by item id, the lower id first, so that a
-result does not depend on the block size, the number of threads or the library's sorting.
+A user's train items are never recommended. `top_k` orders equal scores by item id, the lower id first, so that a
+result does not depend on the block size, the number of threads or the library's sorting. Ids often follow popularity,
+so `evaluate` does not let them decide: where scores are equal it takes the mean over all orders (`metrics.ties`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions, check_ids
+from course_lib.data.metrics.ties import expected_at, tied
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
@@ -81,14 +83,38 @@ def evaluate(
     users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several
     cut-offs. Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5":
     (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
-    shared pair.
+    shared pair. Equal scores count as the mean over their orders: a constant model earns what chance earns.
     """
+    return lists_and_metrics(users, items, train, test, k, block=block)[1]
+
+
+def lists_and_metrics(
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
+    train: Interactions,
+    test: Interactions,
+    k: int | tuple[int, ...],
+    *,
+    block: int | None = None,
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """The lists (u, max(k)) of the users with a test item, as `top_k` makes them, and what `evaluate` says of them."""
     cutoffs = tuple(sorted({checking.whole(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
     if not cutoffs:
         raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
     check_split(train, test)
     counted = np.flatnonzero(test.row_counts)
-    return _means(top_k(users, items, train, cutoffs[-1], user_ids=counted, block=block), counted, test, cutoffs)
+    longest = cutoffs[-1]
+    ranked = top_k(users, items, train, longest + 1, user_ids=counted, block=block)  # one more shows a tie that goes on
+    found = _means(ranked[:, :longest], counted, test, cutoffs)
+    left, right = _embeddings(users, items, train)
+    chosen, known, wanted = left[torch.from_numpy(counted).to(left.device)], train.matrix[counted], test.matrix[counted]
+    groups = tied(chosen, right, known, wanted, ranked, _hits(ranked, counted, test.matrix))
+    if len(groups.rows):
+        for at in cutoffs:
+            for name, values in expected_at(groups, test.row_counts[counted[groups.rows]], at).items():
+                found["per_user"][f"{name}@{at}"][groups.rows] = values
+                found[f"{name}@{at}"] = float(found["per_user"][f"{name}@{at}"].mean())
+    return ranked[:, :longest], found
 
 
 def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:

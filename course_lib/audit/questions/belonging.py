@@ -1,0 +1,245 @@
+"""mismatched-rows: do the rows of the tables belong to the pairs? The first question, on which all others rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
+from course_lib.audit.remedies import SIDES
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
+from course_lib.data.interactions import Interactions
+
+NAME = "mismatched-rows"
+USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, in all
+FEWEST_USERS = 20  # without whom nothing is said
+FAR = 3  # rows by which a table is moved
+ALIKE = 20  # items, or users, of like counts: a stranger's row is one of theirs
+STRANGERS = 20  # times that the rows of each side are exchanged for strangers'
+SURE = 5.0  # standard errors by which another pairing must win
+ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
+
+
+@dataclass(frozen=True)
+class Swaps:
+    """Pairs (u, i) and (v, j) of four different rows, of which neither (u, j) nor (v, i) is a pair: each (s,).
+
+    owner (s,): which of the `users` different users u is.
+    """
+
+    u: Ids
+    i: Ids
+    v: Ids
+    j: Ids
+    owner: Ids
+    users: int
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Share of the swaps that a pairing of rows and pairs wins, each (users,): .5 for rows that know nothing of pairs.
+
+    given: the rows as they are; others: {what is wrong with the rows: in that order}; items, users: strangers' rows;
+    turned: the items turned by a random rotation, as those of another training are: in few dimensions, rows that do not
+    belong to the users then agree with them more or less by chance.
+    """
+
+    given: Float
+    others: dict[str, Float]
+    items: list[Float]
+    users: list[Float]
+    turned: list[Float]
+
+    @property
+    def strangers(self) -> list[Float]:
+        """Rows that do not belong to the pairs, of all three kinds."""
+        return [*self.items, *self.users, *self.turned]
+
+    def above(self, shares: Float) -> float:
+        """How far above strangers' rows, in standard deviations of the kind that varies most."""
+        sides = [np.array([each.mean() for each in side]) for side in (self.items, self.users, self.turned)]
+        distance, spread = float(shares.mean() - np.mean(sides)), max(float(side.std(ddof=1)) for side in sides)
+        return distance / spread if spread else math.copysign(math.inf, distance) if distance else 0.0
+
+
+def mismatched_rows(evidence: Evidence) -> Verdict:
+    """A fault where another pairing of rows and pairs is better; fine where this one is better than all others.
+
+    A pairing is judged by swaps: <u, i> + <v, j> should be above <u, j> + <v, i>, for pairs (u, i) and (v, j). Whatever
+    belongs to an item or a user alone, such as popularity, cancels. Other pairings: each table moved by up to FAR rows,
+    in reverse, or in the order of its row numbers as text, and both so; and strangers' rows, those of other items or
+    users of like counts. They are compared on the same swaps, user by user. Held-out pairs must not say the opposite: a
+    model of what comes next may prefer the item after each that a user knows, but not the one after the next.
+    """
+    pairs = evidence.held_out if evidence.pairs is None else evidence.pairs
+    if evidence.users is None or pairs is None:
+        return cannot_tell(NAME, "Users and pairs were not both given.", "Give --users and --pairs.")
+    swaps = drawn_swaps(pairs, evidence.rng(NAME))
+    if swaps.users < FEWEST_USERS:
+        why = f"Only {swaps.users} users have a pair that can be swapped with one of another user."
+        return cannot_tell(NAME, why, f"Give the pairs of {FEWEST_USERS} users.")
+    found = _shares(evidence, pairs, swaps)
+    later = None
+    if pairs is evidence.pairs and evidence.held_out is not None and _winner(found) is not None:
+        swaps = drawn_swaps(evidence.held_out, evidence.rng("held-out swaps"))
+        later = _shares(evidence, evidence.held_out, swaps) if swaps.users >= FEWEST_USERS else None
+    return _judged(found, later)
+
+
+def drawn_swaps(pairs: Interactions, rng: np.random.Generator) -> Swaps:
+    """SWAPS swaps of USERS users, as many for each, less those whose swapped pairs are pairs too."""
+    counts = pairs.row_counts
+    able = np.flatnonzero(counts)
+    chosen = rng.choice(able, min(USERS, len(able)), replace=False)
+    u = np.repeat(chosen, -(-SWAPS // max(1, len(chosen))))
+    first = np.cumsum(counts) - counts  # pairs lie user by user
+    i = pairs.items[first[u] + rng.integers(0, counts[u])]
+    other = rng.integers(0, max(1, len(pairs)), len(u))
+    v, j = pairs.users[other], pairs.items[other]
+    kept = ~pairs.contains(u, j) & ~pairs.contains(v, i)  # so u is not v, and i is not j
+    u, i, v, j = u[kept], i[kept], v[kept], j[kept]
+    users, owner = np.unique(u, return_inverse=True)
+    return Swaps(u, i, v, j, owner, len(users))
+
+
+# ---- pairings: which row of a table belongs to an id
+
+
+def other_orders(n: int) -> dict[str, Ids]:
+    """{what is wrong with the rows: (n,) the row of each id}, without those that leave n rows where they are."""
+    rows = np.arange(n)
+    found = {}
+    for step in range(1, FAR + 1):
+        by = "one" if step == 1 else str(step)
+        found[f"are off by {by}: row r + {step} belongs to number r"] = (rows + step) % n
+        found[f"are off by {by}: row r - {step} belongs to number r"] = (rows - step) % n
+    found["are in reverse"] = rows[::-1]
+    found["are in the order of their numbers as text (0, 1, 10, 100, ...)"] = np.argsort(
+        np.argsort(rows.astype(str), kind="stable")
+    )
+    return {name: order for name, order in found.items() if (order != rows).any()}
+
+
+def strangers_rows(counts: Ids, rng: np.random.Generator) -> Iterator[Ids]:
+    """STRANGERS times (n,) the row of another id for each id, one of ALIKE with the most similar counts."""
+    n = len(counts)
+    size = min(ALIKE, n)
+    order = np.lexsort((rng.random(n), counts))
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    first = np.minimum(place // size * size, n - size)
+    for _ in range(STRANGERS):
+        yield order[first + (place - first + rng.integers(1, max(2, size), n)) % size]
+
+
+def rotations(width: int, rng: np.random.Generator) -> Iterator[AnyArray]:
+    """STRANGERS random rotations or reflections (d, d)."""
+    for _ in range(STRANGERS):
+        Q, R = np.linalg.qr(rng.standard_normal((width, width)))
+        yield (Q * np.sign(np.diag(R))).astype(np.float32)
+
+
+def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
+    assert evidence.users is not None
+    users, items = evidence.users, evidence.items
+    times = np.bincount(swaps.owner)
+
+    def apart(table: Float, left: Ids, right: Ids, rows: Ids | None = None) -> Float:
+        return table[left] - table[right] if rows is None else table[rows[left]] - table[rows[right]]
+
+    def share(left: Float, right: Float) -> Float:  # <u - v, i - j> > 0; equal scores count a half
+        gain = np.einsum("sd,sd->s", left, right)
+        won: Float = np.bincount(swaps.owner, weights=(gain > 0) + 0.5 * (gain == 0)) / times
+        return won
+
+    of_users, of_items = apart(users, swaps.u, swaps.v), apart(items, swaps.i, swaps.j)
+    moved = {name: apart(items, swaps.i, swaps.j, rows) for name, rows in other_orders(len(items)).items()}
+    others = {f"the item rows {name}": share(of_users, right) for name, right in moved.items()}
+    for name, rows in other_orders(len(users)).items():
+        left = apart(users, swaps.u, swaps.v, rows)
+        others[f"the user rows {name}"] = share(left, of_items)
+        others |= {f"the user rows {name}; the item rows {other}": share(left, right) for other, right in moved.items()}
+    rng = evidence.rng("strangers")
+    strange_items, strange_users = (strangers_rows(counts, rng) for counts in (pairs.col_counts, pairs.row_counts))
+    return Shares(
+        share(of_users, of_items),
+        others,
+        [share(of_users, apart(items, swaps.i, swaps.j, rows)) for rows in strange_items],
+        [share(apart(users, swaps.u, swaps.v, rows), of_items) for rows in strange_users],
+        [share(of_users, of_items @ turn) for turn in rotations(items.shape[1], rng)],
+    )
+
+
+# ---- the verdict
+
+
+def _best(found: Shares) -> str:
+    return max(found.others, key=lambda name: float(found.others[name].mean()))
+
+
+def _winner(found: Shares) -> str | None:
+    """The order of the rows that is surely better than the given one, and than strangers' rows."""
+    best = _best(found)
+    wins = _ahead(found.others[best], found.given, SURE) and found.above(found.others[best]) >= ABOVE[1]
+    return best if wins else None
+
+
+def _judged(found: Shares, later: Shares | None) -> Verdict:
+    """later: the same on held-out pairs, where another order wins and there are any."""
+    best = _best(found)
+    winner = found.others[best]
+    chance = float(np.mean(found.strangers))
+    figures: dict[str, Number] = {
+        "won": float(found.given.mean()),
+        "won_by_strangers": chance,
+        "won_by_the_best_other": float(winner.mean()),
+        "users": len(found.given),
+    }
+    support = (
+        f"Two pairs (u, i) and (v, j) should score more together than (u, j) and (v, i), whatever the popularity of "
+        f"the items. That is so in {100 * found.given.mean():.1f} % of the swaps, for {len(found.given):,} users; with "
+        f"strangers' rows (of items or users of like counts, or of another rotation) in {100 * chance:.1f} %."
+    )
+    picture = _drawn(figures)
+    if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
+        support += f" With other rows it is so in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
+        return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
+    if _winner(found):
+        support += f" With other rows it is so in {100 * winner.mean():.1f} %: {best}. Nothing else is judged."
+        advice = (
+            "Mend the order first: look for a padding row, for ids that were counted from 1, and for tables that were "
+            "written in another order than the ids of the pairs; or give the ids of the rows (--item-ids, --user-ids)."
+        )
+        return Verdict(NAME, "fault", support, figures, advice, (picture,))
+    if found.above(found.given) < ABOVE[0] or not all(_ahead(found.given, other, SIDES) for other in found.strangers):
+        support += (
+            " The signs of the scores seem to be the other way round: are these distances?"
+            if found.above(found.given) < -ABOVE[1]
+            else " So these tables are untrained, or of another model or other data, or in an order that was not tried."
+        )
+        needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."
+        return cannot_tell(NAME, support, needed, figures, (picture,))
+    near = [name for name, other in found.others.items() if not _ahead(found.given, other, SIDES)]
+    if near:
+        support += f" Other orders cannot be told from this one, such as this: {near[0]}."
+        return cannot_tell(
+            NAME, support, "Check the order of the rows against the ids of the pairs.", figures, (picture,)
+        )
+    support += f" The best of {len(found.others)} other orders of the rows: {100 * winner.mean():.1f} %."
+    return Verdict(NAME, "fine", support, figures, "", (picture,))
+
+
+def _ahead(better: Float, worse: Float, errors: float) -> bool:
+    """Whether the mean difference over users is above 0 by so many of its standard errors."""
+    change = better - worse
+    return bool(change.mean() > errors * change.std(ddof=1) / np.sqrt(len(change)))
+
+
+def _drawn(figures: dict[str, Number]) -> Picture:
+    names = {"won": "these rows", "won_by_strangers": "strangers", "won_by_the_best_other": "best other"}
+    columns: dict[str, list[Any]] = {"rows": [*names.values()], "share": [figures[name] for name in names]}
+    return Picture("Swaps of two pairs that lower the score", "bars", "rows", "share of the swaps", columns)
