@@ -256,7 +256,9 @@ def days_late(zone: str, due: str, handed_in: str, extension: float = 0) -> int:
         when = datetime.fromisoformat(text)
         return when if when.tzinfo else when.replace(tzinfo=clock)
 
-    deadlines = late.Deadlines({"ddc": moment(due)}, extensions={"anna": {"ddc": extension}}, zone=clock)
+    deadlines = late.Deadlines(
+        {"ddc": moment(due).astimezone(UTC)}, extensions={"anna": {"ddc": extension}}, zone=clock
+    )
     return deadlines.days_late("anna", "ddc", moment(handed_in).astimezone(UTC))
 
 
