@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
 from course_lib.audit.remedies import SIDES
@@ -60,10 +61,16 @@ class Shares:
         return [*self.items, *self.users, *self.turned]
 
     def above(self, shares: Float) -> float:
-        """How far above strangers' rows, in standard deviations of the kind that varies most."""
-        sides = [np.array([each.mean() for each in side]) for side in (self.items, self.users, self.turned)]
-        distance, spread = float(shares.mean() - np.mean(sides)), max(float(side.std(ddof=1)) for side in sides)
-        return distance / spread if spread else math.copysign(math.inf, distance) if distance else 0.0
+        """How far above strangers' rows, in standard deviations over them, of the kind to which it is nearest.
+
+        In log odds, as a share near 1 leaves no room above.
+        """
+        distances = []
+        for kind in (self.items, self.users, self.turned):
+            odds = logit(np.clip([each.mean() for each in (shares, *kind)], 1e-6, 1 - 1e-6))
+            distance, spread = float(odds[0] - odds[1:].mean()), float(odds[1:].std(ddof=1))
+            distances.append(distance / spread if spread else math.copysign(math.inf, distance) if distance else 0.0)
+        return min(distances)
 
 
 def mismatched_rows(evidence: Evidence) -> Verdict:
@@ -218,7 +225,7 @@ def _judged(found: Shares, later: Shares | None) -> Verdict:
     if found.above(found.given) < ABOVE[0] or not all(_ahead(found.given, other, SIDES) for other in found.strangers):
         support += (
             " The signs of the scores seem to be the other way round: are these distances?"
-            if found.above(found.given) < -ABOVE[1]
+            if found.above(1 - found.given) >= ABOVE[1]
             else " So these tables are untrained, or of another model or other data, or in an order that was not tried."
         )
         needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."

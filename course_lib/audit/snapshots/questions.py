@@ -190,12 +190,9 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
 
     Where there is a second training, against the mean of both, and by NOISE times what it moves NDCG. benches: old, new
     and, where there is one, again; empty where it could not be measured. mismatched: the snapshots whose rows do not
-    belong to the pairs.
+    belong to the pairs: of these no more can be said than that the lists got worse.
     """
     name = "quality-dropped"
-    if mismatched:
-        why = f"The rows of the {' and the '.join(mismatched)} model do not belong to the pairs ({ROWS})."
-        return cannot_tell(name, why, "Audit this model alone: the report says in which order its rows are.")
     if not benches:
         return cannot_tell(
             name,
@@ -222,13 +219,18 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
     baselines = remedies.baselines(benches[1])
     support += f" {remedies.beside(baselines)}"
     figures |= {"most_popular": baselines[0].after, "random": baselines[1].after}
+    whose = " and the ".join(mismatched)
+    why = f"The rows of the {whose} model do not belong to the pairs ({ROWS})." if mismatched else ""
     shown: dict[str, list[Any]] = {"model": ["new less old"], "difference": [difference], "low": [low], "high": [high]}
     pictures = (Picture("What changed on held-out pairs, with 95 % interval", "points", "model", f"NDCG@{k}", shown),)
     if fell and fell >= max(DROP * start, NOISE * noise):
+        support = f"{support} {why}".strip()
         advice = (
             "Do not serve the new model before you know why: the reports on the two models are where to look first."
         )
         return Verdict(name, "fault", support, figures, advice, pictures)
+    if mismatched:
+        return cannot_tell(name, why, "Audit each model alone: the report says in which order its rows are.")
     if fell and fell >= UNSURE * start:
         needed = "Seeds alone can do as much: train both models again with further seeds before you blame the change."
         return cannot_tell(name, support, needed, figures)
