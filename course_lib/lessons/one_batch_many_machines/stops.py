@@ -1,6 +1,6 @@
 """What the chapter's trainings on films find after so many steps, and what two lists without a training find.
 
-A training of 6,000 steps takes a quarter of a minute, too long for a page with forty-five of them, so the page shows a
+A training of 6,000 steps takes a quarter of a minute, too long for a page with twenty-seven of them, so the page shows a
 stored table. Two parts are hidden from the training: the test, and a validation part that may choose where to stop.
 """
 
@@ -93,7 +93,7 @@ def computed(parts: Parts, *, seed: int) -> dict[str, dict[str, list[Stop]]]:
 
 
 def stored() -> dict[str, dict[str, Stopped]]:
-    """`computed` for the seeds 0 to 4, to two decimals."""
+    """`computed` for the seeds 0 to 2, to two decimals."""
     found = json.loads(STORED.read_text(encoding="utf-8"))
     return {
         model: {name: Stopped(*np.moveaxis(np.array(seeds), 2, 0)) for name, seeds in of_model.items()}
