@@ -1,7 +1,7 @@
 """What the chapter's trainings on films find after so many steps, and what two lists without a training find.
 
-A training of 6,000 steps takes a quarter of a minute, too long for a page with twenty-seven of them, so the page shows a
-stored table. Two parts are hidden from the training: the test, and a validation part that may choose where to stop.
+A training of 6,000 steps takes a quarter of a minute, and the page has twenty-seven, so it shows a stored table. Two
+parts are hidden from the training: the test, and a validation part that may choose where to stop.
 """
 
 from __future__ import annotations
