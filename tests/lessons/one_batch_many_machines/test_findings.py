@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_lib.checking import some
 from course_lib.lessons.one_batch_many_machines import findings as about
 from course_lib.lessons.one_batch_many_machines import stops
 from course_lib.lessons.one_batch_many_machines.stops import Stopped
@@ -86,4 +85,4 @@ def test_a_finding_holds_of_the_stored_table(finding: Finding) -> None:
 def test_the_stop_that_validation_chooses_is_read_from_the_test() -> None:
     validation = np.array([[1.0, 3.0, 2.0], [5.0, 4.0, 1.0]])
     found = Stopped(validation, np.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]), validation)
-    assert some(found.at_best_validation().tolist()) == [20.0, 40.0]
+    assert found.at_best_validation().tolist() == [20.0, 40.0]
