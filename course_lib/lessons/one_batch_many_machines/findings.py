@@ -116,17 +116,6 @@ def lost_pushes_cost_cosines_more(stopped: Stored) -> dict[str, Difference]:
 
 
 @finding(
-    "logQ on one machine finds at least twice as much as the lost pushes, from 300 steps on",
-    case="stop",
-    claimed=_from(300),
-)
-def logq_beats_lost_pushes(stopped: Stored) -> dict[str, Difference]:
-    """R@10 with logQ on one machine minus twice that with constants and without logQ, over seeds; inner products."""
-    right, wrong = stopped["inner products, logQ"]["one machine"], stopped["inner products"]["eight, constants"]
-    return _at_stops(right.recall, 2 * wrong.recall)
-
-
-@finding(
     "With logQ local negatives find as much as one machine with the same total batch, within a quarter, "
     "from 600 steps on",
     case="setting",

@@ -44,7 +44,6 @@ OPPOSITES: list[tuple[Finding, str, str, Stopped]] = [  # a finding, and a train
     (about.lost_pushes_cost_recall, LOGQ, CONSTANT, level(14.1)),
     (about.lost_pushes_cost_a_quarter, LOGQ, CONSTANT, level(10.6)),
     (about.lost_pushes_cost_cosines_more, COSINES, CONSTANT, level(12.1)),
-    (about.logq_beats_lost_pushes, PLAIN, CONSTANT, level(7.1)),
     (about.local_negatives_find_as_much, COSINES, LOCAL, level(14.9)),
 ]
 
