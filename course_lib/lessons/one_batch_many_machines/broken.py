@@ -22,7 +22,7 @@ def constants_have_no_loss() -> Counterexample:
 
     claimed: the change of the gradient in q1 with k2; actual: the change of the gradient in k2 with q1.
     """
-    q, k, field = proofs.two_pairs()
+    q, k, field = proofs.numbers_on(2, 1)
     origin = dict.fromkeys([*q, *k], 0)
     there, back = field[0].diff(k[1]).subs(origin), field[3].diff(q[0]).subs(origin)
     return Counterexample("far items carry gradients", there, back, -sp.Rational(1, 4))

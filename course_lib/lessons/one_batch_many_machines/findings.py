@@ -1,62 +1,151 @@
-"""What the chapter says of trainings on films, and in which cases it holds: the page's own runs, three seeds.
+"""What the chapter says of trainings on films, and in which cases it holds.
 
-Each function is given the outcomes by seed: of one machine, and of eight that gather constants or nothing. Those of the
+Those of the main page are given the table `stops.stored()`: three seeds, nine stops of each training. Those of the
 lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards), SCALE-X3 (traffic),
 SCALE-X4 (tables in shards) and SCALE-X5 (costs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from course_lib.lessons.one_batch_many_machines.machines import Outcome
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.lessons.one_batch_many_machines import stops
+from course_lib.lessons.one_batch_many_machines.stops import Stopped
 from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
-Outcomes = Sequence[Outcome]
+Stored = Mapping[str, Mapping[str, Stopped]]  # model -> machines -> what was found; `stops.stored`
 
 # Findings on stored results, and what one case usually is there
 on_scale_x2 = partial(finding, rests_on=["SCALE-X2-laptop"], case="setting")
 on_scale_x4 = partial(finding, rests_on=["SCALE-X4-laptop"])
 
 
-@finding("Without the far pushes the uncorrected loss finds half as much again, or more", case="seed")
-def lost_pushes_find_more(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
-    """R@10 with constants minus 1.5 times that of one machine."""
-    return by_seed([new.recall - 1.5 * old.recall for old, new in zip(one, constant, strict=True)])
+def _name_of(steps: int) -> str:
+    return f"{steps:,} steps"
 
 
-@finding("Without the far pushes the median recommended film has half as many fans again, or more", case="seed")
-def lost_pushes_show_popular_films(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
-    """Fans of the median recommended film with constants minus 1.5 times those of one machine."""
-    return by_seed([new.fans - 1.5 * old.fans for old, new in zip(one, constant, strict=True)])
-
-
-@finding("With logQ the lost pushes bring no gain: the recall grows by less than a tenth, or falls", case="seed")
-def logq_leaves_no_gain(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
-    """1.1 times R@10 of one machine minus that with constants, both with logQ."""
-    return by_seed([1.1 * old.recall - new.recall for old, new in zip(one, constant, strict=True)])
-
-
-@finding("logQ on one machine finds at least twice as much as the lost pushes", case="seed")
-def logq_beats_lost_pushes(constant: Outcomes, logq: Outcomes) -> dict[str, Difference]:
-    """R@10 with logQ on one machine minus twice that with constants and without logQ."""
-    return by_seed([right.recall - 2 * wrong.recall for wrong, right in zip(constant, logq, strict=True)])
+def _from(least: int) -> set[str]:
+    """The cases of all stops from this number of steps on."""
+    return {_name_of(steps) for steps in stops.STOPS if steps >= least}
 
 
 @finding(
-    "The mean film points away from the mean person on one machine, and towards it without far pushes", case="seed"
+    "The list of the most popular films finds more than any training with inner products at its best stop",
+    case="training",
 )
-def lost_pushes_turn_the_films(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
-    """The smaller of two: how far the cosine lies below -0.8 on one machine, and above 0.8 with constants; logQ."""
-    return by_seed([min(-0.8 - old.turn, new.turn - 0.8) for old, new in zip(one, constant, strict=True)])
+def popular_beats_inner_products(stopped: Stored) -> dict[str, Difference]:
+    """R@10 of the list minus the largest of all stops, on the test itself, over seeds."""
+    return {
+        f"{holding}, {model}": Difference.paired(popular(stopped), found.recall.max(axis=1))
+        for model in stops.MODELS
+        if model.startswith("inner products")
+        for holding, found in stopped[model].items()
+    }
 
 
-@finding("At a fixed total batch local negatives find as much as one machine, within a quarter", case="seed")
-def local_negatives_find_as_much(one: Outcomes, local: Outcomes) -> dict[str, Difference]:
-    """1/4 minus the relative difference of R@10, without logQ."""
-    return by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
+@finding(
+    "On one machine cosines with logQ find more than the most popular films, where validation stops them", case="seed"
+)
+def cosines_beat_popular(stopped: Stored) -> dict[str, Difference]:
+    """R@10 at the stop where the validation part finds most minus that of the list, on the test."""
+    found = stopped["cosines, logQ"]["one machine"].at_best_validation()
+    return by_seed(found - popular(stopped))
+
+
+@finding("Without the far pushes the uncorrected loss finds more, from 300 steps on", case="stop", claimed=_from(300))
+def lost_pushes_find_more(stopped: Stored) -> dict[str, Difference]:
+    """R@10 with constants minus that of one machine, over seeds; inner products without logQ."""
+    one, constant = _pair(stopped, "inner products")
+    return _at_stops(constant.recall, one.recall)
+
+
+@finding(
+    "Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on",
+    case="stop",
+    claimed=_from(300),
+)
+def lost_pushes_show_popular_films(stopped: Stored) -> dict[str, Difference]:
+    """Fans of the median recommended film with constants minus 1.5 times those of one machine, over seeds; no logQ."""
+    one, constant = _pair(stopped, "inner products")
+    return _at_stops(constant.fans, 1.5 * one.fans)
+
+
+@finding(
+    "With logQ and inner products the lost pushes cost a tenth at most where the training stops at 450 steps",
+    case="stop",
+    claimed={"450 steps"},
+)
+def an_early_stop_hides_the_cost(stopped: Stored) -> dict[str, Difference]:
+    """R@10 with constants minus 0.9 times that of one machine, over seeds."""
+    one, constant = _pair(stopped, "inner products, logQ")
+    return _at_stops(constant.recall, 0.9 * one.recall)
+
+
+@finding("With logQ and inner products lost pushes cost recall, from 600 steps on", case="stop", claimed=_from(600))
+def lost_pushes_cost_recall(stopped: Stored) -> dict[str, Difference]:
+    """R@10 of one machine minus that with constants, over seeds."""
+    one, constant = _pair(stopped, "inner products, logQ")
+    return _at_stops(one.recall, constant.recall)
+
+
+@finding(
+    "With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on",
+    case="stop",
+    claimed=_from(1500),
+)
+def lost_pushes_cost_a_quarter(stopped: Stored) -> dict[str, Difference]:
+    """0.75 times R@10 of one machine minus that with constants, over seeds."""
+    one, constant = _pair(stopped, "inner products, logQ")
+    return _at_stops(0.75 * one.recall, constant.recall)
+
+
+@finding(
+    "With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on",
+    case="stop",
+    claimed=_from(300),
+)
+def lost_pushes_cost_cosines_more(stopped: Stored) -> dict[str, Difference]:
+    """0.6 times R@10 of one machine minus that with constants, over seeds."""
+    one, constant = _pair(stopped, "cosines, logQ")
+    return _at_stops(0.6 * one.recall, constant.recall)
+
+
+@finding(
+    "With logQ local negatives find as much as one machine with the same total batch, within a quarter, "
+    "from 600 steps on",
+    case="setting",
+)
+def local_negatives_find_as_much(stopped: Stored) -> dict[str, Difference]:
+    """A quarter of the R@10 of one machine minus the distance from it, over seeds; each model and stop from 600 on."""
+    found = {}
+    for model in ("inner products, logQ", "cosines, logQ"):
+        one, local = (stopped[model][holding].recall for holding in ("one machine", "eight, local"))
+        cases = _at_stops(0.25 * one, np.abs(local - one))
+        found.update({f"{model}, {name}": case for name, case in cases.items() if name in _from(600)})
+    return found
+
+
+def popular(stopped: Stored) -> NDArray[np.float64]:
+    """R@10 of the most popular films, by seed."""
+    return stopped["lists"]["most popular"].recall[:, 0]
+
+
+def _pair(stopped: Stored, model: str) -> tuple[Stopped, Stopped]:
+    """One machine, and eight with constants."""
+    return stopped[model]["one machine"], stopped[model]["eight, constants"]
+
+
+def _at_stops(larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict[str, Difference]:
+    """A case for each stop, over seeds."""
+    smaller = np.broadcast_to(smaller, larger.shape)
+    return {
+        name: Difference.paired(larger[:, at], smaller[:, at]) for at, name in enumerate(map(_name_of, stops.STOPS))
+    }
 
 
 # ---- the lab: rows of SCALE-X1 to SCALE-X5

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
 
 from course_lib import checking
-from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses
 
@@ -39,38 +42,59 @@ def scores_on(queries: Tensor, items: Tensor, *, processes: int, gather: str) ->
 
 @dataclass(frozen=True)
 class Training:
-    """What a training on films ends with: the two tables, and the loss of its first step."""
+    """What a training on films has come to: the two tables, and the loss of its first step."""
 
     users: Tensor
     items: Tensor
     first_loss: float
 
 
-def train(
-    films: Interactions, *, gather: str, processes: int = 8, log_q: bool = False, seed: int = 0, steps: int = 300
-) -> Training:
-    """Free vectors of 16 numbers, in-batch softmax over 256 pairs on P machines, Adam with the rate 0.01.
+def train(films: Interactions, *, steps: int = 300, **settings: Any) -> Training:
+    """`train_to` one number of steps, with its settings."""
+    [found] = train_to([steps], films, **settings)
+    return found
 
-    All settings of one seed start at the same vectors and see the same batches. log_q: take the logarithm of a film's
-    share of the pairs from its score. A film's copies in other columns of a row are left out as accidental hits.
+
+def train_to(
+    stops: Sequence[int],
+    films: Interactions,
+    *,
+    gather: str,
+    processes: int = 8,
+    log_q: bool = False,
+    temperature: float | None = None,
+    seed: int = 0,
+) -> Iterator[Training]:
+    """One training, as it stands after each of the numbers of steps in `stops`, which grow.
+
+    Free vectors of 16 numbers, in-batch softmax over 256 pairs on P machines, Adam with the rate 0.01. All settings of
+    one seed start at the same vectors and see the same batches. log_q: take the logarithm of a film's share of the
+    pairs from its score. temperature: the scores are cosines divided by it, and the tables have rows of length 1; None:
+    the scores are inner products. A film's copies in other columns of a row are left out as accidental hits.
     """
+    if not stops or any(after <= before for before, after in pairwise([0, *stops])):
+        raise checking.refuse(stops, "stops", "numbers of steps that grow, from 1 on")
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
     users, items = (
         (0.3 * torch.randn(n, 16, generator=generator)).requires_grad_() for n in (films.n_users, films.n_items)
     )
     optimiser = torch.optim.Adam([users, items], lr=0.01)
     shares = torch.from_numpy(np.log(films.col_counts / len(films))).float()
-    first = None
-    for _ in range(steps):
+    first = 0.0
+    for step in range(1, stops[-1] + 1):
         drawn = rng.choice(len(films), PAIRS, replace=False)
         people, shown = torch.from_numpy(films.users[drawn]), torch.from_numpy(films.items[drawn])
-        scores = scores_on(users[people], items[shown], processes=processes, gather=gather)
+        queries, answers = (rows if temperature is None else normalize(rows) for rows in (users[people], items[shown]))
+        scores = scores_on(queries / (temperature or 1.0), answers, processes=processes, gather=gather)
         loss = softmax(scores, shown, shares[shown] if log_q else None)
-        first = loss.item() if first is None else first
+        first = loss.item() if step == 1 else first
         optimiser.zero_grad()
         torch.autograd.backward(loss)
         optimiser.step()
-    return Training(users.detach(), items.detach(), first or 0.0)
+        if step in stops:
+            ends = [table.detach().clone() for table in (users, items)]
+            q, k = ends if temperature is None else map(normalize, ends)
+            yield Training(q, k, first)
 
 
 def softmax(scores: Tensor, shown: Tensor, log_q: Tensor | None = None) -> Tensor:
@@ -80,26 +104,4 @@ def softmax(scores: Tensor, shown: Tensor, log_q: Tensor | None = None) -> Tenso
         return found
     hits = (shown[:, None] == shown[None, :]) & ~torch.eye(len(shown), dtype=torch.bool)
     logits = (scores if log_q is None else scores - log_q).masked_fill(hits, -torch.inf)
-    return torch.nn.functional.cross_entropy(logits, torch.arange(len(shown)))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a training recommends: recall at ten, the median fans of the films in its lists, how many films it shows.
-
-    turn: the cosine of the mean film's vector with the mean person's.
-    """
-
-    recall: float
-    fans: float
-    shown: int
-    turn: float
-
-
-def outcome(training: Training, known: Interactions, hidden: Interactions) -> Outcome:
-    """The lists of ten films that each person does not know, against the hidden ones."""
-    users, items = training.users.numpy(), training.items.numpy()
-    lists = metrics.top_k(users, items, known, 10)
-    recall = float(metrics.evaluate(users, items, known, hidden, 10)["recall@10"])
-    middle = torch.cosine_similarity(training.users.mean(0), training.items.mean(0), dim=0)
-    return Outcome(recall, float(np.median(known.col_counts[lists])), len(np.unique(lists)), float(middle))
+    return cross_entropy(logits, torch.arange(len(shown)))

@@ -1,8 +1,8 @@
-"""Figures of the chapter: what the trainings recommend, who pushes whom, and the gradient of each recipe."""
+"""Figures of the chapter: what trainings find after so many steps, who pushes whom, the gradient of each recipe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
@@ -11,12 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, SOFT, in_style
+from course_lib.lessons.shared.house import INK, PULL, PUSH_FILL, SOFT, in_style, series_style
 
 if TYPE_CHECKING:  # it trains, with torch
-    from course_lib.lessons.one_batch_many_machines.machines import Outcome
+    from course_lib.lessons.one_batch_many_machines.stops import Stopped
 
-MARKERS = ("o", "s", "^", "D")
 GATHERS = {"gradients": "with gradients", "constant": "constants", "local": "nothing gathered"}
 RECIPES = [  # (gather, rows, whether the loss is multiplied by P), from top to bottom
     *(
@@ -30,26 +29,26 @@ RECIPES = [  # (gather, rows, whether the loss is multiplied by P), from top to 
 
 
 @in_style
-def found_and_shown(seeds: Mapping[str, Sequence[Outcome]]) -> tuple[Figure, np.ndarray]:
-    """Recall at ten beside the fans of the median recommended film; a mark for each seed, a bar for their mean.
+def recall_by_steps(steps: Sequence[int], stopped: Mapping[str, Mapping[str, Stopped]]) -> tuple[Figure, np.ndarray]:
+    """R@10 of each training against its steps, a panel for each model; the most popular films are a level line.
 
-    seeds: setting -> outcomes, by seed. Returns the figure and its axes (2,).
+    steps, stopped: `stops.STOPS` and `stops.stored()`. Thick lines are means over seeds, thin lines single seeds.
+    Returns the figure and its axes (models,).
     """
-    fig, axes = plt.subplots(1, 2, figsize=(7.6, 0.45 * len(seeds) + 1.2), sharey=True, dpi=92)
-    names = list(seeds)
-    panels: dict[str, Callable[[Outcome], float]] = {
-        "R@10 in %": lambda one: 100 * one.recall,
-        "fans of the median recommended film": lambda one: one.fans,
-    }
-    for ax, (label, number) in zip(axes, panels.items(), strict=True):
-        for at, name in enumerate(names):
-            values = [number(one) for one in seeds[name]]
-            ax.barh(at, np.mean(values), height=0.6, color=PUSH_FILL, ec=PUSH)
-            for seed, value in enumerate(values):
-                ax.plot(value, at, MARKERS[seed % len(MARKERS)], color=INK, ms=4.5, mfc="none")
-        ax.set(xlabel=label, xlim=(0, None))
-        ax.set_yticks(range(len(names)), names)
-    axes[0].invert_yaxis()
+    models = [name for name in stopped if name != "lists"]
+    popular = stopped["lists"]["most popular"].recall.mean()
+    fig, axes = plt.subplots(1, len(models), figsize=(7.6, 3.1), sharey=True, dpi=92)
+    for ax, model in zip(axes, models, strict=True):
+        ax.axhline(popular, color=SOFT, lw=1.6, ls=(0, (6, 3)), label="most popular")
+        for at, (machines, found) in enumerate(stopped[model].items()):
+            look = series_style(machines, at)
+            ax.plot(steps, found.recall.T, color=look["color"], lw=0.5, alpha=0.5)
+            ax.plot(steps, found.recall.mean(axis=0), **look, lw=1.8, ms=4.5, mfc="none")
+        ax.set(xscale="log", title=model, xlabel="steps")
+        ax.set_xticks([100, 1000], ["100", "1,000"])
+        ax.xaxis.set_minor_formatter("")
+    axes[0].set(ylabel="R@10 in %", ylim=(0, None))
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     return fig, axes
 
 

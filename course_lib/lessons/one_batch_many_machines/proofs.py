@@ -19,6 +19,7 @@ from course_lib.maths import gramians, in_batch, processes
 
 P, B, M, m, n, pop = sp.symbols("P B M m n pop", positive=True)
 SIZES = ((1, 2), (2, 1), (2, 2), (3, 2))  # processes, pairs of each
+MANY = SIZES[1:]
 
 
 # ---- local negatives
@@ -112,20 +113,28 @@ def multiplied(p: int, b: int, factors: processes.GradientFactors, reduction: st
 
 
 def prop_not_a_gradient() -> list[sp.Expr]:
-    """Two processes with a pair each, own rows without gradients, in-batch softmax of numbers: no potential.
+    """Own rows without gradients, in-batch softmax over N = PB films: no potential, for any N and any other films.
 
-    F_q1 changes with k2 by 1/4 at the origin, and F_k2 does not change with q1 anywhere; a gradient has equal two.
+    At q_a = 0 the part of q_a changes with the vector k of a far film by 1/N^2, whatever the other films are: their
+    N - 2 terms add up to R(x), so R(0) = N - 2, and the own film is y. Along one coordinate x of q_a the row sees one
+    coordinate of each film, so any width follows. The part of k never changes with q_a, as no row of its machine
+    contains q_a: by differentiating the losses of two and of three machines. A gradient has both alike.
     """
-    q, k, field = two_pairs()
-    origin = dict.fromkeys([*q, *k], 0)
-    return [sp.simplify(field[0].diff(k[1]).subs(origin) - sp.Rational(1, 4)), field[3].diff(q[0])]
+    x, y, k, N = sp.symbols("x y k N", real=True)
+    others = sp.Function("R")(x)
+    part = (sp.log(sp.exp(x * y) + sp.exp(x * k) + others) - x * y).diff(x) / N
+    change = part.diff(k).doit().subs(x, 0).subs(others.subs(x, 0), N - 2)
+    back = [field[p * b + p * b - 1].diff(q[0]) for p, b in MANY for q, _, field in [numbers_on(p, b)]]
+    return [sp.simplify(change - 1 / N**2), *back]
 
 
-def two_pairs() -> tuple[Sequence[sp.Symbol], Sequence[sp.Symbol], list[sp.Expr]]:
-    """(q1, q2), (k1, k2), and the averaged gradient in q1, q2, k1, k2 of two processes: own rows, constants."""
-    q, k = sp.symbols("q1 q2", real=True), sp.symbols("k1 k2", real=True)
+def numbers_on(p: int, b: int) -> tuple[Sequence[sp.Symbol], Sequence[sp.Symbol], list[sp.Expr]]:
+    """(q, k, the averaged gradient in q and then in k) of P processes with B pairs of numbers: own rows, constants."""
+    size = p * b
+    q, k = sp.symbols(f"q1:{size + 1}", real=True), sp.symbols(f"k1:{size + 1}", real=True)
     losses = [sp.log(sum(sp.exp(x * y) for y in k)) - x * k[a] for a, x in enumerate(q)]
-    return q, k, [loss.diff(x) / 2 for column in (q, k) for loss, x in zip(losses, column, strict=True)]
+    near = [sum(losses[c // b * b : (c // b + 1) * b]) for c in range(size)]  # the rows of the machine of film c
+    return q, k, [loss.diff(x) / size for column in (q, k) for loss, x in zip(near, column, strict=True)]
 
 
 def prop_items_drift() -> list[sp.Expr]:
@@ -163,6 +172,27 @@ def thm_local_softmax() -> Iterator[sp.Expr]:
         ratio = processes.negatives_ratio(processes=p, batch_size=b)
         mean = sum(ratio * sum(draw) for draw in draws) / sp.Integer(len(draws))
         yield sp.expand(mean - sum(numbers))
+
+
+@proof
+def prop_no_local_softmax() -> Iterator[sp.Expr]:
+    """Any functions of B-1 of the negatives, another for each choice: their mean has no mixed derivative of order B.
+
+    And log(a + sum of all PB-1 negatives) has (-1)^(B-1) (B-1)! / (a + sum)^B, which is nowhere 0. P B <= 6.
+    """
+    positive = sp.Symbol("a", positive=True)
+    for p, b in ((2, 1), (3, 1), (2, 2), (3, 2), (2, 3)):
+        negatives = sp.symbols(f"x1:{p * b}", positive=True)
+        mean = mean_of_local(negatives, b - 1)
+        total = positive + sum(negatives)
+        slope = (-1) ** (b - 1) * sp.factorial(b - 1) / total**b
+        yield from (mean.diff(*negatives[:b]), sp.log(total).diff(*negatives[:b]) - slope)
+
+
+def mean_of_local(negatives: Sequence[sp.Symbol], count: int) -> sp.Expr:
+    """The mean over all choices of `count` negatives of a function of these, named g0, g1, ..."""
+    draws = list(itertools.combinations(negatives, count))
+    return sum(sp.Function(f"g{at}")(*draw) for at, draw in enumerate(draws)) / sp.Integer(len(draws))
 
 
 # ---- who meets whom

@@ -334,7 +334,8 @@ def reply(rng: Generator) -> Question:
 check. At most 150 words.""",
         f"""{core} A check: freeze the weights, compute one batch in double precision on one machine and on two,
 and compare the averaged gradients of both towers and of the temperature, part by part. For the effect on lists:
-the same total batch, several seeds, with and without logQ, and the popularity of the lists beside the recall.""",
+the same total batch, several seeds, with and without logQ, several stops of the training, and the list of the
+most popular films beside the recall.""",
         (
             (1, "what is right"),
             (3, "what does not follow: " + core),

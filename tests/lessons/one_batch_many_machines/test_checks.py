@@ -129,8 +129,8 @@ def test_the_essay_quotes_numbers_of_the_tasks() -> None:
         f"{page['recall-constant']} % against {page['recall-one']} %",
         f"{page['recall-constant']} % of the hidden films against {page['recall-one']} %",
         f"the {page['recall-constant']} % was one error against another",
-        f"one machine finds {page['recall-logq']} % and eight machines with constants {page['recall-logq-constant']} %",
-        f"with logQ it found {page['recall-logq-constant']} % against {page['recall-logq']} %",
+        f"finds {page['recall-logq-one']} % and eight machines with constants {page['recall-logq-constant']} %",
+        f"with logQ it found {page['recall-logq-constant']} % against {page['recall-logq-one']} %",
         f"with vectors of 128 numbers the gather that you ask for sends {sent / 1e6:.2f} MB",
         "float64",  # and what the essays would try:
         "1, 2, 4 and 8 local parts",

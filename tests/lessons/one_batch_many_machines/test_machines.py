@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from course_lib import losses
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions
-from course_lib.lessons.one_batch_many_machines import machines
+from course_lib.lessons.one_batch_many_machines import machines, stops
 from course_lib.maths import processes
+from tests.lessons.one_batch_many_machines import make_stops
 
 SIZE = 6
 
@@ -74,12 +76,80 @@ def test_all_ways_start_alike_and_end_apart(films: Interactions) -> None:
     assert not torch.allclose(one.items, eight.items)
 
 
-def test_the_outcome_counts_what_is_shown(films: Interactions) -> None:
-    users, items = torch.ones(40, 2), torch.stack((torch.arange(40.0), torch.zeros(40)), 1)
-    hidden = Interactions([0], [39], n_users=40, n_items=40)
-    found = machines.outcome(machines.Training(users, items, 1.0), films, hidden)
-    assert found.recall == 1 and found.fans == 20 and found.shown == 20
-    assert found.turn == pytest.approx(2**-0.5)
+def test_a_training_passes_through_its_stops(films: Interactions) -> None:
+    """And what was yielded is not changed by the steps that follow."""
+    first, second = machines.train_to([2, 5], films, gather="gradients", seed=1)
+    for steps, found in ((2, first), (5, second)):
+        alone = machines.train(films, gather="gradients", steps=steps, seed=1)
+        assert torch.equal(found.users, alone.users) and torch.equal(found.items, alone.items)
+
+
+def test_cosines_have_rows_of_length_one_and_another_loss(films: Interactions) -> None:
+    """The loss of the first step, written out: the batch's cosines over the temperature, without accidental hits."""
+    made = machines.train(films, gather="gradients", steps=1, seed=1, temperature=0.5)
+    torch.testing.assert_close(made.items.norm(dim=1), torch.ones(40))
+    generator, rng = torch.Generator().manual_seed(1), np.random.default_rng(1)
+    users, items = (0.3 * torch.randn(40, 16, generator=generator) for _ in range(2))
+    drawn = rng.choice(len(films), machines.PAIRS, replace=False)
+    q, k = users[films.users[drawn]], items[films.items[drawn]]
+    cosines = q @ k.T / q.norm(dim=1)[:, None] / k.norm(dim=1)
+    shown = torch.from_numpy(films.items[drawn])
+    right = losses.in_batch_softmax(cosines, tau=0.5, item_ids=shown)
+    assert made.first_loss == pytest.approx(float(right), rel=1e-5)
+
+
+def test_the_lists_are_measured_on_both_hidden_parts(films: Interactions) -> None:
+    """Person 0 likes the even films; the tables rank 39, 38, ... first, and 38 is known."""
+    users, items = np.ones((40, 2)), np.stack((np.arange(40.0), np.zeros(40)), 1)
+    validation, test = (Interactions([0], [film], n_users=40, n_items=40) for film in (39, 1))
+    assert stops.of_tables(users, items, stops.Parts(films, validation, test)) == (100, 0, 20)
+
+
+def test_the_most_popular_list_shows_what_is_liked_most() -> None:
+    liked = Interactions(np.arange(30) % 10, np.repeat([3, 5, 12], 10), n_users=11, n_items=40)
+    hidden = Interactions([10, 10], [3, 39], n_users=11, n_items=40)
+    found = stops.of_list("most popular", stops.Parts(liked, hidden, hidden), seed=0)
+    assert found.validation == found.recall == 50
+    shuffled = stops.of_list("random", stops.Parts(liked, hidden, hidden), seed=0)
+    assert shuffled == stops.of_list("random", stops.Parts(liked, hidden, hidden), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "holding"), [("inner products, logQ", "eight, constants"), ("cosines, logQ", "one machine")]
+)
+def test_the_stored_table_is_what_training_gives(model: str, holding: str) -> None:
+    """The first three stops of two of its trainings; float32, so another processor may rank a few films otherwise."""
+    stored, first = stops.stored()[model][holding], stops.STOPS[:3]
+    made = list(stops.of_training(model, holding, make_stops.parts(1), seed=1, stops=first))
+    for at, found in some(list(enumerate(made))):
+        assert found.validation == pytest.approx(stored.validation[1, at], abs=0.5)
+        assert found.recall == pytest.approx(stored.recall[1, at], abs=0.5)
+
+
+def test_the_stored_lists_are_those_of_the_splits() -> None:
+    stored = stops.stored()["lists"]
+    for seed in some(list(make_stops.SEEDS)):
+        parts = make_stops.parts(seed)
+        for name in some(stops.LISTS):
+            found, kept = stops.of_list(name, parts, seed=seed), stored[name]
+            assert found == pytest.approx(
+                (kept.validation[seed, 0], kept.recall[seed, 0], kept.fans[seed, 0]), abs=0.006
+            )
+
+
+def test_the_stored_table_is_whole() -> None:
+    stored = stops.stored()
+    assert list(stored) == ["lists", *stops.MODELS] and list(stored["lists"]) == list(stops.LISTS)
+    for model in some(stops.MODELS):
+        assert list(stored[model]) == list(stops.MACHINES)
+        shapes = {found.recall.shape for found in stored[model].values()}
+        assert shapes == {(len(make_stops.SEEDS), len(stops.STOPS))}
+
+
+@pytest.mark.parametrize("steps", [[], [0], [3, 3], [5, 2]])
+def test_stops_that_do_not_grow_are_refused(films: Interactions, steps: list[int]) -> None:
+    with pytest.raises(ValueError, match=r"stops is .*expected numbers of steps that grow"):
+        next(machines.train_to(steps, films, gather="none"))
 
 
 def test_nonsense_is_refused_by_name() -> None:

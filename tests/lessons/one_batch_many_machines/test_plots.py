@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from matplotlib.patches import Rectangle
 
+from course_lib.checking import some
 from course_lib.experiments.core.results import load_result
-from course_lib.lessons.one_batch_many_machines import plots
-from course_lib.lessons.one_batch_many_machines.machines import Outcome
+from course_lib.lessons.one_batch_many_machines import plots, stops
 
-OUTCOMES = {"one machine": [Outcome(0.02, 10, 900, -0.9)], "eight, constants": [Outcome(0.04, 20, 800, 0.9)]}
 FIGURES = {
-    "found_and_shown": lambda: plots.found_and_shown(OUTCOMES),
+    "recall_by_steps": lambda: plots.recall_by_steps(stops.STOPS, stops.stored()),
     "who_pushes_whom": lambda: plots.who_pushes_whom(2, 3),
     "factors_of_recipes": lambda: plots.factors_of_recipes(load_result("SCALE-X1", "laptop")),
 }
+
+
+def test_each_panel_has_the_means_of_its_model_and_the_level_line_of_the_list() -> None:
+    stored = stops.stored()
+    _, axes = plots.recall_by_steps(stops.STOPS, stored)
+    popular = stored["lists"]["most popular"].recall.mean()
+    for ax, model in some(list(zip(axes, stops.MODELS, strict=True))):
+        lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+        assert set(lines["most popular"]) == {popular}
+        for name, found in some(stored[model].items()):
+            assert lines[name].tolist() == found.recall.mean(axis=0).tolist()
 
 
 def test_a_far_cell_is_hatched_and_a_near_one_is_not() -> None:

@@ -67,6 +67,27 @@ def test_a_gather_that_loses_one_machine_is_another_average() -> None:
     assert lost[4] == (sp.Symbol("D2_0") + sp.Symbol("D3_0")) / 4
 
 
+def test_a_gather_with_gradients_is_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the rows of all machines in a film's part both mixed derivatives are there, so the proof of none fails."""
+
+    def whole(p: int, b: int) -> Any:
+        q, k, _ = right(p, b)
+        loss = sum(sp.log(sum(sp.exp(x * y) for y in k)) - x * k[a] for a, x in enumerate(q)) / (p * b)
+        return q, k, [loss.diff(x) for x in (*q, *k)]
+
+    right = proofs.numbers_on
+    queries = [field[:2] for *_, field in (right(2, 1), whole(2, 1))]
+    assert [sp.simplify(part - other) for part, other in zip(*queries, strict=True)] == [0, 0]
+    monkeypatch.setattr(proofs, "numbers_on", whole)
+    assert all(residual != 0 for residual in some(residuals("prop_not_a_gradient")[1:]))
+
+
+def test_functions_of_one_negative_more_escape_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = proofs.mean_of_local
+    monkeypatch.setattr(proofs, "mean_of_local", lambda negatives, count: right(negatives, count + 1))
+    assert any(residual != 0 for residual in residuals("prop_no_local_softmax"))
+
+
 def test_the_local_weights_are_those_of_one_small_batch() -> None:
     """Numbers: two positives of three in each batch, a negative of popularity 2."""
     weights = proofs.expected_in_batch(proofs.B)
