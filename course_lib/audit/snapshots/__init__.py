@@ -32,10 +32,10 @@ from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
-from course_lib.audit.snapshots import questions
+from course_lib.audit.snapshots import questions, rows
 from course_lib.audit.snapshots.change import change
-from course_lib.audit.snapshots.rows import Snapshot, match, snapshot_of
 from course_lib.audit.snapshots.rows import files_in as files_in
+from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
@@ -153,7 +153,7 @@ def compare(
     return Comparison(_verdicts(evidence, reports, k), rows, faults, options, source, _read(snapshots, found))
 
 
-def _read(snapshots: dict[str, Snapshot], found: dict[str, Found | None]) -> dict[str, str]:
+def _read(snapshots: dict[str, rows.Snapshot], found: dict[str, Found | None]) -> dict[str, str]:
     """What was read from files, and as what."""
     tables = {
         f"{name} {side}": table
