@@ -133,7 +133,7 @@ def test_without_ties_the_metrics_are_those_of_the_lists_to_the_last_bit() -> No
     tables = rng.normal(size=(60, 8)).astype("f4"), rng.normal(size=(90, 8)).astype("f4")
     found = evaluate(*tables, train, test, (5, 10))
     by_lists = metrics_from_ranking(top_k(*tables, train, 10), test, (5, 10))
-    assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in METRICS for k in (5, 10))
+    assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in some(METRICS) for k in (5, 10))
 
 
 def test_a_perfect_and_a_hopeless_ranking() -> None:

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
+from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
 from tests.site.html_pages import WITH_INTERACTIVES
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
-DRAGGED = {  # page -> its interactive with points that can be dragged, and how many they are
-    "book/geometry/cosine-orthogonality.html": ("cosine_motion", 2),
-    "book/geometry/gauge-freedom.html": ("stretched_axes", 6),
-    "book/debiasing/ddc.html": ("two_scalars", 1),
+DRAGGED = {  # interactive with points that can be dragged -> how many they are
+    "cosine_motion": 2,
+    "stretched_axes": 6,
+    "two_scalars": 1,
 }
 FAR = 60  # px; Chromium takes a finger that moved 15 px for one that scrolls
 HANDLE = ".cw-handle .cw-touch"
@@ -77,22 +78,27 @@ def in_the_middle(locator: Any) -> Any:
     return locator
 
 
+def page_of(interactive: str) -> str:
+    """The page with an interactive, by its place in the site."""
+    marked = f'data-course-widget="{interactive}"'
+    return next(name for name in WITH_INTERACTIVES if marked in (SITE / name).read_text(encoding="utf-8"))
+
+
 def test_these_are_all_the_pages_with_points_to_drag() -> None:
     found = {
         path.relative_to(SITE).as_posix()
         for path in (SITE / "book").rglob("*.html")
         if "cw-handle" in path.read_text(encoding="utf-8")
     }
-    assert found == set(DRAGGED)
+    assert found == set(map(page_of, some(list(DRAGGED))))
     assert [name for name, text in bundle.sources().items() if "pointermove" in text] == ["motion_plane"]
 
 
 @pytest.mark.parametrize("name", DRAGGED)
 def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, phone: Callable[[str], Any]) -> None:
-    page = phone(name)
-    widget, count = DRAGGED[name]
-    handles = page.locator(f"[data-course-widget={widget}] {HANDLE}")
-    assert handles.count() == count
+    page = phone(page_of(name))
+    handles = page.locator(f"[data-course-widget={name}] {HANDLE}")
+    assert handles.count() == DRAGGED[name]
     finger = Finger(page)
     for handle in handles.all():
         start = centre(in_the_middle(handle))
@@ -106,8 +112,8 @@ def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, ph
 
 @pytest.mark.parametrize("name", DRAGGED)
 def test_a_finger_beside_the_points_scrolls(name: str, phone: Callable[[str], Any]) -> None:
-    page = phone(name)
-    picture = page.locator(f"[data-course-widget={DRAGGED[name][0]}] svg:has(.cw-handle)")
+    page = phone(page_of(name))
+    picture = page.locator(f"[data-course-widget={name}] svg:has(.cw-handle)")
     box = in_the_middle(picture).bounding_box()
     handles, finger = page.locator(HANDLE), Finger(page)
     before, scroll = [handle.evaluate(VALUE) for handle in handles.all()], page.evaluate("scrollY")
