@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from drafts import main_pages
+from drafts import FIRST, main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in main_pages()]
+START, *CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (FIRST, *main_pages())]
 # Pages that have, all together, every interactive once.
-WITH_INTERACTIVES = ["book/start/first-model.html", *CHAPTERS] + [
+WITH_INTERACTIVES = [START, *CHAPTERS] + [
     f"book/sampling/{name}-further.html" for name in ("gramian-estimators", "one-batch-many-machines")
 ]
 # One chapter where the same template and script serve all of them; the others among the pipelines.
