@@ -12,10 +12,16 @@ from drafts import FIRST, main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 START, *CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (FIRST, *main_pages())]
+
+
+def _has_interactive(name: str) -> bool:
+    path = ROOT / "_build" / "html" / name
+    return path.is_file() and "data-course-widget" in path.read_text(encoding="utf-8")
+
+
+FURTHER = [name.removesuffix(".html") + "-further.html" for name in CHAPTERS]
 # Pages that have, all together, every interactive once.
-WITH_INTERACTIVES = [START, *CHAPTERS] + [
-    f"book/sampling/{name}-further.html" for name in ("gramian-estimators", "one-batch-many-machines")
-]
+WITH_INTERACTIVES = [START, *CHAPTERS, *filter(_has_interactive, FURTHER)]
 # One chapter where the same template and script serve all of them; the others among the pipelines.
 ONE_QUICKLY = [CHAPTERS[0], *(pytest.param(name, marks=pytest.mark.pipeline) for name in CHAPTERS[1:])]
 
