@@ -43,7 +43,7 @@ BEFORE = [
     "async def later():\n    return 3\nassert await later() == 3",
     "1 / 0",
     "%no_such_magic",
-    "from course_lib.lessons.in_batch_bias import checks",
+    f"from course_lib.lessons.{simulate.module_of(ASSIGNMENT)} import checks",
     "import sympy",
     "_ = 5\n_",
     "plots = None;",

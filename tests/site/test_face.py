@@ -249,8 +249,9 @@ COLOURS = """([front, ink, back, paper]) => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_lies_over_a_block_can_be_seen_in_forced_colours(theme: str, opened) -> None:
-    tab = opened("book/sampling/in-batch-bias.html", 1280, theme, forced_colors="active")
+def test_what_lies_over_a_block_can_be_seen_in_forced_colours(theme: str, opened, site_folder: Path) -> None:
+    (page,) = [name for name in CHAPTERS if "in_batch_weights" in read_page(site_folder / name).widgets]
+    tab = opened(page, 1280, theme, forced_colors="active")
     for name, places in OVER.items():
         ink, paper = (f"#{bytes(colour).hex()}" for colour in tab.evaluate(COLOURS, list(places)))
         assert contrast(ink, paper) >= 3, name
