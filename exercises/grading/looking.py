@@ -11,6 +11,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from . import notebooks
+from .shell import UNKNOWN
 
 PACKAGES = ("NumPy", "SciPy", "SymPy", "Matplotlib")
 WHY_MISSING = ". Its cell did not run to its end: "
@@ -62,8 +63,9 @@ def _of_cell(cell: NotebookNode, result: Mapping[str, Any], lost: bool) -> Itera
     kind = error.partition(":")[0]
     if error.startswith("This cell ") or (error and lost and notebooks.saved(cell) != kind):
         yield f"{error} (graded with {graded_with()})" if kind in _OF_THE_GRADER else error
-    if lost and result.get("skipped"):
-        yield f"not run here: {', '.join(result['skipped'])}"
+    skipped = result.get("skipped", [])
+    if skipped and (lost or any(one.endswith(UNKNOWN) for one in skipped)):
+        yield f"not run here: {', '.join(skipped)}"
 
 
 def _of_check(cell: NotebookNode, check: Mapping[str, Any]) -> Iterator[str]:

@@ -28,6 +28,8 @@ NEEDS_MORE = (
     *("sx", "system", "uv"),
 )
 """Magics that need another process, the network or a person at the keyboard."""
+UNKNOWN = " (unknown)"
+"""Behind a magic that IPython does not bring: in a kernel without its extension the cell would end there."""
 _TIMES = re.compile(r"(^|\s)-[nr]\s*\d+")
 
 
@@ -50,13 +52,15 @@ class Shell(InteractiveShell):
         return ipython.run_cell_magic(magic_name, _once(magic_name, line), cell)
 
     def _is_left_out(self, sign: str, name: str, line: str, known: Container[str]) -> bool:
-        if name not in SHOWS and (name in NEEDS_MORE or name not in known):
-            self._skip(f"{sign} {line}")
+        if name in SHOWS:
             return True
-        return name in SHOWS
+        if name in NEEDS_MORE or name not in known:
+            self._skip(f"{sign} {line}", "" if name in NEEDS_MORE else UNKNOWN)
+            return True
+        return False
 
-    def _skip(self, what: str) -> None:
-        self.skipped.append(what.strip()[:80])
+    def _skip(self, what: str, remark: str = "") -> None:
+        self.skipped.append(what.strip()[:80] + remark)
 
     def system(self, cmd: str) -> None:
         """`!cmd` does nothing: there is no other process."""

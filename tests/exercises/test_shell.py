@@ -102,7 +102,7 @@ def test_an_error_says_which_line_of_the_cell(cell: str, told: str) -> None:
 
 def test_what_was_left_out_of_a_cell_is_told() -> None:
     with Sandbox(["where = !pwd\n%pip install x\n%no_such_magic y\n%matplotlib inline\nsum?"]) as box:
-        assert box.results[0]["skipped"] == ["!pwd", "%pip install x", "%no_such_magic y"]
+        assert box.results[0]["skipped"] == ["!pwd", "%pip install x", "%no_such_magic y (unknown)"]
 
 
 # ---- checks at their places, and what a person is told ----
