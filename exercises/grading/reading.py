@@ -16,12 +16,22 @@ _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeErro
 
 def tree(source: str) -> ast.Module | None:
     """The syntax tree of a cell; None where it is no Python, also after IPython's own rules."""
+    return _read(source)[1]
+
+
+def python_only(source: str) -> str:
+    """The Python of a cell, with calls in place of its magics; the cell as it stands where it is no Python."""
+    return _read(source)[0]
+
+
+def _read(source: str) -> tuple[str, ast.Module | None]:
     for read in (str, _transformed):
         try:
-            return ast.parse(read(source))
+            text = read(source)
+            return text, ast.parse(text)
         except _UNREADABLE:
             continue
-    return None
+    return source, None
 
 
 def _transformed(source: str) -> str:
@@ -63,15 +73,3 @@ def _is_idle(node: ast.stmt) -> bool:
     return isinstance(node, (ast.Import, ast.ImportFrom)) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
-
-
-def python_only(source: str) -> str:
-    """The Python of a cell, without magics where it is none as it stands: for comparing two notebooks."""
-    try:
-        ast.parse(source)
-    except _UNREADABLE:
-        try:
-            return _transformed(source)
-        except _UNREADABLE:
-            return source
-    return source
