@@ -102,12 +102,13 @@ def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, ph
     finger = Finger(page)
     for handle in handles.all():
         start = centre(in_the_middle(handle))
-        middle = centre(handle.locator("xpath=ancestor::*[name()='svg'][1]"))
-        scroll, value = page.evaluate("scrollY"), handle.evaluate(VALUE)
+        picture = handle.locator("xpath=ancestor::*[name()='svg'][1]")
+        middle, value = centre(picture), handle.evaluate(VALUE)
         end = finger.slide(start, (10, FAR if start[1] < middle[1] else -FAR))
         assert math.dist(centre(handle), end) < 2, "the point is under the finger"
         finger.lift()
-        assert handle.evaluate(VALUE) != value and page.evaluate("scrollY") == scroll
+        # The picture's place on the screen, not scrollY: a font that arrives late above it moves the latter alone.
+        assert handle.evaluate(VALUE) != value and math.dist(centre(picture), middle) < 2
 
 
 @pytest.mark.parametrize("name", DRAGGED)
