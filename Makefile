@@ -16,8 +16,6 @@ WORKERS ?= 2
 ASSIGNMENT ?=
 # Which chapter's deck: the name of its page, such as my-topic; all where it is empty.
 CHAPTER ?=
-# How many mutants, and how long: python tools/mutants.py --help.
-MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
 RESULTS ?=
 COURSE ?=
@@ -42,7 +40,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -90,7 +88,7 @@ test-pipelines: book ## run what `make test` leaves out: whole classrooms, insta
 test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1
 test-thorough: $(STAMP) ## run the property tests with ten times as many examples, the audit's with twenty times as many models
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training tests/audit $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/library tests/audit $(PYTEST_ARGS)
 
 test-histories: export OMP_NUM_THREADS := 1
 test-histories: $(STAMP) ## run 500 random terms of a class, killed at random places, and 10 with the real judge (an hour)
@@ -105,14 +103,10 @@ $(SCALE_STAMP): requirements-scale.txt pyproject.toml
 
 test-scale: export OMP_NUM_THREADS := 1
 test-scale: $(SCALE_STAMP) ## run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
-	.venv-scale/bin/python -m pytest -m scale tests/training/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
+	.venv-scale/bin/python -m pytest -m scale tests/library/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
 
 test-gpu: $(STAMP) ## run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
-	$(BIN)/python -m pytest -m gpu tests/gpu -n 4 $(PYTEST_ARGS)
-
-mutants: $(STAMP) ## change the library in 1,500 small ways and count those that no test notices (hours; MUTANTS="--minutes 20")
-	@$(BIN)/python -c "import importlib.metadata as m; m.version('mutmut')" 2> /dev/null || $(BIN)/python -m pip install --quiet "mutmut>=3.8"
-	$(BIN)/python tools/mutants.py $(MUTANTS)
+	$(BIN)/python -m pytest -m gpu tests/library/test_gpu.py -n 4 $(PYTEST_ARGS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
 	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")

@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
 from rivals.client import Rival, left_out, pairs
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
 WIDTH, LR = 64, 0.05

@@ -21,10 +21,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
 from course_lib import datasets
-from course_lib.data.datasets import planted
-from course_lib.data.interactions import Interactions
-from course_lib.maths.correction import preference_directions
-from course_lib.models.debiasing import DDC
+from course_lib.correction import preference_directions
+from course_lib.datasets import planted
+from course_lib.debiasing import DDC
+from course_lib.interactions import Interactions
 
 SECONDS, MEGABYTES, WIDTH = 2.0, 500.0, 64
 

@@ -14,8 +14,8 @@ import time
 import numpy as np
 import torch
 
-from course_lib.data.interactions import Interactions
-from course_lib.data.metrics import evaluate
+from course_lib.interactions import Interactions
+from course_lib.metrics import evaluate
 
 BAR = 0.3
 M, N, D, POSITIVES, K = 6_040, 3_706, 64, 575_281, 25

@@ -30,13 +30,12 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
 from rivals.client import Rival, left_out
 
-from course_lib.data import tables
-from course_lib.data.datasets import planted
-from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
-from course_lib.data.metrics import evaluate, top_k
-from course_lib.maths.correction import preference_directions
-from course_lib.maths.popularity import popularity_direction
-from course_lib.models import backbones
+from course_lib import backbones, tables
+from course_lib.correction import preference_directions
+from course_lib.datasets import planted
+from course_lib.interactions import Interactions, epoch_batches, sample_negatives
+from course_lib.metrics import evaluate, top_k
+from course_lib.popularity import popularity_direction
 from course_lib.training.bpr import bpr_epoch
 from course_lib.training.recommenders import split_811, train_recommender
 

@@ -22,7 +22,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
 from rivals.client import Rival, left_out, pairs
 
-from course_lib.data.metrics import top_k
+from course_lib.metrics import top_k
 
 WIDTH, K, BAR = 64, 20, 2.0
 

@@ -17,7 +17,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
-HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
 SHOWN = {"findings.py"}  # modules whose docstrings a page shows
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # what may have a docstring
 LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
@@ -155,66 +154,24 @@ class Imports:
         found: set[str] = set()
         for node in nodes:
             if isinstance(node, ast.Import):
-                found |= {real for alias in node.names for real in self.resolve(alias.name)}
-                found |= self._reached_by_attributes(nodes, node)
+                found |= {module for alias in node.names for module in self.modules_of(alias.name)}
             elif isinstance(node, ast.ImportFrom):
-                found |= self._imported_from(node, importer)
+                base = self._base_of(node, importer)
+                found |= {module for alias in node.names for module in self.modules_of(f"{base}.{alias.name}")}
         if _imports_by_name(nodes):
-            served = set(_homes_in(source).values())  # a table that waits to be asked is no import
-            found |= {name for name in strings_of(source) - served if self.file_of(name)}
+            found |= {name for name in strings_of(source) if self.file_of(name)}
         return frozenset(found)
 
-    def resolve(self, name: str) -> frozenset[str]:
-        """The real modules that a dotted name stands for: itself, or what a package's table of homes says.
+    def modules_of(self, name: str) -> list[str]:
+        """The modules on the way to a dotted name; of one that goes on into a module (a function, say), to there."""
+        return [one for one in self.with_parents(name) if self.file_of(one)]
 
-        Of a name that goes on into a module (a function, say), the module; empty when it is not the package's.
-        """
-        parts = name.split(".")
-        if parts[0] != self.package or not self.file_of(parts[0]):
-            return frozenset()
-        here = parts[0]
-        passed = {here}
-        for part in parts[1:]:
-            if self.file_of(f"{here}.{part}"):
-                here = f"{here}.{part}"
-            elif part in self.homes(here):
-                here = self.homes(here)[part]
-            else:
-                break
-            passed.add(here)
-        return frozenset(passed)
-
-    def homes(self, package: str) -> dict[str, str]:
-        """The table of a package's ``__init__`` that says where names live which it serves when asked."""
-        file = self.file_of(package)
-        if file is None or file.name != "__init__.py":
-            return {}
-        return _homes_in(file.read_text(encoding="utf-8"))
-
-    def _imported_from(self, node: ast.ImportFrom, importer: str) -> set[str]:
-        """The modules behind ``from X import a, b``: X, and each of a, b that is a module."""
-        base = node.module or ""
-        if node.level:
-            parents = importer.split(".") if self.is_package(importer) else importer.split(".")[:-1]
-            parents = parents[: len(parents) - node.level + 1]
-            base = ".".join([*parents, *([base] if base else [])])
-        found = set(self.resolve(base))
-        for alias in node.names if found else ():
-            if alias.name == "*" and self.is_package(base):
-                found |= set(self.homes(base).values())
-            found |= self.resolve(f"{base}.{alias.name}")
-        return found
-
-    def _reached_by_attributes(self, nodes: list[ast.AST], node: ast.Import) -> set[str]:
-        """The modules that ``import package as p`` reaches by ``p.module.name``."""
-        found: set[str] = set()
-        for alias in node.names:
-            if alias.name.split(".")[0] != self.package:
-                continue
-            bound, stands_for = (alias.asname, alias.name) if alias.asname else (self.package, self.package)
-            for chain in _attribute_chains(nodes, bound):
-                found |= self.resolve(".".join([stands_for, *chain]))
-        return found
+    def _base_of(self, node: ast.ImportFrom, importer: str) -> str:
+        """The absolute name of X in ``from X import a``."""
+        if not node.level:
+            return node.module or ""
+        parents = importer.split(".") if self.is_package(importer) else importer.split(".")[:-1]
+        return ".".join([*parents[: len(parents) - node.level + 1], *([node.module] if node.module else [])])
 
 
 def _nodes_that_run(tree: ast.AST) -> Iterator[ast.AST]:
@@ -250,38 +207,8 @@ def data_files(folder: Path) -> Iterator[Path]:
             yield from data_files(path)
 
 
-@cache
-def _homes_in(source: str) -> dict[str, str]:
-    """The literal table ``_HOMES`` of an ``__init__``; empty where there is none."""
-    for node in ast.parse(source).body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(isinstance(target, ast.Name) and target.id == HOMES for target in targets):
-            value = getattr(node, "value", None)
-            if isinstance(value, ast.Dict):
-                table = ast.literal_eval(value)
-                return {str(name): str(home) for name, home in table.items()}
-            raise ValueError(
-                f"{HOMES}: expected a table written out as {{name: module}}, which can be read without running it"
-            )
-    return {}
-
-
 def _imports_by_name(nodes: list[ast.AST]) -> bool:
     """Whether code calls ``import_module`` or ``__import__``."""
     called = (node.func for node in nodes if isinstance(node, ast.Call))
     names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in called}
     return bool(names & {"import_module", "__import__"})
-
-
-def _attribute_chains(nodes: list[ast.AST], name: str) -> Iterator[list[str]]:
-    """For each ``name.a.b`` in a piece of code: [a, b]."""
-    for node in nodes:
-        chain: list[str] = []
-        here: ast.expr | None = node if isinstance(node, ast.Attribute) else None
-        while isinstance(here, ast.Attribute):
-            chain.insert(0, here.attr)
-            here = here.value
-        if chain and isinstance(here, ast.Name) and here.id == name:
-            yield chain

@@ -148,7 +148,7 @@ except Exception:
 sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ClosedRooms"]
 for name in [name for name in sys.modules if name.startswith(("course_lib.lessons", "exercises.hidden"))]:
     del sys.modules[name]
-for name in ("course_lib.lessons.{module}.checks", "course_lib.maths.geometry", "exercises.hidden.{module}"):
+for name in ("course_lib.lessons.{module}.checks", "course_lib.geometry", "exercises.hidden.{module}"):
     try:
         found.append(vars(__import__(name, fromlist=["x"])))
     except (ImportError, OSError):

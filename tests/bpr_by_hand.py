@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 import torch
 
-from course_lib.data.interactions import Interactions
-from course_lib.maths.arrays import exact
+from course_lib.arrays import exact
+from course_lib.interactions import Interactions
 from course_lib.papers import value
 
 # ---- a small world

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import settings
 
 from tests.tabs import Tab, Tabs
 from tools import browsing
@@ -30,8 +30,6 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 # `thorough` (COURSE_EXAMPLES=thorough, every week in CI) tries many more, and other ones each time.
 settings.register_profile("course", deadline=None, derandomize=IN_CI, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=300)
-# `mutants` (tools/mutants.py) asks whether a test fails, not for the smallest example.
-settings.register_profile("mutants", settings.get_profile("course"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files

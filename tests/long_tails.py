@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 
 def long_tailed(m: int = 120, n: int = 60, seed: int = 0, *, timed: bool = False) -> Interactions:

@@ -1,4 +1,4 @@
-"""Run by tests/training/test_processes.py, once in each process of a run: what `fit` does with several of them.
+"""Run by tests/library/test_training_processes.py, once in each process of a run: what `fit` does with several of them.
 
     python process_scenarios.py SCENARIO OUT
 
@@ -26,10 +26,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from course_lib import gramians, losses
-from course_lib.data.interactions import Interactions
-from course_lib.models import debiasing
-from course_lib.models.backbones import make
+from course_lib import debiasing, gramians, losses
+from course_lib.backbones import make
+from course_lib.interactions import Interactions
 from course_lib.training import FabricProcesses, Plan, fit, processes
 from course_lib.training.recommenders import train_recommender
 from course_lib.training.towers import lookup_towers, train_towers

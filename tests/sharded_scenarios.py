@@ -1,4 +1,4 @@
-"""Run by tests/training/test_sharded.py, once in each process of a run: tables of which each process has a shard.
+"""Run by tests/library/test_sharded.py, once in each process of a run: tables of which each process has a shard.
 
     python sharded_scenarios.py SCENARIO OUT
 
@@ -22,7 +22,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from course_lib import losses
-from course_lib.models.optimisers import RowWiseAdagrad
+from course_lib.optimisers import RowWiseAdagrad
 from course_lib.training import Plan, fit
 from course_lib.training.sharded import ShardedTables, start_rows
 

@@ -18,7 +18,7 @@ from course_lib.checking import some
 
 ROOT = Path(__file__).resolve().parents[1]
 OF_MATHEMATICS = (
-    *("tests/maths/*.py", "tests/models/*.py", "tests/training/*.py", "tests/data/*.py", "tests/papers/*.py"),
+    *("tests/library/*.py",),
     *("tests/lessons/*/test_claims*.py", "tests/lessons/*/test_proofs*.py", "tests/lessons/test_every_proof.py"),
     *("course_lib/lessons/*/proofs.py", "course_lib/lessons/*/enumeration.py", "course_lib/lessons/*/broken.py"),
 )

@@ -19,11 +19,10 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from course_lib.data import metrics
+from course_lib import gramians, metrics
 from course_lib.experiments import p4
 from course_lib.experiments.p4 import training
 from course_lib.lessons.gramian_estimators import folding
-from course_lib.maths import gramians
 
 TARGET = Path(folding.__file__).with_name("folding.json")
 LAMBDAS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)

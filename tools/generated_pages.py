@@ -28,19 +28,23 @@ NOTATION = ROOT / "book" / "notation.yml"
 COMMENT = re.compile(r"^<!-- fill: (?P<what>\w+)(?: (?P<of>[\w/-]+))? -->$", re.MULTILINE)
 API = "book/reference/api"  # the index of the library; below it one page for each group, and for each lesson
 NAMES = '<div class="every-name"></div>'  # where the index lists every name, once Sphinx has read them all
-GROUPS = {
-    "data": "Interactions, data sets and metrics",
-    "maths": "Mathematics",
-    "models": "Models",
-    "training": "Training",
-    "papers": "What the papers print",
-    "experiments": "Experiments",
-    "audit": "The audit of your own embeddings",
-    "checking": "Checks of arguments",
-    "dependencies": "What code depends on",
-    "lessons": "Lessons",
+GROUPS = {  # page of the library: its title, and the rooms on it
+    "data": ("Interactions, data sets and metrics", ("datasets", "interactions", "metrics", "tables")),
+    "maths": (
+        "Mathematics",
+        (
+            *("arrays", "correction", "gauge", "geometry", "gramians", "in_batch", "losses", "norms", "popularity"),
+            *("processes", "step_cost"),
+        ),
+    ),
+    "models": ("Models", ("backbones", "debiasing", "dependence", "encoders", "jacobians", "optimisers")),
+    "training": ("Training", ("training",)),
+    "papers": ("What the papers print", ("papers",)),
+    "experiments": ("Experiments", ("experiments",)),
+    "audit": ("The audit of your own embeddings", ("audit",)),
+    "ground": ("What the others stand on", ("checking", "dependencies", "extras")),
+    "lessons": ("Lessons", ()),
 }
-WHOLE = {"training", "papers", "experiments", "audit"}  # packages that are one room; in the others every module is one
 OPEN = {"training", "lessons", "audit", "papers"}  # their modules are asked for one by one, not through the package
 LISTED = {"function", "class", "exception", "data"}  # methods stand on the page of their class
 MARKUP = re.compile(r"([\\*_|`])")
@@ -72,10 +76,17 @@ def _notation_table(rows: list[dict[str, Any]], several: list[dict[str, str]] | 
 
 
 def rooms() -> list[str]:
-    """What course_lib holds, as "maths.geometry", group after group; a group that nobody named comes last."""
-    groups = sorted(_inside("course_lib"), key=lambda name: [*GROUPS, name].index(name))
-    inside = {group: [] if group in WHOLE else _inside(f"course_lib.{group}") for group in groups}
-    return [room for group in groups for room in [f"{group}.{name}" for name in inside[group]] or [group]]
+    """What course_lib holds, as "geometry" and "lessons.ddc", group after group; what no group names comes last."""
+    inside = _inside("course_lib")
+    named = [room for _, members in GROUPS.values() for room in members]
+    others = [room for room in inside if room not in {*named, "lessons"}]
+    return [*named, *others, *(f"lessons.{name}" for name in _inside("course_lib.lessons"))]
+
+
+def group_of(room: str) -> str:
+    """The group of a room: that of "geometry" is "maths"; of a room that no group names, "ground"."""
+    top = room.partition(".")[0]
+    return top if top == "lessons" else next((name for name, (_, held) in GROUPS.items() if top in held), "ground")
 
 
 def _inside(package: str) -> list[str]:
@@ -85,20 +96,18 @@ def _inside(package: str) -> list[str]:
 
 
 def anchor_of(room: str) -> str:
-    """The label of a room on its page of the library: "maths.geometry" has api-geometry."""
+    """The label of a room on its page of the library: "geometry" has api-geometry."""
     return f"api-{room.rpartition('.')[2]}"
 
 
 def api_page(room: str) -> str:
-    """The page of a room: that of its group, and for each lesson one of its own; single modules share one."""
-    group, _, name = room.partition(".")
-    if group == "lessons":
-        return f"{API}/lessons/{name.replace('_', '-')}"
-    return f"{API}/{group}" if group in WHOLE or name else f"{API}/ground"
+    """The page of a room: that of its group, and for each lesson one of its own."""
+    group, name = group_of(room), room.partition(".")[2]
+    return f"{API}/{group}/{name.replace('_', '-')}" if group == "lessons" else f"{API}/{group}"
 
 
 def api_page_of(name: str) -> str:
-    """The page of a name of the library: "course_lib.maths.losses.logistic" is on that of the mathematics.
+    """The page of a name of the library: "course_lib.losses.logistic" is on that of the mathematics.
 
     Raises KeyError for a name that lies in no room.
     """
@@ -152,8 +161,8 @@ def _face(module: str) -> str:
 def api_list() -> str:
     """Markdown: for each group a table of its rooms, with the first line of their docstrings; a place for all names."""
     tables = []
-    for group, members in itertools.groupby(rooms(), key=lambda room: room.partition(".")[0]):
-        lines = [f"## {GROUPS.get(group, group)}", "", "| room | holds |", "|---|---|"]
+    for group, members in itertools.groupby(rooms(), key=group_of):
+        lines = [f"## {GROUPS[group][0]}", "", "| room | holds |", "|---|---|"]
         for room in members:
             said = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
             summary = " ".join(said.split()).replace("|", "\\|") or ", ".join(_inside(f"course_lib.{room}"))

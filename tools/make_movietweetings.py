@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.data.datasets.formats import open_text
+from course_lib.datasets.formats import open_text
 
 OUTPUT = Path(__file__).resolve().parent.parent / "course_lib" / "datasets" / "movietweetings"
 FILE_NAME = "movietweetings-100k.npz"

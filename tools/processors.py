@@ -42,11 +42,11 @@ SUITES = {
 # Tests that moved inputs cannot pass: they draw in two processes, each of which moves what it draws in its own way, or
 # ask for the very numbers that were put in, or what a bare package loads (the nudge loads NumPy).
 MOVED = (
-    "training/test_processes.py",
-    "training/test_loop.py::test_a_killed_run_resumes_to_the_same_result",
+    "library/test_training_processes.py",
+    "library/test_loop.py::test_a_killed_run_resumes_to_the_same_result",
     "lessons/gramian_estimators/test_claims.py::test_beta_one_leaves_the_cone_and_projecting_loses_the_mean",
-    "maths/test_gramians.py::test_beta_one_leaves_the_cone_and_the_projection_returns_with_a_bias",
-    "maths/test_gauge.py::test_an_exact_direction_is_stretched_in_floats",
+    "library/test_gramians.py::test_beta_one_leaves_the_cone_and_the_projection_returns_with_a_bias",
+    "library/test_gauge.py::test_an_exact_direction_is_stretched_in_floats",
     "test_house.py::test_the_bare_package_is_light",
 )
 SHOWN = 12  # failures named in a row of the table

@@ -13,8 +13,8 @@ from types import TracebackType
 import numpy as np
 
 from course_lib import datasets
-from course_lib.data.datasets import planted
-from course_lib.data.interactions import Interactions
+from course_lib.datasets import planted
+from course_lib.interactions import Interactions
 
 SHAPES = {"ml-1m": (6_038, 3_533, 575_281), "gowalla": (29_858, 40_981, 1_027_370)}
 VARIABLE = "COURSE_RIVALS"

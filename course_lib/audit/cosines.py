@@ -1,6 +1,6 @@
 """Do the cosines of an embedding table mean anything? What a table can say about itself, in numbers and sentences.
 
-- Are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.maths.gauge`)?
+- Are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.gauge`)?
 - How far do the top-k cosine neighbours move under random gauges, all of which keep every score?
 - With the other table: are the two balanced, as weight decay makes them, whatever their scales, and do the cosines
   agree with the gauge-free ones?
@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course_lib import gauge, geometry
 from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Ids
-from course_lib.maths import gauge, geometry
-from course_lib.maths.gauge.algebra import rank
-from course_lib.maths.gauge.firmness import stretch_within
-from course_lib.maths.popularity import norm_correlation
+from course_lib.gauge.algebra import rank
+from course_lib.gauge.firmness import stretch_within
+from course_lib.popularity import norm_correlation
 
 BALANCE_TOLERANCE = 0.05  # of `imbalance`
 LINEAR_WIDTH = 64  # wider tables have more than 2,080 unknowns: counted only when asked for

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from course_lib import gauge, geometry, metrics, popularity
 from course_lib.audit.training import Training
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
-from course_lib.maths import gauge, geometry, popularity
+from course_lib.interactions import Interactions
 
 AnyArray = NDArray[Any]
 Ids = NDArray[np.int64]

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib import checking
+from course_lib import checking, datasets
 from course_lib.audit.training import Training
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 FILE = Path(__file__).with_name("example.npz")
 SEEDS = (0, 1, 2)

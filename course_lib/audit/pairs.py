@@ -34,7 +34,7 @@ from course_lib.audit.ids import Naming, plain_ids
 from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
 LISTS = 10_000  # lines of a user and all of the user's items

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import checking
+from course_lib import checking, geometry, metrics, popularity
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
-from course_lib.maths import geometry, popularity
+from course_lib.interactions import Interactions
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
 SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take more scores than these
@@ -88,7 +86,7 @@ class Bench:
 
     def uncorrected(self, users: Ids) -> Any:
         """DDC on these users, who have a training pair, before it is solved; its popularity is that of their pairs."""
-        from course_lib.models.debiasing import DDC
+        from course_lib.debiasing import DDC
 
         return DDC(self.everybody[users], self.items, of_users(self.training_pairs, users))
 
@@ -273,7 +271,7 @@ class Correction:
 
 
 def ddc(bench: Bench) -> Correction:
-    """`course_lib.models.debiasing.DDC`, solved for the chosen users with a small ridge; its directions are theirs.
+    """`course_lib.debiasing.DDC`, solved for the chosen users with a small ridge; its directions are theirs.
 
     Its popularity direction is that of the chosen users' pairs.
     """

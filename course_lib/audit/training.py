@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import checking
-from course_lib.data.interactions import NEGATIVE_LAWS, TripleLaw
-from course_lib.maths.in_batch import KINDS
-from course_lib.maths.popularity import LIBRARY_LAWS
+from course_lib.in_batch import KINDS
+from course_lib.interactions import NEGATIVE_LAWS, TripleLaw
+from course_lib.popularity import LIBRARY_LAWS
 
 SOFTMAX, BPR = "in-batch-softmax", "bpr"
 LOSSES = (SOFTMAX, *KINDS, BPR, "als", "other")
@@ -22,7 +22,7 @@ NEGATIVES = {**NEGATIVE_LAWS, "in-batch": TripleLaw(negatives="popularity", coll
 class Training:
     """How the tables were trained, as far as it is known.
 
-    loss: "in-batch-softmax", a kind of `course_lib.maths.in_batch.KINDS` (a loss of single pairs, such as the
+    loss: "in-batch-softmax", a kind of `course_lib.in_batch.KINDS` (a loss of single pairs, such as the
     logistic one, over the grid of a batch), "bpr", "als" or "other"; batch_size: pairs in a batch; temperature: what
     the scores are divided by in the softmax; logq: whether log(probability of the item in a slot) was subtracted from
     them; negatives: the law of BPR's negatives, one of NEGATIVES: by its name, or by the library that draws so.

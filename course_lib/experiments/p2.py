@@ -22,16 +22,15 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from course_lib import checking
-from course_lib.data.interactions import Interactions, epoch_batches
+from course_lib import checking, gauge
+from course_lib.arrays import Array
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
-from course_lib.maths import gauge
-from course_lib.maths.arrays import Array
-from course_lib.maths.losses import cosine_scores, dot_scores, infonce
+from course_lib.interactions import Interactions, epoch_batches
+from course_lib.losses import cosine_scores, dot_scores, infonce
 from course_lib.training.objectives import closed_form
 
 RECIPES = Recipes(

@@ -81,18 +81,6 @@ def select(cells: list[Cell], **where: Any) -> list[Cell]:
     return [cell for cell in cells if all(cell[key] == wanted for key, wanted in where.items())]
 
 
-def suspicious_cells(paper: str) -> list[str]:
-    """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
-    if paper != "P3":
-        raise ValueError(
-            f"suspicious_cells: got {paper!r}; "
-            "expected 'P3', the one paper whose tables print each number more than once"
-        )
-    from course_lib.papers import p3
-
-    return p3.suspicious_cells()
-
-
 def citation(paper: str, name: str) -> str:
     """Where a stored table is printed: authors, title, table number and a caption in our words."""
     place = f"Table {name[1:]}: " if name.startswith("T") else ""

@@ -71,7 +71,7 @@ def expected_positives_of_naive_batch(dataset: str, ratio: float) -> float:
 
 def probability_of_no_positive(dataset: str, ratio: float) -> float:
     """Chance that a naive batch with as many pairs as the grid of a batch ratio holds no positive."""
-    from course_lib.maths import in_batch
+    from course_lib import in_batch
 
     row = _statistics(dataset)
     pairs = round(batch_size(dataset, ratio) ** 2)
@@ -87,7 +87,7 @@ def encodings_of_naive_batch(dataset: str, ratio: float) -> float:
 
 def misclassification_margin(dataset: str, ratio: float) -> float:
     """Mean popularity of Table 3 over the threshold 1 + (|O|-1)/(|batch|-1), where logistic scores change sign."""
-    from course_lib.maths.in_batch import misclassification_threshold
+    from course_lib.in_batch import misclassification_threshold
 
     size = round(batch_size(dataset, ratio))
     positives = _statistics(dataset)["positives"]

@@ -1,4 +1,4 @@
-"""What trains the models of `course_lib.models`.
+"""What trains the models of `course_lib.encoders` and `course_lib.backbones`.
 
 Modules, by autograd, one after the other, through one loop:
     loop          `fit`: any module, any number of processes, with checkpoints, early stopping, seeds (Lightning Fabric)

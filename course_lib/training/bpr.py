@@ -30,7 +30,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from course_lib import checking
-from course_lib.data.interactions import NEGATIVE_LAWS, Interactions
+from course_lib.interactions import NEGATIVE_LAWS, Interactions
 
 GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt

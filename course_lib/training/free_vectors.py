@@ -2,7 +2,7 @@
 
 A free vector is its own parameter, like a row of an embedding table: a step moves it by -lr times its gradient and by
 nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in
-`course_lib.models.jacobians`. No momentum, no weight decay. The loops are their own, not `training.fit`: fit hides the
+`course_lib.jacobians`. No momentum, no weight decay. The loops are their own, not `training.fit`: fit hides the
 single moves, and of those this module is the record.
 """
 
@@ -17,9 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from course_lib import checking
-from course_lib.data.interactions import Interactions
-from course_lib.maths import geometry, losses
+from course_lib import checking, geometry, losses
+from course_lib.interactions import Interactions
 from course_lib.training.finite import not_finite
 
 Ids = NDArray[np.int64]

@@ -1,6 +1,6 @@
 """P3's expected objectives on the full data, with gradients, fast enough for L-BFGS on two cores.
 
-Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
+Every expected objective is one `course_lib.in_batch.Coefficients` object:
 
     L = sum_O [ positive l+ + (constant + inverse / pop) l- ] + grid * sum_ij pop_ij^power l-_ij,   power 0 or 1.
 
@@ -29,10 +29,10 @@ from scipy.sparse.linalg import svds
 from torch import Tensor
 
 from course_lib import checking
-from course_lib.data.interactions import Interactions
-from course_lib.maths.arrays import Array
-from course_lib.maths.in_batch import Coefficients, expected_coefficients, expected_objective
-from course_lib.maths.losses import pair_losses
+from course_lib.arrays import Array
+from course_lib.in_batch import Coefficients, expected_coefficients, expected_objective
+from course_lib.interactions import Interactions
+from course_lib.losses import pair_losses
 
 BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the processor's cache
 CHECKED_USERS = 32  # whose pairs `check_gradient` looks at

@@ -217,7 +217,7 @@ class FabricProcesses:
         """`concatenated` with gradients: a row's gradient is the sum over the losses of all processes.
 
         `fit` descends on the mean of the processes' losses, weighed as their steps say: no factor, whether a process
-        computes its own rows or all (`course_lib.maths.processes`). Where a process takes the mean of its own rows,
+        computes its own rows or all (`course_lib.processes`). Where a process takes the mean of its own rows,
         their number is the weight that makes it the mean of all rows.
         """
         if self.fabric.world_size == 1:

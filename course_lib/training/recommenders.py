@@ -21,11 +21,9 @@ import torch
 from numpy.random import Generator
 from torch import Tensor, nn
 
-from course_lib import checking
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
-from course_lib.maths import popularity
-from course_lib.models.backbones import Recommender
+from course_lib import checking, metrics, popularity
+from course_lib.backbones import Recommender
+from course_lib.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.training.loop import History, Plan, fit, launched
 
 if TYPE_CHECKING:

@@ -32,12 +32,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from course_lib import checking
-from course_lib.data.interactions import Interactions, epoch_batches
-from course_lib.data.metrics import metrics_from_ranking, top_k
-from course_lib.maths import in_batch
-from course_lib.maths.arrays import Array
-from course_lib.maths.losses import pair_losses
+from course_lib import checking, in_batch
+from course_lib.arrays import Array
+from course_lib.interactions import Interactions, epoch_batches
+from course_lib.losses import pair_losses
+from course_lib.metrics import metrics_from_ranking, top_k
 from course_lib.training.objectives import FullData, full_data, objective_value
 
 DIVERGED_AT = 100.0  # times the first value of the objective

@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
-from course_lib import checking
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
-from course_lib.maths import losses, norms, popularity
-from course_lib.models.encoders import Lookup, TwoTower, recent_histories
+from course_lib import checking, losses, metrics, norms, popularity
+from course_lib.encoders import Lookup, TwoTower, recent_histories
+from course_lib.interactions import Interactions
 from course_lib.training.loop import Evaluate, History, Plan, fit, launched
 
 if TYPE_CHECKING:

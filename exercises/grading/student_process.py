@@ -79,7 +79,7 @@ class ClosedRooms(MetaPathFinder, Loader):
 
 
 def opened() -> list[types.ModuleType]:
-    """The modules of the open rooms, imported by their short names ("datasets"), each under its true name."""
+    """The modules of the open rooms, such as "datasets", imported."""
     return [import_module(f"course_lib.{room}") for room in OPEN_ROOMS]
 
 
@@ -99,10 +99,10 @@ def readable(rooms: Sequence[types.ModuleType]) -> list[str]:
 
 
 def is_closed(name: str, rooms: Sequence[types.ModuleType]) -> bool:
-    """Whether a module of course_lib is neither in an open room, by short or true name, nor on the way to one."""
+    """Whether a module of course_lib is neither in an open room nor on the way to one."""
     if not name.startswith("course_lib."):
         return False
-    names = [*(f"course_lib.{room}" for room in OPEN_ROOMS), *(room.__name__ for room in rooms)]
+    names = [room.__name__ for room in rooms]
     return not any(f"{name}.".startswith(f"{room}.") or room.startswith(f"{name}.") for room in names)
 
 
@@ -111,7 +111,7 @@ def hide(name: str) -> None:
     del sys.modules[name]
     parent, _, child = name.rpartition(".")
     if parent in sys.modules:
-        vars(sys.modules[parent]).pop(child, None)  # not hasattr: it would ask course_lib, which imports by short names
+        vars(sys.modules[parent]).pop(child, None)
 
 
 def can_read(path: str) -> bool:

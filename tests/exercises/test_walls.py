@@ -51,11 +51,11 @@ def attempts() -> Iterator[tuple[str, str]]:
     yield "list the exercises", f"import os; os.listdir({str(ROOT / 'exercises')!r})"
     yield "import a hidden check", "import exercises.hidden.in_batch_bias"
     yield "import the formulas", "from course_lib import in_batch"
-    yield "read the formulas", f"open({str(ROOT / 'course_lib/maths/in_batch/batch.py')!r}).read()"
-    yield "change the library", f"open({str(ROOT / 'course_lib/maths/losses.py')!r}, 'a')"
-    yield "truncate by path", f"import os; os.truncate({str(ROOT / 'course_lib/maths/losses.py')!r}, 0)"
-    yield "change a mode", f"import os; os.chmod({str(ROOT / 'course_lib/maths/losses.py')!r}, 0o777)"
-    yield "touch a file", f"import os; os.utime({str(ROOT / 'course_lib/maths/losses.py')!r})"
+    yield "read the formulas", f"open({str(ROOT / 'course_lib/in_batch/batch.py')!r}).read()"
+    yield "change the library", f"open({str(ROOT / 'course_lib/losses.py')!r}, 'a')"
+    yield "truncate by path", f"import os; os.truncate({str(ROOT / 'course_lib/losses.py')!r}, 0)"
+    yield "change a mode", f"import os; os.chmod({str(ROOT / 'course_lib/losses.py')!r}, 0o777)"
+    yield "touch a file", f"import os; os.utime({str(ROOT / 'course_lib/losses.py')!r})"
     yield "link a file", f"import os; os.link({str(secret)!r}, 'mine')"
     yield "write beside", f"open({str(ROOT / 'exercises' / 'new')!r}, 'w')"
     yield "write to /tmp", "open('/tmp/student-was-here', 'w')"
@@ -113,14 +113,12 @@ def test_a_student_can_do_ordinary_work() -> None:
     [
         "import course_lib.geometry",
         "from course_lib import geometry",
-        "from course_lib.maths import geometry",
-        "import course_lib.maths\ncourse_lib.maths.geometry",
-        "import sys\nsys.modules['course_lib.maths.geometry']",
+        "import course_lib.geometry\ncourse_lib.geometry",
         "import sys\nsys.modules['course_lib.geometry']",
     ],
 )
 def test_what_an_open_room_imported_for_itself_stays_closed(code: str) -> None:
-    """The losses stand on the geometry, which no student may ask for, by its short or its true name."""
+    """The losses stand on the geometry, which no student may ask for."""
     with Sandbox(["from course_lib import losses", code], ["losses"]) as box:
         assert box.results[0]["error"] is None and box.results[1]["error"], code
 

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import experiments, losses, norms, popularity
-from course_lib.data.interactions import Interactions
+from course_lib import experiments, losses, norms, optimisers, popularity
+from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import half_width
 from course_lib.experiments.p0 import popularity as p0_popularity
 from course_lib.experiments.p0 import tuned as p0_tuned
-from course_lib.models import optimisers
-from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
+from course_lib.interactions import Interactions
 from course_lib.training import towers as two_towers
 
 IDS = ("P0-E8", "P0-E9", "P0-E10", "P0-R")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from course_lib import popularity
-from course_lib.data.interactions import Interactions
 from course_lib.experiments.p1 import axis
 from course_lib.experiments.p1.data import load_split
-from course_lib.maths.popularity import LIBRARY_LAWS, TripleLaw
+from course_lib.interactions import Interactions
+from course_lib.popularity import LIBRARY_LAWS, TripleLaw
 
 LAWS = [
     TripleLaw(*parts)

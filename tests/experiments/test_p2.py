@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from course_lib import datasets, experiments, gauge
-from course_lib.data.interactions import Interactions
 from course_lib.experiments import p2
+from course_lib.interactions import Interactions
 
 SMALL = "movietweetings-10core"
 

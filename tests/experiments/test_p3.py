@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from course_lib import experiments, papers
-from course_lib.data.interactions import Interactions
 from course_lib.experiments import p3
 from course_lib.experiments.p3 import setting, statistics, stochastic_gradient
-from course_lib.maths.in_batch import batch_size_from_ratio
+from course_lib.in_batch import batch_size_from_ratio
+from course_lib.interactions import Interactions
 
 DATA = "movietweetings-10core"
 SQUARE = {"pointwise": "square"}  # what the shapes are asked of; all cells run in the lab and among the pipelines

@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from course_lib import datasets, experiments
-from course_lib.data.interactions import Interactions
 from course_lib.experiments.p3 import reversal
-from course_lib.maths.in_batch import expected_objective
-from course_lib.maths.losses import pair_losses
+from course_lib.in_batch import expected_objective
+from course_lib.interactions import Interactions
+from course_lib.losses import pair_losses
 from course_lib.training import objectives
 
 LINKS = Interactions(

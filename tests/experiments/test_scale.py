@@ -14,13 +14,12 @@ import psutil
 import pytest
 import torch
 
-from course_lib import losses
+from course_lib import losses, processes
 from course_lib.checking import some
 from course_lib.experiments.core.command import cli
 from course_lib.experiments.core.registry import cells_of
 from course_lib.experiments.core.summary import tidy
 from course_lib.experiments.scale import calibration, gradients, shards, team, traffic
-from course_lib.maths import processes
 
 
 @pytest.fixture(scope="module")

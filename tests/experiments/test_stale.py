@@ -179,7 +179,7 @@ def test_the_hash_of_an_experiment_follows_its_imports_and_no_other_papers(tmp_p
     assert motion["hash"] != other["hash"] and len(motion["hash"]) == 16
     files = code._imports(code.dependencies.ROOT).closure("course_lib.experiments.p0.motion", without=code.MACHINERY)
     behind = {path.relative_to(RESULTS.parents[1]).as_posix() for path in files}
-    assert {"course_lib/maths/geometry.py", "course_lib/experiments/core/summary.py"} <= behind
+    assert {"course_lib/geometry.py", "course_lib/experiments/core/summary.py"} <= behind
     assert not behind & {"course_lib/experiments/core/registry.py", "course_lib/audit.py"}
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from course_lib import experiments, geometry
-from course_lib.data.interactions import Interactions
 from course_lib.experiments.text import encoders, titles, unrated
+from course_lib.interactions import Interactions
 
 
 @pytest.fixture(scope="module")

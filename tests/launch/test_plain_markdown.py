@@ -133,8 +133,8 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
         ("{term}`tails <long tail>`", f"[tails]({SITE}/book/reference/glossary.html#term-long-tail)"),
         ("{doc}`second`, {doc}`more <second>`", f"[Second]({SITE}/book/second.html), [more]({SITE}/book/second.html)"),
         (
-            "{py:func}`course_lib.maths.in_batch.batch_loss`",
-            f"[`course_lib.maths.in_batch.batch_loss`]({SITE}/book/reference/api/maths.html#course_lib.maths.in_batch.batch_loss)",
+            "{py:func}`course_lib.in_batch.batch_loss`",
+            f"[`course_lib.in_batch.batch_loss`]({SITE}/book/reference/api/maths.html#course_lib.in_batch.batch_loss)",
         ),
         ("{glue:text}`ratio` of {glue:text}`pairs:,.0f`", "0.25 of 39,632"),
         ("{glue:text}`first.ipynb::ratio:.1f`", "0.2"),

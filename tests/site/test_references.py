@@ -45,8 +45,8 @@ def test_a_page_of_the_library_is_filtered(page, site: str) -> None:
     page.goto(f"{site}/{API}/maths.html")
     page.get_by_label("Words").fill("cosine_gradient")
     assert 1 <= shown(page, "article section > dl.py") < 10
-    assert page.locator('[id="course_lib.maths.geometry.cosine_gradient"]').is_visible()
-    assert not page.locator('[id="course_lib.maths.gramians"]').is_visible()
+    assert page.locator('[id="course_lib.geometry.cosine_gradient"]').is_visible()
+    assert not page.locator('[id="course_lib.gramians"]').is_visible()
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_a_page_of_the_library_is_filtered(page, site: str) -> None:
     [
         (f"{CLAIMS}.html#claim-p1-eq9", f"{CLAIMS}/ddc.html#claim-p1-eq9"),
         (f"{API}.html#api-in-batch", f"{API}/maths.html#api-in-batch"),
-        (f"{API}.html#course_lib.maths.losses.infonce", f"{API}/maths.html#course_lib.maths.losses.infonce"),
+        (f"{API}.html#course_lib.losses.infonce", f"{API}/maths.html#course_lib.losses.infonce"),
         (
-            f"{API}.html#course_lib.data.interactions.Interactions.popularity",  # a method: with its class
-            f"{API}/data.html#course_lib.data.interactions.Interactions.popularity",
+            f"{API}.html#course_lib.interactions.Interactions.popularity",  # a method: with its class
+            f"{API}/data.html#course_lib.interactions.Interactions.popularity",
         ),
         (f"{API}.html#module-course_lib.training", f"{API}/training.html#module-course_lib.training"),
     ],

@@ -354,10 +354,8 @@ def test_the_origin_of_a_scalar_must_exist(tmp_path):
     assert "notebook 'sampling/x' does not exist" in problem
     [problem] = lint(tmp_path, ROW + SCALAR.replace("notebook: sampling/x", "result: P3-T6-laptop"))
     assert "result file 'P3-T6-laptop' does not exist" in problem
-    [problem] = lint(
-        tmp_path, ROW + SCALAR.replace("notebook: sampling/x", "function: 'course_lib.maths.arrays:nothing'")
-    )
-    assert "check 'course_lib.maths.arrays:nothing' does not exist" in problem
+    [problem] = lint(tmp_path, ROW + SCALAR.replace("notebook: sampling/x", "function: 'course_lib.arrays:nothing'"))
+    assert "check 'course_lib.arrays:nothing' does not exist" in problem
 
 
 # ---------------------------------------------------------------------------------------------------- running checks

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Effect, harms
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
 from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
-from course_lib.data.interactions import Interactions, TripleLaw
-from course_lib.maths import in_batch
-from course_lib.maths.popularity import pull_parts
+from course_lib.interactions import Interactions, TripleLaw
+from course_lib.popularity import pull_parts
 
 MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on a fault
 GAIN = 0.05  # of logQ at serving, on held-out pairs, with an interval off 0: from here on a fault

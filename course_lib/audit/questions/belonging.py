@@ -13,7 +13,7 @@ from scipy.special import logit
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
 from course_lib.audit.remedies import SIDES
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 NAME = "mismatched-rows"
 USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, in all

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from course_lib import popularity
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
 from course_lib.audit.remedies import Effect
 from course_lib.audit.training import BPR
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.maths import popularity
 
 CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on a fault
 CENTRE = 0.25  # length of the mean direction: from here on a fault

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import gauge, popularity
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
 from course_lib.audit.remedies import DIVIDE, NORMALISE, Effect, harms
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.maths import gauge, popularity
 
 CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a fault, if the slope's interval is off 0
 FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import gauge, geometry, gramians
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.maths import gauge, geometry, gramians
-from course_lib.maths.popularity import top_share
+from course_lib.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
+from course_lib import gauge, geometry, metrics, popularity
 from course_lib.audit.cosines import reduced
 from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users
 from course_lib.audit.questions.lengths import slope_interval
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
-from course_lib.maths import gauge, geometry, popularity
+from course_lib.interactions import Interactions
 
 LISTED_USERS = 500  # users whose lists are compared, drawn at random
 BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins

@@ -15,7 +15,7 @@ from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
 from course_lib.audit.sources import STEMS, is_parts, refuse_file
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 FOLDER = "a folder with items.npy (or another format of tables), and where there are any users, pairs and held_out"
 

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
+from course_lib import datasets
 from course_lib.experiments.core.provenance import describe_data
+from course_lib.interactions import Interactions
 
 TRAIN_SHARE = 0.9
 Recipe = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 if TYPE_CHECKING:
     from course_lib.training import Fabric

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("numpy", "scipy", "torch")

@@ -16,15 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib import checking, papers
-from course_lib.data.interactions import Interactions
+from course_lib import checking, encoders, losses, papers
 from course_lib.experiments.core.data import Recipes, from_files
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
-from course_lib.maths import losses
-from course_lib.models import encoders
-from course_lib.models.jacobians import Motion, measure_step, share_near_tangent
+from course_lib.interactions import Interactions
+from course_lib.jacobians import Motion, measure_step, share_near_tangent
 from course_lib.papers import p0 as printed_p0
 
 TANGENT = 1e-6  # |cos(q, dq)| below this, in float64, is called a right angle

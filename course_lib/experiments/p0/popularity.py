@@ -29,16 +29,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from course_lib.data import datasets, metrics
-from course_lib.data.interactions import Interactions
+from course_lib import datasets, metrics, popularity
+from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.experiments.core.data import Recipes, from_files
 from course_lib.experiments.core.machine import fabric_for, threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
-from course_lib.maths import popularity
-from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
-from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
+from course_lib.interactions import Interactions
+from course_lib.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
 from course_lib.training import towers as training
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.data import drop_untrained
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.core.registry import experiment
@@ -21,6 +20,7 @@ from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, part, tidy
 from course_lib.experiments.p0 import popularity
 from course_lib.experiments.p0.popularity import PopularityCell
+from course_lib.interactions import Interactions
 from course_lib.training import towers as training
 
 HELD = 0.1  # of the training pairs, to choose on

@@ -12,16 +12,16 @@ from typing import Any, TypedDict
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
+from course_lib import popularity
+from course_lib.arrays import Array
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.experiments.p1.data import describe, load_split
 from course_lib.experiments.p1.measures import RATIO
 from course_lib.experiments.p1.models import WIDTH
-from course_lib.maths import popularity
-from course_lib.maths.arrays import Array
-from course_lib.maths.popularity import LIBRARY_LAWS
+from course_lib.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
+from course_lib.popularity import LIBRARY_LAWS
 from course_lib.training.bpr import LAWS, bpr_epoch
 
 AXES = 3  # singular vectors that are looked at

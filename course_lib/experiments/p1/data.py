@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from course_lib.data.interactions import Interactions
+from course_lib.arrays import Array
 from course_lib.experiments.core.data import Recipes
-from course_lib.maths.arrays import Array
+from course_lib.interactions import Interactions
 from course_lib.training.recommenders import split_811
 
 RECIPES = Recipes(

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from course_lib.data.interactions import Interactions
+from course_lib import correction, popularity
+from course_lib.arrays import Array
+from course_lib.debiasing import DDC
 from course_lib.experiments.p1.data import Split
-from course_lib.maths import correction, popularity
-from course_lib.maths.arrays import Array
-from course_lib.models.debiasing import DDC
+from course_lib.interactions import Interactions
 from course_lib.training.recommenders import measure
 
 RATIO, K = 0.05, 10  # rho of (4), length of the lists: P1, Section 5.1

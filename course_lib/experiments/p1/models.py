@@ -17,16 +17,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.data.interactions import Interactions, sample_negatives
+from course_lib import backbones, debiasing, losses
+from course_lib.arrays import Array
 from course_lib.experiments.core.code import code_of
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.core.provenance import cells_folder, digest
 from course_lib.experiments.core.summary import part
 from course_lib.experiments.p1.cells import Budget, TrainedCell
 from course_lib.experiments.p1.data import Split, describe, load_split
-from course_lib.maths import losses
-from course_lib.maths.arrays import Array
-from course_lib.models import backbones, debiasing
+from course_lib.interactions import Interactions, sample_negatives
 from course_lib.training.loop import History
 from course_lib.training.recommenders import tables_of, train_recommender
 

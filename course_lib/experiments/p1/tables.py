@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from course_lib import backbones
 from course_lib.experiments.core.data import DataCell
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
@@ -26,7 +27,6 @@ from course_lib.experiments.p1.data import SETS, describe, load_data, load_split
 from course_lib.experiments.p1.measures import anatomy, gains, numbers, projection
 from course_lib.experiments.p1.models import Fitted, Watch, make_model, model_cell
 from course_lib.experiments.p1.tuning import METHODS, chosen_backbone, finetuned, tuned_backbone, tuned_method
-from course_lib.models import backbones
 from course_lib.papers import p1 as paper
 from course_lib.papers import select, table
 

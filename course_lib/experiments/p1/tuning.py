@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
+from course_lib.debiasing import DDC
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.p1.cells import TrainedCell
 from course_lib.experiments.p1.data import load_split
 from course_lib.experiments.p1.measures import RATIO, shifted
 from course_lib.experiments.p1.models import Fitted, Watch, fitted, fitted_of, model_cell
-from course_lib.models.debiasing import DDC
 from course_lib.training.recommenders import train_recommender
 
 TOP = 0.3  # k of (10): P1, Section 5.1

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib.arrays import Array
 from course_lib.experiments.core.provenance import describe_data, provenance
 from course_lib.experiments.core.registry import get
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row
 from course_lib.experiments.p3.stochastic_gradient import BATCH_LOSSES, table5_scalars, train_cell, trained_rows
-from course_lib.maths.arrays import Array
+from course_lib.interactions import Interactions
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from typing import Any, TypedDict
 import numpy as np
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib.arrays import Array
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.experiments.p3 import setting
 from course_lib.experiments.p3.setting import FULL_SETS, RATIOS
-from course_lib.maths.arrays import Array
-from course_lib.maths.in_batch import balance, batch_size_from_ratio
+from course_lib.in_batch import balance, batch_size_from_ratio
+from course_lib.interactions import Interactions
 from course_lib.training import objectives
 
 MAX_ITERATIONS = 2_000  # of L-BFGS; a cell that needs more keeps the gradient norm it reached in its rows

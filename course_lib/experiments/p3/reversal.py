@@ -26,16 +26,16 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
-from course_lib.data.metrics import evaluate, metrics_from_ranking
+from course_lib import datasets
+from course_lib.arrays import Array
 from course_lib.experiments.core.data import drop_untrained, from_files
 from course_lib.experiments.core.provenance import describe_data
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
-from course_lib.maths.arrays import Array
-from course_lib.maths.in_batch import batch_size_from_ratio
+from course_lib.in_batch import batch_size_from_ratio
+from course_lib.interactions import Interactions
+from course_lib.metrics import evaluate, metrics_from_ranking
 from course_lib.training import objectives
 
 RUNS = (("unbiased", None), ("in_batch", 1e-5), ("in_batch", 1e-3), ("pos_neg", 1e-3))  # loss and batch ratio

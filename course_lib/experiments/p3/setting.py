@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from course_lib import papers
-from course_lib.data.interactions import Interactions
-from course_lib.data.metrics import evaluate
+from course_lib.arrays import Array
 from course_lib.experiments.core.data import Recipes
-from course_lib.maths.arrays import Array
+from course_lib.interactions import Interactions
+from course_lib.metrics import evaluate
 
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 CUTOFFS = (1, 5, 25)

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib.arrays import Array
+from course_lib.encoders import Bags, Perceptron, Renamed, TwoTower
 from course_lib.experiments.core.data import Recipes
-from course_lib.maths.arrays import Array
-from course_lib.models.encoders import Bags, Perceptron, Renamed, TwoTower
+from course_lib.interactions import Interactions
 
 RECIPES = Recipes(
     "P4",

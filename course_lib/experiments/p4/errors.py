@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib import gramians
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part
 from course_lib.experiments.p4 import training
 from course_lib.experiments.p4.data import describe
 from course_lib.experiments.p4.training import Trainer, TrainingCell
-from course_lib.maths import gramians
 
 ALPHAS = (0.001, 0.005, 0.01, 0.1)  # of Table 2
 

@@ -13,11 +13,10 @@ import torch
 from numpy.random import Generator
 from torch import Tensor
 
-from course_lib.data import metrics
+from course_lib import gramians, metrics
+from course_lib.encoders import TwoTower
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.p4.data import SIMPLE, SMALL, Sizes, Task, load_task
-from course_lib.maths import gramians
-from course_lib.models.encoders import TwoTower
 from course_lib.training import Plan, fit
 
 FEW_CANDIDATES = 500

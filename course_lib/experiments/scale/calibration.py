@@ -1,4 +1,4 @@
-"""SCALE-X5: the model of what a step costs (`course_lib.maths.step_cost`), fitted to two processes, and asked for four.
+"""SCALE-X5: the model of what a step costs (`course_lib.step_cost`), fitted to two processes, and asked for four.
 
 The steps are those of SCALE-X3: softmax on embeddings, forward and backward. "work ms" are milliseconds of the
 processor, of all threads of a process: the best of the steps, in the mean over the processes. Other programs change
@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from course_lib import step_cost
 from course_lib.experiments.core.provenance import digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row
 from course_lib.experiments.scale import team, traffic
-from course_lib.maths import step_cost
 from course_lib.training.processes import FabricProcesses
 
 if TYPE_CHECKING:

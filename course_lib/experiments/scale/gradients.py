@@ -4,7 +4,7 @@ The model is a pair of linear towers and a temperature, in float64; the losses s
 computes its loss on gathered embeddings, the gradients of the parameters are averaged, and process 0 compares them with
 
 - the gradient of one process that has all pairs ("towers off", "temperature off"), and
-- what `course_lib.maths.processes.gradient_factors` predicts from that one gradient ("off prediction"),
+- what `course_lib.processes.gradient_factors` predicts from that one gradient ("off prediction"),
 
 each as a relative distance: the largest over the parameters of |g - g'| / |g'|. "queries" is the factor of the gradient
 to the queries' tower: <g, g'> / <g', g'>.
@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import torch
 from torch import Tensor
 
-from course_lib import checking
+from course_lib import checking, losses, processes
 from course_lib.experiments.core.provenance import digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, tidy
 from course_lib.experiments.scale import team
-from course_lib.maths import losses, processes
-from course_lib.maths.gramians import SOGram
+from course_lib.gramians import SOGram
 from course_lib.training.processes import FabricProcesses
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class GradientCell(TypedDict):
 
 
 class Recipe(NamedTuple):
-    """gather "local": a process's rows meet its own items only; the rest as in `course_lib.maths.processes`."""
+    """gather "local": a process's rows meet its own items only; the rest as in `course_lib.processes`."""
 
     gather: str
     rows: str

@@ -1,7 +1,7 @@
 """SCALE-X2: what a model and its lists lose when negatives come from a shard of the batch only. A simulation.
 
 One process trains on batches of `batch` pairs. With P shards each row's softmax runs over the batch / P items of its
-shard, and the loss is the mean over all rows: by `course_lib.maths.processes` that is the averaged gradient of P
+shard, and the loss is the mean over all rows: by `course_lib.processes` that is the averaged gradient of P
 processes with local negatives. One shard is the gathered batch: what P processes compute that gather with gradients.
 """
 
@@ -14,12 +14,12 @@ import torch
 from numpy.random import Generator
 from torch import Tensor, nn
 
+from course_lib import losses
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
-from course_lib.maths import losses
 
 RECIPES = Recipes(
     "the course",

@@ -1,7 +1,7 @@
 """SCALE-X4: the same two towers with their tables in one process, in each of two whole, and in two shards of rows.
 
 One process takes batches of `batch` pairs; P processes take batch / P of the same pairs each, gather with gradients,
-and average: by `course_lib.maths.processes` that is the same step. TorchRec holds the shards, in an environment of its
+and average: by `course_lib.processes` that is the same step. TorchRec holds the shards, in an environment of its
 own (`make test-scale`); `two_towers` is what each process runs.
 
 Stated before the first run: with SGD the mean loss of the first epoch is that of one process to LOSS_BAR, relative,

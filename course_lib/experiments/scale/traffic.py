@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import torch
 from torch import Tensor
 
-from course_lib import checking
+from course_lib import checking, gramians, losses, processes
 from course_lib.experiments.core.provenance import digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, tidy, values_by_name
 from course_lib.experiments.scale import team
-from course_lib.maths import gramians, losses, processes
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -43,7 +42,7 @@ class TrafficCell(TypedDict):
 
 
 def formula(where: Row) -> float:
-    """Bytes that a process sends in a setting, by `course_lib.maths.processes`."""
+    """Bytes that a process sends in a setting, by `course_lib.processes`."""
     sizes = {"processes": where["processes"], "width": where["width"]}
     if where["gather"] == "d x d sums":
         return float(processes.gramian_bytes(**sizes))

@@ -21,14 +21,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import losses
 from course_lib.experiments.scale import team
 from course_lib.experiments.scale.shards import RECIPES
-from course_lib.maths import losses
-from course_lib.maths.gramians import SOGram, gravity_loss
-from course_lib.maths.in_batch import batch_loss
+from course_lib.gramians import SOGram, gravity_loss
+from course_lib.in_batch import batch_loss
 
 if TYPE_CHECKING:
-    from course_lib.data.interactions import Interactions
+    from course_lib.interactions import Interactions
     from course_lib.training import Fabric, FabricProcesses
     from course_lib.training.sharded import ShardedTables
 
@@ -103,7 +103,7 @@ class Towers(nn.Module):
 
 def made(way: str, sizes: Mapping[str, int], cell: Any, fabric: Fabric) -> tuple[Towers, torch.optim.Optimizer]:
     """The towers, and what changes all of them that a fused optimiser does not."""
-    from course_lib.models.optimisers import RowWiseAdagrad, Together
+    from course_lib.optimisers import RowWiseAdagrad, Together
     from course_lib.training.sharded import ShardedTables
 
     d, seed, optimizer, lr = cell["width"], cell["seed"], cell.get("optimizer", "sgd"), cell.get("lr", 1.0)
@@ -184,7 +184,7 @@ def fitted(
 
 def trained(cell: TableCell, way: str, fabric: Fabric) -> dict[str, float]:
     """Losses of the first and the last epoch, recall and NDCG at the end, and what this process sent in an epoch."""
-    from course_lib.data import metrics
+    from course_lib import metrics
     from course_lib.training import FabricProcesses
 
     train, test = RECIPES.split(cell["data"], cell["seed"])

@@ -18,10 +18,10 @@ from typing import Any, TypedDict
 import numpy as np
 
 from course_lib import checking, extras
+from course_lib.arrays import Array
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.provenance import digest
 from course_lib.experiments.core.summary import Row
-from course_lib.maths.arrays import Array
 
 RECIPES = Recipes(
     "TEXT",

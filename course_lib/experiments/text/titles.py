@@ -8,13 +8,13 @@ import numpy as np
 from numpy.random import Generator
 from scipy import linalg, stats
 
+from course_lib import gauge, geometry
+from course_lib.arrays import Array
 from course_lib.audit import audit
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, tidy
 from course_lib.experiments.text.encoders import MINILM, RECIPES, TOP, WORDS, EncoderCell, describe, encoded, named
-from course_lib.maths import gauge, geometry
-from course_lib.maths.arrays import Array
 
 QUERIES = 2_000  # titles whose neighbours are compared between distances
 

@@ -6,16 +6,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
+from course_lib import gauge, geometry, metrics
+from course_lib.arrays import Array
+from course_lib.encoders import DenseLinear, Lookup, TwoTower
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, tidy
 from course_lib.experiments.text.encoders import MINILM, RECIPES, TOP, WORDS, EncoderCell, describe, encoded, named
-from course_lib.maths import gauge, geometry
-from course_lib.maths.arrays import Array
-from course_lib.models.encoders import DenseLinear, Lookup, TwoTower
+from course_lib.interactions import Interactions
 from course_lib.training.towers import train_towers
 
 TABLE = "table"

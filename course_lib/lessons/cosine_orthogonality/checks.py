@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import geometry, norms
 from course_lib.lessons.shared.forms import (
     CLOSE,
     OTHER_VERSION,
@@ -23,7 +24,6 @@ from course_lib.lessons.shared.forms import (
     public,
 )
 from course_lib.lessons.shared.real import film_factors
-from course_lib.maths import geometry, norms
 
 EPS = "1/100"
 KEYS = [[1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from course_lib import geometry
 from course_lib.lessons.shared.findings import Difference, by_seed, finding
-from course_lib.maths import geometry
 from course_lib.training.free_vectors import TableRun
 
 ROUNDING = 1e-12  # more than float64 loses in one step or in a sum of a hundred, far less than a step moves

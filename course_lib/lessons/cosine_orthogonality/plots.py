@@ -1,6 +1,6 @@
 """Figures of the chapter on cosine gradients: circles, tangents, steps, and what happens to lengths.
 
-All geometry comes from `course_lib.maths.geometry`; a figure draws it. Plane figures show d = 2: everything a cosine
+All geometry comes from `course_lib.geometry`; a figure draws it. Plane figures show d = 2: everything a cosine
 gradient does happens in the plane that q and k span.
 """
 
@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
+from course_lib import geometry
 from course_lib.lessons.shared.house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, note, white_sheet
 from course_lib.lessons.shared.plots import arrow, plane
-from course_lib.maths import geometry
 
 # ---- arrows and circles
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.maths import geometry, losses
+from course_lib import geometry, losses
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of q (d,) and keys (r, d), the positive first
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from course_lib.arrays import exact
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.maths.arrays import exact
 
 POP = exact(np.array([0, 1]))
 

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib.data.interactions import Interactions
+from course_lib import correction, popularity
+from course_lib.arrays import exact
+from course_lib.interactions import Interactions
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
     Answer,
@@ -27,8 +29,6 @@ from course_lib.lessons.shared.forms import (
     unit,
 )
 from course_lib.lessons.shared.real import bpr_films
-from course_lib.maths import correction, popularity
-from course_lib.maths.arrays import exact
 
 Case = tuple[list[Any], list[Any], list[Any], list[Any]]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib.data import datasets, metrics
-from course_lib.data.interactions import Interactions, sample_negatives
-from course_lib.models.debiasing import DDC
+from course_lib import datasets, metrics
+from course_lib.debiasing import DDC
+from course_lib.interactions import Interactions, sample_negatives
 from course_lib.training import recommenders
 from course_lib.training.bpr import bpr_epoch
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.data.interactions import Interactions
+from course_lib.debiasing import DDC
+from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import over_seeds
 from course_lib.lessons.shared.film_models import EPOCHS, parts, store, trained
 from course_lib.lessons.shared.widgets import tables
-from course_lib.models.debiasing import DDC
 
 SEEDS, WIDTH, PEOPLE = range(5), 8, 100
 NEGATIVES, RIDGE = 50, 1e-3  # as on the page

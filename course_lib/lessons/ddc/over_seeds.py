@@ -10,12 +10,11 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike, NDArray
 
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
+from course_lib import correction, metrics, popularity
+from course_lib.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.base import Count, Number, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import correction, popularity
 
 STORED = Path(__file__).with_name("over_seeds.json")  # made by make_over_seeds.py
 SHIFTS = (-2, -1, 0, 1, 2)

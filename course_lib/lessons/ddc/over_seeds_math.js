@@ -1,6 +1,6 @@
 // Several trainings of one model, the lists of some people, and what DDC's two scalars make of them, alone and together.
 //
-// Same numbers as course_lib.maths and course_lib.data.metrics (tests/lessons/ddc/test_over_seeds.py compares them). Nothing here touches a page.
+// Same numbers as course_lib.losses and course_lib.metrics (tests/lessons/ddc/test_over_seeds.py compares them). Nothing here touches a page.
 import { average, inner } from "../shared/widgets/tables.js";
 import { WORLD, favouritesOf, movedItems } from "./two_scalars_math.js";
 

@@ -1,4 +1,4 @@
-"""Figures of the chapter on DDC. They draw what they are given; formulas are in `course_lib.models.debiasing`."""
+"""Figures of the chapter on DDC. They draw what they are given; formulas are in `course_lib.debiasing`."""
 
 from __future__ import annotations
 

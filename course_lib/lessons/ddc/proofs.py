@@ -4,7 +4,7 @@ One user: positives with scores s_i and projections a_i = <e_pref, e_i>, negativ
 e_j>. The margin of the rule "b_a" is x_ij = s_i + beta a_i - t_j - alpha b_j, the loss the mean of log(1 + exp(-x_ij)).
 Residuals are identities in every entry of two positives and two negatives, of width two where embeddings appear.
 `enumerate_*` decide questions of existence exactly, on integer vectors, by an argument that knows nothing of the
-theorem. That `course_lib.models.debiasing.ddc` computes these formulas is tested beside them.
+theorem. That `course_lib.debiasing.ddc` computes these formulas is tested beside them.
 """
 
 from __future__ import annotations

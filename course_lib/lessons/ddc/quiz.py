@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.maths import correction, losses
+from course_lib import correction, losses
 
 MARGIN, FACTOR = 2.0, 3.0  # of the question "loss-scale"
 USER = np.array([0.5, 1.0, 0.0])  # of the question "served"

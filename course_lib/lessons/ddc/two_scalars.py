@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.data.interactions import Interactions
+from course_lib import correction, popularity
+from course_lib.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import correction, popularity
 
 STORED = Path(__file__).with_name("two_scalars.json")  # made by make_two_scalars.py
 VIEWS = ("ddc", "served")

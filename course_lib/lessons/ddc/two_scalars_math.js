@@ -1,6 +1,6 @@
 // The two scalars of one user: the loss (13) of P1 that learns them, its minimum, and the ranks that the served embedding (14) gives.
 //
-// Same formulas as course_lib.maths.correction and course_lib.maths.popularity (tests/lessons/ddc/test_widget.py compares them). Nothing here touches a page.
+// Same formulas as course_lib.correction and course_lib.popularity (tests/lessons/ddc/test_widget.py compares them). Nothing here touches a page.
 import { average, byFalling, inner, popularityDirection, unpack } from "../shared/widgets/tables.js";
 
 export const WORLD = { window: { alpha: [-3, 3], beta: [-1, 5] }, points: 25, ratio: 0.05, top: 0.3, list: 10 };

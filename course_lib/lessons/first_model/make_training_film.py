@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.first_model import towers, training_film
 from course_lib.lessons.shared.film_models import film_names, store
 

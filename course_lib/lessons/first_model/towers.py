@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib import checking
-from course_lib.data import datasets, metrics
-from course_lib.data.interactions import Interactions
+from course_lib import checking, datasets, metrics
+from course_lib.interactions import Interactions
 
 WIDTH, TEMPERATURE, BATCH, RATE, PASSES = 32, 0.2, 512, 0.01, 20
 SEEDS = range(5)

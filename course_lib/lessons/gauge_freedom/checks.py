@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import gauge, geometry
 from course_lib.lessons.shared.forms import (
     CLOSE,
     OTHER_VERSION,
@@ -20,7 +21,6 @@ from course_lib.lessons.shared.forms import (
     public,
 )
 from course_lib.lessons.shared.real import film_factors
-from course_lib.maths import gauge, geometry
 
 HALF = Fraction(1, 2)
 CORNERS = [[HALF, HALF, HALF, HALF], [HALF, -HALF, HALF, HALF], [HALF, HALF, -HALF, HALF], [HALF, HALF, HALF, -HALF]]

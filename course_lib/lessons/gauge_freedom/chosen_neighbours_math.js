@@ -1,4 +1,4 @@
-// Neighbours of one's choice: the gauge of course_lib.maths.gauge.purpose.gauge_for_neighbours, by the closed form of its inverse
+// Neighbours of one's choice: the gauge of course_lib.gauge.purpose.gauge_for_neighbours, by the closed form of its inverse
 // (tests/lessons/gauge_freedom/test_chosen_neighbours.py compares them). Nothing here touches a page.
 import { byFalling, inner } from "../shared/widgets/tables.js";
 

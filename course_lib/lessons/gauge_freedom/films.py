@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
-from course_lib.maths import gauge, geometry
-from course_lib.maths.gauge.firmness import stretch_within
+from course_lib import datasets, gauge, geometry
+from course_lib.gauge.firmness import stretch_within
+from course_lib.interactions import Interactions
 from course_lib.training.objectives import closed_form
 
 WIDTH, FANS, TOP = 16, 50, 10

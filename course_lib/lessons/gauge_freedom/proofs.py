@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from course_lib import gauge
+from course_lib.arrays import exact
+from course_lib.gauge.algebra import rank
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.lessons.shared.symbolic import matrix, proof, simplified, symmetric, vector
-from course_lib.maths import gauge
-from course_lib.maths.arrays import exact
-from course_lib.maths.gauge.algebra import rank
 
 theta = sp.symbols("theta", positive=True)
 eta, t = sp.symbols("eta t", real=True)

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from course_lib.maths import gauge, geometry, losses
-from course_lib.maths.arrays import exact
+from course_lib import gauge, geometry, losses
+from course_lib.arrays import exact
 
 TINY = 1e-9
 

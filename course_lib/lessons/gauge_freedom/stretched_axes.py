@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course_lib import gauge, geometry
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import gauge, geometry
 
 # Six films and three people on two axes of taste, made up for the picture.
 FILMS = {

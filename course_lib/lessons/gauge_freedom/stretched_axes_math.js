@@ -1,6 +1,6 @@
 // Gauges in the plane: items A R, users B R^-T, the same scores A B^T, other cosines. Rows are vectors, R acts from the right.
 //
-// Same formulas as course_lib.maths.gauge and course_lib.maths.geometry (tests/lessons/gauge_freedom/test_widget.py compares them). Nothing here touches
+// Same formulas as course_lib.gauge and course_lib.geometry (tests/lessons/gauge_freedom/test_widget.py compares them). Nothing here touches
 // a page.
 
 export const FEASIBLE = 1e-9; // how far from 1 a length may be

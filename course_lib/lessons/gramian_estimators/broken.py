@@ -1,7 +1,7 @@
 """Counterexamples to Gramian estimation: each assumption dropped once, each formula taken as printed once (P4).
 
 Every function returns a `Counterexample`, in rational numbers, by visiting every draw with the estimators of
-`course_lib.maths.gramians` themselves. Tables are those of `proofs`: three examples of width two, at four moments of a
+`course_lib.gramians` themselves. Tables are those of `proofs`: three examples of width two, at four moments of a
 trajectory.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import gramians
+from course_lib.arrays import exact
 from course_lib.lessons.gramian_estimators.proofs import _TABLES, D, N, _slopes
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.maths import gramians
-from course_lib.maths.arrays import exact
 
 U, V = _TABLES["u"][1], _TABLES["v"][1]  # the tables now
 OLD_U, OLD_V = _TABLES["u"][0], _TABLES["v"][0]  # what a cache remembers

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import gramians
+from course_lib.arrays import exact
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
     Answer,
@@ -24,8 +26,6 @@ from course_lib.lessons.shared.forms import (
     public,
 )
 from course_lib.lessons.shared.real import film_factors
-from course_lib.maths import gramians
-from course_lib.maths.arrays import exact
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 U = [[1, 0], [2, 1], [0, -1]]

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.data.interactions import Interactions
-from course_lib.maths import gramians
+from course_lib import gramians
+from course_lib.interactions import Interactions
 
 WIDTH, START, LR = 16, 0.3, 0.3
 Tables = tuple[np.ndarray, np.ndarray]

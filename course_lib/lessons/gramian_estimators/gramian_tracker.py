@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course_lib import gramians
 from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, Number, Word
 from course_lib.lessons.shared.widgets.chance import uniforms
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import gramians
 
 # The world of the interactive, the same as WORLD in gramian_tracker_math.js.
 EXAMPLES, STEPS, EVERY, START, SLOWER, LOWEST_RATE = 256, 400, 5, 3.0, 1 / 80, 0.001
@@ -59,7 +59,7 @@ def follow(
     seed: int,
     steps: int = STEPS,
 ) -> Paths:
-    """The first `steps` steps of the run of these settings, by the estimators of course_lib.maths.gramians.
+    """The first `steps` steps of the run of these settings, by the estimators of course_lib.gramians.
 
     The same numbers as `follow` of the page. Example i has the entry x_i(t) = G(t) + e_i, the product of two
     coordinates of its embedding: the estimators get x_i as one coordinate and 1 as its partner. Batches of

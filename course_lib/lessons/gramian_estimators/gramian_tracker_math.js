@@ -1,6 +1,6 @@
 // One entry of a Gramian that moves, three estimates that follow it, and what to expect of SOGram.
 //
-// Estimators and rates are those of course_lib.maths.gramians (tests/lessons/gramian_estimators/test_widgets.py compares them on random settings).
+// Estimators and rates are those of course_lib.gramians (tests/lessons/gramian_estimators/test_widgets.py compares them on random settings).
 // Nothing here touches a page.
 //
 // The world: each of 256 examples has one entry of its outer product u u', x_i(t) = G(t) + e_i, and G is their mean.
@@ -79,7 +79,7 @@ export function pathErrors(paths, steps) {
   return { sampling: off("sampling"), sogram: off("sogram"), sagram: off("sagram") };
 }
 
-// ---- rates: course_lib.maths.gramians.rates ------------------------------------------------------------------------------------
+// ---- rates: course_lib.gramians.rates ------------------------------------------------------------------------------------
 
 /** sigma^2 alpha/(2 - alpha), times what the first steps lack of it. */
 export function sogramVariance(alpha, { sigma, steps = Infinity, corrected = false }) {

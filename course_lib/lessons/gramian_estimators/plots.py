@@ -1,6 +1,6 @@
 """Figures of the chapter on Gramian estimators: folding, all pairs against two small matrices, estimators' errors.
 
-Gramians and rates come from `course_lib.maths.gramians`; a figure draws them.
+Gramians and rates come from `course_lib.gramians`; a figure draws them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course_lib import gramians
 from course_lib.lessons.shared.house import (
     INK,
     PULL,
@@ -26,7 +27,6 @@ from course_lib.lessons.shared.house import (
     plain_numbers,
     white_sheet,
 )
-from course_lib.maths import gramians
 
 COLOURS = tuple(color for color, _, _ in SPARE)
 MARKERS, LINES = ("o", "s", "^", "D", "v", "P"), ("-", (0, (4, 2)), (0, (1, 1.3)))

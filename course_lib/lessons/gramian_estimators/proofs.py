@@ -2,7 +2,7 @@
 
 `thm_gramian_form` holds for tables of any size (`sympy` on traces of matrix symbols). The others are polynomial
 identities in every entry of small tables, or identities in the rates. `enumerate_*` run the estimators of
-`course_lib.maths.gramians` themselves, in rational arithmetic, over every draw.
+`course_lib.gramians` themselves, in rational arithmetic, over every draw.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from course_lib import gramians
+from course_lib.arrays import exact
 from course_lib.lessons.shared.symbolic import dot, largest, simplified, symmetric
-from course_lib.maths import gramians
-from course_lib.maths.arrays import exact
 
 alpha, beta, delta, sigma, theta = sp.symbols("alpha beta delta sigma theta", positive=True)
 N, D = 3, 2  # the tables of the identities: three examples, width two

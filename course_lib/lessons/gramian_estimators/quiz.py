@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from course_lib.maths import gramians
+from course_lib import gramians
 
 ALPHA, BATCH = 0.01, 128  # of the question "memory"
 

@@ -11,6 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from course_lib import in_batch, losses
+from course_lib.arrays import exact
 from course_lib.checking import some
 from course_lib.lessons.in_batch_bias.enumeration import (
     SMALL_LABELS,
@@ -23,8 +25,6 @@ from course_lib.lessons.in_batch_bias.enumeration import (
     stated_weights,
 )
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.maths import in_batch, losses
-from course_lib.maths.arrays import exact
 
 
 def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Counterexample:

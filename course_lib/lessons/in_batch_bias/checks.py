@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import in_batch
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
     PASSED,
@@ -22,7 +23,6 @@ from course_lib.lessons.shared.forms import (
     plain_check,
     public,
 )
-from course_lib.maths import in_batch
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
 SEVEN = [[0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 0, 0]]

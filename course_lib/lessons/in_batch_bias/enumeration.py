@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import in_batch, losses
+from course_lib.arrays import exact
 from course_lib.lessons.in_batch_bias.groups import Groups, own_score
 from course_lib.lessons.shared.symbolic import largest
-from course_lib.maths import in_batch, losses
-from course_lib.maths.arrays import exact
 
 Pair = tuple[int, int]
 

@@ -10,10 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from course_lib import checking
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions, epoch_batches
-from course_lib.maths import in_batch, losses
+from course_lib import checking, in_batch, losses, metrics
+from course_lib.interactions import Interactions, epoch_batches
 
 WIDTH, START, BATCH, PASSES, K = 16, 0.1, 256, 20, 5
 RATES: Mapping[str, float] = {"unbiased": 0.03, "in_batch": 0.3, "softmax": 0.03, "logq": 0.03}

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import Array
+from course_lib.arrays import Array
 
 
 @dataclass(frozen=True)

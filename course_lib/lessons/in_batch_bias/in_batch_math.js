@@ -1,6 +1,6 @@
 // The batch losses of in-batch sampling on a small label matrix, in plain numbers.
 //
-// Same formulas as course_lib.maths.in_batch (tests/lessons/in_batch_bias/test_widget.py compares the two on random inputs); the paper's equations
+// Same formulas as course_lib.in_batch (tests/lessons/in_batch_bias/test_widget.py compares the two on random inputs); the paper's equations
 // (5), (11)-(17), (19) and (25)-(28) are named where they stand. Nothing here touches a page.
 //
 // labels: m rows of n zeros and ones; M = number of ones = |O|; s = batch size = |O^|; rho = (s - 1) / (M - 1);

@@ -221,7 +221,7 @@ export function asPython(state, result) {
   const computes = total < 2 ? [] : ["labels = np.array(shown.labels)", ...(cells === "weights" ? [...weights, 'print(pull.round(2), push.round(2), sep="\\n")'] : ofScores())];
   const few = computes.some((line) => line.includes("closed_form"));
   return [
-    "import numpy as np", "", "from course_lib import in_batch", ...(few ? ["from course_lib.data.interactions import Interactions"] : []),
+    "import numpy as np", "", "from course_lib import in_batch", ...(few ? ["from course_lib.interactions import Interactions"] : []),
     "from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights", ...(few ? ["from course_lib.training.objectives import closed_form"] : []), "",
     "shown = InBatchWeights(", `    [${labels.map((row) => `[${row.join(", ")}]`).join(", ")}],`,
     `    batch_size=${batch_size}, kind="${kind}", omega=${omega}, pointwise="${pointwise}", fit=${fit}, cells="${cells}", dimensions=${dimensions},`, ")", ...computes, "shown",

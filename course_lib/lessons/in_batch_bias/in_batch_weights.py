@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
+from course_lib import in_batch
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import in_batch
 
 # A label matrix that fits what P3 says of its Fig. 2: R1 and R3 have one positive each, the batch
 # {(2,2), (2,4), (4,1)} mistakes (2,2), (2,4) and (4,4) for negatives, and no row or column is empty. Where the text

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from course_lib import in_batch
 from course_lib.lessons.shared.findings import Difference
 from course_lib.lessons.shared.house import (
     INK,
@@ -27,7 +28,6 @@ from course_lib.lessons.shared.house import (
     series_style,
     white_sheet,
 )
-from course_lib.maths import in_batch
 
 # ---- label matrices
 

@@ -1,6 +1,6 @@
 """Symbolic proofs for in-batch sampling (P3 and our extensions X1-X4, X17-X19).
 
-Where a theorem is about a batch loss, the symbols go through `course_lib.maths.in_batch.coefficients_from`, the very
+Where a theorem is about a batch loss, the symbols go through `course_lib.in_batch.coefficients_from`, the very
 lines that training runs. The symbols: M = |O|, s = |batch|, m x n the label matrix, P = pop_ij the popularity of a
 pair.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from course_lib import in_batch
 from course_lib.lessons.shared.symbolic import matrix, proof, simplified
-from course_lib.maths import in_batch
 
 M, s, m, n, P, omega = sp.symbols("M s m n P omega", positive=True)
 RHO = (s - 1) / (M - 1)

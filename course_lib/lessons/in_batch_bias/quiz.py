@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from course_lib import in_batch, losses
+from course_lib.arrays import exact
 from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, scattered_weights
-from course_lib.maths import in_batch, losses
-from course_lib.maths.arrays import exact
 
 
 def coefficient() -> dict[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias import films
 
 TRIED = (0.01, 0.03, 0.1, 0.3, 1.0)

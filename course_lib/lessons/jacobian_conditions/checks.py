@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.data import datasets
+from course_lib import datasets, geometry
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
     PASSED,
@@ -28,7 +28,6 @@ from course_lib.lessons.shared.forms import (
     public,
 )
 from course_lib.lessons.shared.real import film_factors
-from course_lib.maths import geometry
 from course_lib.papers import p0
 
 Matrix = list[list[int]]
@@ -143,7 +142,7 @@ TOWERS: dict[str, str] = {
 def check_tangent(answer: Answer, names: list[str]) -> None:
     """Task 2."""
     """Whether the student's verdict on each tower is X7's."""
-    from course_lib.models import jacobians
+    from course_lib import jacobians
 
     for name in names:
         tower, inputs = _tower(name)
@@ -211,7 +210,7 @@ def expect_tangent(tower: Any, n: int) -> None:
     """No tangent gradient at one of n users pushes another, or the same, in or out."""
     import torch
 
-    from course_lib.models import jacobians
+    from course_lib import jacobians
 
     report = jacobians.tangent_criterion(tower, torch.arange(n))
     leaks = report.leak.detach().numpy()
@@ -227,7 +226,7 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool, own: int | No
     """Task 5: `answer(n, bias)`; with `own` every K_ii is that number times the identity."""
     import torch
 
-    from course_lib.models import encoders, jacobians
+    from course_lib import encoders, jacobians
 
     for n in counts:
         inputs = floats(answer(n, bias), (n, None), f"{n} inputs{' for a tower with a bias' if bias else ''}")
@@ -308,7 +307,7 @@ def _two_layers(A: Matrix, B: Matrix, features: Any, *, bias: bool = False) -> A
     """encoders.TwoLayers with these weights, in float64; with `bias` a trained one at the end."""
     import torch
 
-    from course_lib.models import encoders
+    from course_lib import encoders
 
     tower: Any = encoders.TwoLayers(features, len(A), len(B)).double()
     if bias:
@@ -322,7 +321,7 @@ def _two_layers(A: Matrix, B: Matrix, features: Any, *, bias: bool = False) -> A
 def _blocks(tower: Any) -> np.ndarray:
     import torch
 
-    from course_lib.models import jacobians
+    from course_lib import jacobians
 
     return jacobians.kernel_blocks(tower, torch.arange(2)).detach().numpy()
 
@@ -331,7 +330,7 @@ def _tower(name: str) -> tuple[Any, Any]:
     """A tower with whole-numbered weights in float64, and the inputs of a batch."""
     import torch
 
-    from course_lib.models import encoders
+    from course_lib import encoders
 
     table = torch.tensor([[1, 2], [3, -1], [-2, 2]], dtype=torch.float64)
     ids = torch.tensor([0, 1, 0, 2]) if name == "lookup with repeats" else torch.arange(3)
@@ -368,7 +367,7 @@ def _tower(name: str) -> tuple[Any, Any]:
 def _share(weights: list[Any], inputs: list[Any], gradients: list[Any], within: float) -> float:
     import torch
 
-    from course_lib.models import encoders, jacobians
+    from course_lib import encoders, jacobians
 
     tower: Any = encoders.DenseLinear(inputs, len(weights)).double()
     with torch.no_grad():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from course_lib.data.interactions import Interactions
-from course_lib.models import encoders
+from course_lib import encoders
+from course_lib.interactions import Interactions
 
 HIDDEN, WIDTH = 64, 32
 

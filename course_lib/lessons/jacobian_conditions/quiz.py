@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.maths import losses
-from course_lib.models import encoders, jacobians
+from course_lib import encoders, jacobians, losses
 from course_lib.papers import p0
 
 ITEMS, WIDTH = 6, 3

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import geometry, losses
 from course_lib.lessons.shared.widgets.chance import uniforms
-from course_lib.maths import geometry, losses
 
 USERS, WIDTH, HIDDEN = 24, 2, 4
 LIKED = (0, 4, 8)

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import sympy as sp
 
+from course_lib import processes
 from course_lib.lessons.one_batch_many_machines import proofs
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.maths import processes
 
 
 def constants_have_no_loss() -> Counterexample:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import processes
+from course_lib.arrays import exact
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
     Answer,
@@ -19,8 +21,6 @@ from course_lib.lessons.shared.forms import (
     is_whole,
     public,
 )
-from course_lib.maths import processes
-from course_lib.maths.arrays import exact
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 Q = [[1.0, 0.0], [0.5, -1.0], [2.0, 1.0], [-1.0, 0.5]]

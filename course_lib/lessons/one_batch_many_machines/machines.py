@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from course_lib import checking
-from course_lib.data.interactions import Interactions
-from course_lib.maths import losses
+from course_lib import checking, losses
+from course_lib.interactions import Interactions
 
 GATHERS = ("none", "constant", "gradients")
 PAIRS = 256

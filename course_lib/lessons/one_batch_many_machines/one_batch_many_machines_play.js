@@ -164,7 +164,7 @@ function asPython({ processes, batch, gather, rows: which, reduction, times_worl
     "from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import OneBatchManyMachines", "",
     "shown = OneBatchManyMachines(", `    processes=${processes}, batch=${batch}, gather="${gather}", rows="${which}", reduction="${reduction}", times_world=${times ? "True" : "False"},`,
     `    d=${d}, bandwidth=${bandwidth}, rate=${rate}, tower=${tower},`, ")",
-    "factors = shown.factors()  # course_lib.maths.processes.gradient_factors",
+    "factors = shown.factors()  # course_lib.processes.gradient_factors",
     "sent, seconds = shown.bytes_sent(), sum(shown.seconds().values())", "print(factors, sent, seconds)", "shown",
   ].join("\n");
 }

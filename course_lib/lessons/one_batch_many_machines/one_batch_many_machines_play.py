@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from course_lib import processes
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import processes
-from course_lib.maths.processes import GATHERS, REDUCTIONS, ROWS
+from course_lib.processes import GATHERS, REDUCTIONS, ROWS
 
 PARTS = ("queries", "own items", "other items", "temperature")
 
@@ -23,7 +23,7 @@ class OneBatchManyMachines(WrittenOnce):
 
     processes    P, 1 to 8
     batch        B, pairs of one process, 1 to 16,384
-    gather       of the other processes' rows: "none", "constant" or "gradients" (`course_lib.maths.processes`)
+    gather       of the other processes' rows: "none", "constant" or "gradients" (`course_lib.processes`)
     rows         in the loss of a process: "own" or "all"
     reduction    of these rows: "mean" or "sum"
     times_world  whether the loss of a process is multiplied by P
@@ -96,6 +96,6 @@ class OneBatchManyMachines(WrittenOnce):
 
     @property
     def _recipe(self) -> dict[str, Any]:
-        """In the words of `course_lib.maths.processes`."""
+        """In the words of `course_lib.processes`."""
         gather = "local" if self.gather == "none" else self.gather
         return {"gather": gather, "rows": "all" if self.whole else "own"}

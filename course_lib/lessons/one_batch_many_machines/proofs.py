@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 import sympy as sp
 
+from course_lib import gramians, in_batch, processes
 from course_lib.lessons.shared.symbolic import proof, simplified
-from course_lib.maths import gramians, in_batch, processes
 
 P, B, M, m, n, pop = sp.symbols("P B M m n pop", positive=True)
 SIZES = ((1, 2), (2, 1), (2, 2), (3, 2))  # processes, pairs of each

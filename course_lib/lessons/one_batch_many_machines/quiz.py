@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from course_lib.maths import in_batch, processes
+from course_lib import in_batch, processes
 
 
 def factor() -> dict[str, bool]:

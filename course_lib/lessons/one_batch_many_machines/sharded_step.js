@@ -123,10 +123,10 @@ function asPython(state) {
   const some = (...names) => `    ${names.map((name) => `${name}=${value(name)}`).join(", ")},`;
   return [
     "from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep", "",
-    "# prices: nanoseconds of a start, a softmax, an operation and a byte (course_lib.maths.step_cost)",
+    "# prices: nanoseconds of a start, a softmax, an operation and a byte (course_lib.step_cost)",
     "shown = ShardedStep(", `    prices=[${state.prices.join(", ")}],`, some("users", "items", "pairs"), some("width", "batch", "processes"),
     some("bandwidth", "memory", "speed"), some("itemsize", "optimizer"), ")",
-    "held, sent = shown.held(), shown.sent()  # course_lib.maths.processes", "seconds, epoch = shown.seconds(), shown.epoch()  # course_lib.maths.step_cost",
+    "held, sent = shown.held(), shown.sent()  # course_lib.processes", "seconds, epoch = shown.seconds(), shown.epoch()  # course_lib.step_cost",
     "print(held, {name: float(count) for name, count in sent.items()}, seconds, epoch)", "shown",
   ].join("\n");
 }

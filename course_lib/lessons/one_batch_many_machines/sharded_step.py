@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib import checking
+from course_lib import checking, processes, step_cost
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import processes, step_cost
 
 ID_BYTES = 8  # what names a row
 STATE_BYTES = 4  # row-wise AdaGrad keeps one number of 32 bits for each row
-RECIPE: dict[str, Any] = {"rows": "own", "gather": "gradients"}  # of the negatives, as in `course_lib.maths.processes`
+RECIPE: dict[str, Any] = {"rows": "own", "gather": "gradients"}  # of the negatives, as in `course_lib.processes`
 
 
 def state_bytes(rows: int, *, width: int, itemsize: int, optimizer: str) -> int:
@@ -46,7 +45,7 @@ def exchanged_bytes(*, processes: int, batch_size: int, width: int, itemsize: in
 class ShardedStep(WrittenOnce):
     """Tables of users and items on P machines: memory, bytes sent in a step, seconds of a step, hours of an epoch.
 
-    prices      nanoseconds of one of each of `course_lib.maths.step_cost.PRICES`, on one core; SCALE-X5 has some, and
+    prices      nanoseconds of one of each of `course_lib.step_cost.PRICES`, on one core; SCALE-X5 has some, and
             each is 1 where none are given
     users, items, pairs   how many there are; an epoch visits each pair once
     width       numbers of an embedding

@@ -1,5 +1,5 @@
-// Tables of users and items on P machines: memory, bytes and seconds. The same as sharded_step.py, course_lib.maths.processes and
-// course_lib.maths.step_cost (tests/lessons/one_batch_many_machines/test_widget.py compares them). Nothing here touches a page.
+// Tables of users and items on P machines: memory, bytes and seconds. The same as sharded_step.py, course_lib.processes and
+// course_lib.step_cost (tests/lessons/one_batch_many_machines/test_widget.py compares them). Nothing here touches a page.
 
 /** Bytes of rows of a table and of the optimiser's state. */
 const stateBytes = (rows, { width, itemsize, optimizer }) => (optimizer === "adam" ? 3 * rows * width * itemsize : rows * width * itemsize + 4 * rows);

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
+from course_lib import metrics
+from course_lib.interactions import Interactions
 from course_lib.lessons.one_batch_many_machines import machines
 
 STOPS = (100, 200, 300, 450, 600, 1000, 1500, 3000, 6000)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from course_lib import popularity
+from course_lib.arrays import exact
 from course_lib.lessons.popularity_direction.proofs import LABELS, TABLE
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.maths import popularity
-from course_lib.maths.arrays import exact
-from course_lib.maths.popularity import TripleLaw
+from course_lib.popularity import TripleLaw
 
 # Two groups of three people, two shelves of three films. Within a shelf popularity falls 3, 2, 1; nobody looks at the
 # other shelf.

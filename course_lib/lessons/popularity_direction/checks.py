@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import popularity
+from course_lib.arrays import exact
 from course_lib.lessons.shared.forms import (
     CLOSE,
     OTHER_VERSION,
@@ -27,8 +29,6 @@ from course_lib.lessons.shared.forms import (
     unit,
 )
 from course_lib.lessons.shared.real import bpr_films
-from course_lib.maths import popularity
-from course_lib.maths.arrays import exact
 
 HALF = Fraction(1, 2)
 ITEMS = [[1.0, 0.5], [0.0, 2.0], [-1.0, 1.0], [0.5, -1.0], [2.0, 1.0], [-0.5, 0.0], [1.5, -0.5], [0.0, -1.5]]

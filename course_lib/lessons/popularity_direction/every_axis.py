@@ -9,7 +9,7 @@ import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths.popularity import LIBRARY_LAWS
+from course_lib.popularity import LIBRARY_LAWS
 
 STORED = Path(__file__).with_name("every_axis.json")  # made by make_every_axis.py
 SHOWS = ("after", "before", "data")

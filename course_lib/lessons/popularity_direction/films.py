@@ -10,12 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from course_lib import checking
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions, sample_negatives
-from course_lib.maths import popularity
-from course_lib.models import backbones
-from course_lib.models.backbones import Backbone
+from course_lib import backbones, checking, datasets, popularity
+from course_lib.backbones import Backbone
+from course_lib.interactions import Interactions, sample_negatives
 from course_lib.training.bpr import bpr_epoch
 
 WIDTH, START = 64, 0.03

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from course_lib import popularity
 from course_lib.lessons.popularity_direction import every_axis, films
 from course_lib.lessons.popularity_direction.findings import AXES
 from course_lib.lessons.shared.film_models import store
-from course_lib.maths import popularity
-from course_lib.maths.popularity import LIBRARY_LAWS
+from course_lib.popularity import LIBRARY_LAWS
 
 RESULTS = Path(__file__).parents[3] / "book" / "results"
 TRAINED = {"RecBole": "uniform", "LightFM": "popularity"}  # the laws under which P1-X2 trains

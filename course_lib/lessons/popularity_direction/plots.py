@@ -1,6 +1,6 @@
 """Figures of the chapter: clouds along an axis, roles, the mean item, singular vectors, the law of chance.
 
-Directions, laws and correlations come from `course_lib.maths.popularity`; a figure draws them. Where there are more
+Directions, laws and correlations come from `course_lib.popularity`; a figure draws them. Where there are more
 items than dots are worth, every figure shows the same number of them, evenly over the ranks of popularity.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course_lib import popularity
 from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, SOFT, SPARE, WRONG, in_style, white_sheet
-from course_lib.maths import popularity
 
 DOTS = 180
 COLOURS = tuple(color for color, _, _ in SPARE)

@@ -1,6 +1,6 @@
 // The axis (4) of P1 through a cloud of item embeddings, the correlation of projection and count along it, and what chance gives.
 //
-// Same formulas as course_lib.maths.popularity (tests/lessons/popularity_direction/test_widget.py compares them). Nothing here touches a page.
+// Same formulas as course_lib.popularity (tests/lessons/popularity_direction/test_widget.py compares them). Nothing here touches a page.
 import { bell, randomGenerator } from "../shared/widgets/random.js";
 import { average, between, byFalling, endsOf, inner, unpack } from "../shared/widgets/tables.js";
 
@@ -55,7 +55,7 @@ function gammaRatio(x) {
   return value;
 }
 
-/** Mean correlation of normal random vectors with these counts: course_lib.maths.popularity.double_dipping_law. */
+/** Mean correlation of normal random vectors with these counts: course_lib.popularity.double_dipping_law. */
 function meanOfChance({ counts, order }, { head, tail }, width) {
   const contrast = counts.map(() => [0]);
   for (const id of head) contrast[id] = [1 / head.length];

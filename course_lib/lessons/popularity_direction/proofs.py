@@ -6,7 +6,7 @@ says so.
 
 `lem_`, `prop_`, `thm_`, `cor_` return sympy residuals, all 0: polynomial identities in every entry of small tables, or
 identities in the sizes m, n, d. `enumerate_*` draw nothing: they visit every outcome of small cases in rational
-arithmetic, through the functions of `course_lib.maths.popularity` themselves, and return the largest discrepancy.
+arithmetic, through the functions of `course_lib.popularity` themselves, and return the largest discrepancy.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from course_lib import popularity
+from course_lib.arrays import exact
 from course_lib.lessons.shared.symbolic import largest, proof, simplified, vector
-from course_lib.maths import popularity
-from course_lib.maths.arrays import exact
-from course_lib.maths.popularity import TripleLaw
+from course_lib.popularity import TripleLaw
 
 M_USERS, N_ITEMS, D = 2, 3, 2  # the tables of the identities
 lr, decay, t = sp.symbols("eta lambda t", positive=True)

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from scipy import stats
 
-from course_lib.maths import popularity
-from course_lib.maths.popularity import TripleLaw
-from course_lib.models import backbones
+from course_lib import backbones, popularity
+from course_lib.popularity import TripleLaw
 
 ITEMS, WIDTH, RATIO = 240, 16, 0.05  # of the question "null"
 USERS, FANS = 2000, 20  # of the question "mean-user": one user in a hundred

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import geometry, norms, popularity
 from course_lib.lessons.shared.forms import (
     CLOSE,
     OTHER_VERSION,
@@ -23,7 +24,6 @@ from course_lib.lessons.shared.forms import (
     public,
 )
 from course_lib.lessons.shared.real import film_factors
-from course_lib.maths import geometry, norms, popularity
 
 MOST_KEYS = 1000
 

@@ -10,10 +10,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
-from course_lib.maths import norms, popularity
-from course_lib.models.encoders import TwoTower
+from course_lib import datasets, norms, popularity
+from course_lib.encoders import TwoTower
+from course_lib.interactions import Interactions
 from course_lib.training import towers
 
 WIDTH, BATCH, STEPS, RATE, START = 32, 256, 1500, 10.0, 1.0  # START: root mean square length before the first step

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import popularity
 from course_lib.lessons.popularity_norm_coupling.films import FilmRun
 from course_lib.lessons.shared.findings import Difference, by_seed, finding
-from course_lib.maths import popularity
 
 ML_1M = "ml-1m"
 SETS = {"ML-1M": ML_1M, "Gowalla": "gowalla"}

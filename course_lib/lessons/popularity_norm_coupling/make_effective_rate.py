@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from torch.nn import functional as F
 
-from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
+from course_lib import metrics, norms, popularity
+from course_lib.interactions import Interactions
 from course_lib.lessons.popularity_norm_coupling import effective_rate, films
 from course_lib.lessons.shared.film_models import film_names, store
-from course_lib.maths import norms, popularity
 from course_lib.training import towers
 
 RATES = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)

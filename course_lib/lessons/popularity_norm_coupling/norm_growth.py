@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from course_lib import geometry, losses
 from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, Number
 from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import geometry, losses
 
 # The world of the interactive, the same as WORLD in norm_growth_math.js.
 ITEMS, USERS, TASTES, WIDTH, BATCH, STEPS, EVERY, LOYAL, LIST, TOP = 120, 300, 6, 8, 12, 800, 20, 0.8, 10, 0.1

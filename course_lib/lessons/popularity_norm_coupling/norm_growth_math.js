@@ -1,6 +1,6 @@
 // A small two-tower model that learns from cosines with plain SGD, and how long its item embeddings get.
 //
-// Same computation as course_lib.lessons.popularity_norm_coupling.norm_growth, whose formulas are those of course_lib.maths
+// Same computation as course_lib.lessons.popularity_norm_coupling.norm_growth, whose formulas are those of course_lib.norms
 // (tests/lessons/popularity_norm_coupling/test_widget.py compares the two). Nothing here touches a page.
 //
 // The world: items with power-law popularity, each of one taste; users of one taste each, loyal to it in most of what they

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, PercentFormatter
 
+from course_lib import norms as laws
 from course_lib.lessons.shared.house import (
     INK,
     PULL,
@@ -24,7 +25,6 @@ from course_lib.lessons.shared.house import (
     plain_numbers,
     white_sheet,
 )
-from course_lib.maths import norms as laws
 
 Curve = tuple[Sequence[float], Sequence[float]]
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from course_lib import norms
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.lessons.shared.symbolic import largest, proof, simplified
-from course_lib.maths import norms
 
 s, lr, h, p, pi, T, c = sp.symbols("s eta h p pi T c", positive=True)
 rho = sp.symbols("rho", nonnegative=True)
@@ -424,7 +424,7 @@ def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0
     The consistent item is asked for (1, 0) in updates[0] updates, the conflicting one for (1, 0) and (0, 1) in turn in
     updates[1] updates. The audit's numbers for claim P0-Abs.3.
     """
-    from course_lib.maths.geometry import cosine_gradient, norm
+    from course_lib.geometry import cosine_gradient, norm
 
     found = []
     for n, targets in zip(updates, (((1.0, 0.0),), ((1.0, 0.0), (0.0, 1.0))), strict=True):

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from course_lib import geometry, losses, norms
 from course_lib.lessons.popularity_norm_coupling.proofs import conflicting_items
-from course_lib.maths import geometry, losses, norms
 
 
 def sixteen_times() -> dict[str, bool]:

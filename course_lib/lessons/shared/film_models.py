@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions
-from course_lib.models import backbones
+from course_lib import backbones, datasets
+from course_lib.interactions import Interactions
 from course_lib.training.recommenders import split_811, tables_of, train_recommender
 
 

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc
 
+from course_lib import geometry
 from course_lib.lessons.shared.house import GRID, INK, SPARE, in_style, series_style
-from course_lib.maths import geometry
 
 
 @in_style

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from course_lib.data import datasets
-from course_lib.data.interactions import Interactions, sample_negatives
+from course_lib import datasets
+from course_lib.interactions import Interactions, sample_negatives
 
 
 @lru_cache(maxsize=4)

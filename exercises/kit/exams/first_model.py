@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from course_lib.maths import losses
+from course_lib import losses
 from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 

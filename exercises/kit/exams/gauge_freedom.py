@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.random import Generator
 
-from course_lib.maths import gauge, geometry
-from course_lib.maths.arrays import exact
+from course_lib import gauge, geometry
+from course_lib.arrays import exact
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.random import Generator
 
-from course_lib.maths import gramians
-from course_lib.maths.arrays import exact
+from course_lib import gramians
+from course_lib.arrays import exact
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 

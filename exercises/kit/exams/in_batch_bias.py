@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from course_lib.data.interactions import Interactions
-from course_lib.maths import in_batch, processes
-from course_lib.maths.arrays import exact
+from course_lib import in_batch, processes
+from course_lib.arrays import exact
+from course_lib.interactions import Interactions
 from course_lib.training.objectives import closed_form
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole

@@ -10,8 +10,7 @@ import torch
 from numpy.random import Generator
 from torch import Tensor, nn
 
-from course_lib.maths import geometry
-from course_lib.models import encoders, jacobians
+from course_lib import encoders, geometry, jacobians
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from course_lib.maths import in_batch, losses, processes
+from course_lib import in_batch, losses, processes
 from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.random import Generator
 
-from course_lib.data.interactions import TripleLaw
-from course_lib.maths import losses, popularity
-from course_lib.maths.arrays import exact
+from course_lib import losses, popularity
+from course_lib.arrays import exact
+from course_lib.interactions import TripleLaw
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 

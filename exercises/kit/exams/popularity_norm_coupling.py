@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.random import Generator
 
-from course_lib.maths import geometry, norms, popularity
+from course_lib import geometry, norms, popularity
 from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 

@@ -45,7 +45,7 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def by_autograd(case: dict[str, Any]) -> tuple[float, np.ndarray]:
-    """Loss and gradient by torch, from course_lib.maths.losses alone."""
+    """Loss and gradient by torch, from course_lib.losses alone."""
     q = torch.tensor(case["q"], dtype=torch.float64, requires_grad=True)
     keys = torch.tensor(case["keys"], dtype=torch.float64)
     cos, dots = losses.cosine_scores(q[None], keys), losses.dot_scores(q[None], keys)

@@ -13,7 +13,7 @@ from sample_essays import unaccounted
 from scipy import optimize
 
 from course_lib import correction, popularity
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import checks
 from course_lib.lessons.shared import forms
 from exercises import simulate

@@ -19,7 +19,7 @@ from scipy import optimize
 
 from course_lib import correction, debiasing, popularity
 from course_lib.checking import some
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.papers import p1, select, table, value
 from tests.bpr_by_hand import DATA, M_, POP, TABLES, Y, bpr_gradient, e_pop, margins, rule, sigmoid, trained, triples
 

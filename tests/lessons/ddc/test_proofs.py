@@ -15,11 +15,11 @@ from scipy import optimize
 
 from course_lib import correction, datasets
 from course_lib.checking import some
-from course_lib.data.interactions import Interactions
+from course_lib.debiasing import ddc
+from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import broken as broken_ddc
 from course_lib.lessons.ddc import proofs
-from course_lib.maths.popularity import popularity_direction
-from course_lib.models.debiasing import ddc
+from course_lib.popularity import popularity_direction
 from course_lib.training import recommenders
 from course_lib.training.bpr import bpr_epoch
 

@@ -14,7 +14,7 @@ from contourpy import contour_generator
 from playwright.sync_api import Error as PageError
 
 from course_lib import correction, popularity
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import make_two_scalars, two_scalars
 from course_lib.lessons.ddc.two_scalars import TwoScalars, User
 from course_lib.lessons.shared import film_models

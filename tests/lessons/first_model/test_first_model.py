@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.data.interactions import Interactions
+from course_lib import losses
+from course_lib.interactions import Interactions
 from course_lib.lessons.first_model import findings, make_training_film, towers, training_film
 from course_lib.lessons.shared.findings import FindingError
-from course_lib.maths import losses
 
 
 @pytest.fixture(scope="module")

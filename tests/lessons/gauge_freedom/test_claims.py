@@ -13,8 +13,8 @@ import pytest
 import sympy
 import torch
 
+from course_lib.arrays import exact
 from course_lib.checking import some
-from course_lib.maths.arrays import exact
 from tests import errata_numbers
 
 

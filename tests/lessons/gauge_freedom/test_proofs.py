@@ -7,15 +7,15 @@ import pytest
 import sympy as sp
 
 from course_lib import gauge as room
+from course_lib.arrays import as_table
 from course_lib.checking import some
 from course_lib.lessons.gauge_freedom import proofs as gauge
 from course_lib.lessons.shared.symbolic import simplified
-from course_lib.maths.arrays import as_table
 
 
 def test_an_enumeration_can_fail(monkeypatch):
     """With the rank computed from the rows instead of their squares, the enumeration notices."""
-    monkeypatch.setattr("course_lib.maths.gauge.counting.squares", lambda A: as_table(A, "A"))
+    monkeypatch.setattr("course_lib.gauge.counting.squares", lambda A: as_table(A, "A"))
     assert gauge.enumerate_diagonal_gauge() > 0
 
 

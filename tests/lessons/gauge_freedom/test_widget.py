@@ -1,4 +1,4 @@
-"""The interactive on gauges: the page computes what course_lib.maths.gauge says, and works by mouse, touch and keys."""
+"""The interactive on gauges: the page computes what course_lib.gauge says, and works by mouse, touch and keys."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from in_process import functions
 from sample_essays import printed, unaccounted
 
 from course_lib import gramians
+from course_lib.arrays import exact
 from course_lib.lessons.gramian_estimators import broken, checks
 from course_lib.lessons.shared import forms
-from course_lib.maths.arrays import exact
 from exercises import simulate
 
 

@@ -14,8 +14,8 @@ import sympy
 import torch
 
 from course_lib import gramians
+from course_lib.arrays import exact
 from course_lib.checking import some
-from course_lib.maths.arrays import exact
 from course_lib.papers import p4, table
 from tests import errata_numbers
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib import gramians
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.gramian_estimators import free_tables
 
 

@@ -113,7 +113,7 @@ def test_the_numbers_in_the_explanations() -> None:
 
 
 def test_the_best_beta_is_below_one_for_random_caches() -> None:
-    """The formula in the explanation, against a search; `stale` as in course_lib.maths.gramians.sagram_error."""
+    """The formula in the explanation, against a search; `stale` as in course_lib.gramians.sagram_error."""
     cached, now = gramian_estimators._tables(4, 3)
     stale = np.einsum("ia,ib->iab", now, now) - np.einsum("ia,ib->iab", cached, cached)
     square = (stale.mean(0) ** 2).sum()

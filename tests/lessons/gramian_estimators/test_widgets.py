@@ -277,7 +277,7 @@ def test_the_world_is_as_described() -> None:
 
 @pytest.mark.parametrize("drift", ["straight", "random walk"])
 def test_the_expected_error_becomes_that_of_the_long_run(drift: str) -> None:
-    """coherent_error, random_walk_error, optimal_alpha of course_lib.maths.gramians; here after 400 steps."""
+    """coherent_error, random_walk_error, optimal_alpha of course_lib.gramians; here after 400 steps."""
     one = shown(drift=drift, size=0.02)
     fast = RATES[RATES > 0.06]
     np.testing.assert_allclose(sum(expected(one, fast)), LAWS[drift](fast, delta=0.02, sigma=0.25), rtol=1e-6)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.data.interactions import Interactions
 from course_lib.experiments import p3
+from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias import rates
 from course_lib.lessons.shared.film_models import store
 

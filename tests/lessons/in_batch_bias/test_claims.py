@@ -15,10 +15,10 @@ import pytest
 
 from course_lib import in_batch, losses
 from course_lib.checking import some
-from course_lib.data.interactions import Interactions, sample_in_batch
-from course_lib.data.metrics import top_k
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import load_result
+from course_lib.interactions import Interactions, sample_in_batch
+from course_lib.metrics import top_k
 from course_lib.papers import p3, select, table
 from tests import errata_numbers
 

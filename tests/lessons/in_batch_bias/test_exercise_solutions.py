@@ -19,10 +19,10 @@ import pytest
 from drafts import main_pages
 
 from course_lib import in_batch, losses, papers
+from course_lib.arrays import exact
 from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
 from course_lib.lessons.shared.counterexample import all_zero
-from course_lib.maths.arrays import exact
 
 ROOT = Path(__file__).resolve().parents[3]
 DIRECTIVE = re.compile(r"^:::\{(exercise|solution)\} *(.*?)\n(.*?)^:::$", re.MULTILINE | re.DOTALL)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lib import in_batch, losses
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias import films, rates
 from course_lib.lessons.in_batch_bias import findings as about
 from course_lib.lessons.in_batch_bias.films import Lists

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from course_lib import in_batch
 from course_lib.lessons.in_batch_bias import enumeration, groups
 from course_lib.lessons.in_batch_bias.groups import Groups, first_hits, kept_groups, own_score
-from course_lib.maths.losses import pair_losses
+from course_lib.losses import pair_losses
 
 EVERY_LABEL = Groups((16, 12, 8), ((16, 16), (12, 12), (8, 8)))
 ONE_LABEL = Groups((16, 12, 8), ((12, 4), (9, 3), (6, 2)))

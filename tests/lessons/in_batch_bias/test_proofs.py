@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from course_lib import in_batch
+from course_lib import in_batch, losses
+from course_lib.arrays import exact
 from course_lib.checking import some
 from course_lib.lessons.in_batch_bias import broken, enumeration
 from course_lib.lessons.in_batch_bias import proofs as symbolic
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, positives
 from course_lib.lessons.shared.counterexample import all_zero
-from course_lib.maths import losses
-from course_lib.maths.arrays import exact
 
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
 
@@ -29,7 +28,7 @@ PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", 
 
 def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, function) -> None:
     """Puts `function` in the place of in_batch's `name`, in every module of the package that knows it."""
-    for module in (in_batch, *(sys.modules[f"course_lib.maths.in_batch.{part}"] for part in PARTS)):
+    for module in (in_batch, *(sys.modules[f"course_lib.in_batch.{part}"] for part in PARTS)):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, function)
 

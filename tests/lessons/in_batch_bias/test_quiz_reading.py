@@ -66,7 +66,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (lambda d: first(d).update(ask="is $r_$ large?"), r"cannot read \$r_\$ from '_' on"),
         (lambda d: first(d).update(ask="is it <b>so</b>?"), "HTML in 'is it <b>so</b>"),
         (lambda d: first(d).pop("not_computed"), "either computed_by .a function. or not_computed"),
-        (lambda d: first(d).update(computed_by="course_lib.maths.losses:square"), "and not both"),
+        (lambda d: first(d).update(computed_by="course_lib.losses:square"), "and not both"),
         (
             lambda d: [first(d).pop("not_computed"), first(d).update(computed_by="os:getcwd")],
             "expected course_lib.module:function",

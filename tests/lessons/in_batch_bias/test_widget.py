@@ -15,7 +15,7 @@ import pytest
 import words
 
 from course_lib import in_batch, losses
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias.enumeration import averaged_weights
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
 from course_lib.training.objectives import closed_form

@@ -34,7 +34,7 @@ class LazyAdam(torch.optim.SparseAdam):
 
 
 def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
-    """The tower of course_lib.models.encoders with the same start."""
+    """The tower of course_lib.encoders with the same start."""
     n, d, wide, mix = small_towers.USERS, small_towers.WIDTH, draws.wide, draws.mix / 2
     tower = {
         "lookup": lambda: encoders.Lookup(n, d),
@@ -103,7 +103,7 @@ def torch_loss(name: str, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 def torch_run(
     *, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, steps: int, seed: int
 ) -> small_towers.Run:
-    """The training of small_towers by autograd, course_lib.models.encoders and real optimisers."""
+    """The training of small_towers by autograd, course_lib.encoders and real optimisers."""
     draws = small_towers.draw(seed, steps=steps, batch_size=batch_size)
     left, right = torch_tower(tower, draws), encoders.Lookup(small_towers.USERS, small_towers.WIDTH).double()
     right.weight.data.copy_(torch.tensor(draws.items))

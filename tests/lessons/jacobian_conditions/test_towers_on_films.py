@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from course_lib import datasets, encoders, jacobians, losses
-from course_lib.data.interactions import Interactions
 from course_lib.experiments.p0 import motion
+from course_lib.interactions import Interactions
 from course_lib.lessons.jacobian_conditions import findings as about
 from course_lib.lessons.jacobian_conditions import people, small_towers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.data import datasets
+from course_lib import datasets
 from course_lib.experiments import p3
 from course_lib.lessons.one_batch_many_machines import stops
 from course_lib.lessons.shared.film_models import store

@@ -12,10 +12,10 @@ import torch
 from in_process import functions
 from sample_essays import printed, unaccounted
 
+from course_lib import processes
 from course_lib.checking import some
 from course_lib.lessons.one_batch_many_machines import checks
 from course_lib.lessons.shared import forms
-from course_lib.maths import processes
 from exercises import simulate
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from course_lib.maths import processes
+from course_lib import processes
 
 LENGTHS = (32, 32, 32, 4)
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import losses
+from course_lib import losses, processes
 from course_lib.checking import some
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.one_batch_many_machines import machines, stops
-from course_lib.maths import processes
 from tests.lessons.one_batch_many_machines import make_stops
 
 SIZE = 6

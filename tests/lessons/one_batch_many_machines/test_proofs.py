@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from course_lib import in_batch
+from course_lib import in_batch, processes
 from course_lib.checking import some
 from course_lib.lessons.one_batch_many_machines import broken, proofs
-from course_lib.maths import processes
 from tests.lessons.every import broken as put_wrong
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course_lib import experiments
+from course_lib import experiments, processes, step_cost
 from course_lib.checking import some
 from course_lib.experiments.core.data import TRAIN_SHARE
 from course_lib.experiments.scale.tables import BATCH
@@ -20,7 +20,6 @@ from course_lib.lessons.one_batch_many_machines import sharded_step
 from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS, OneBatchManyMachines
 from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
 from course_lib.lessons.shared.widgets import bundle
-from course_lib.maths import processes, step_cost
 from tests.widget_pages import SUMMARY, made_in_python, reached_by_tab, replacing, settled, table_rows
 
 MATH = "machines_math"
@@ -89,7 +88,7 @@ def test_a_wrong_formula_would_be_found(library: Library, right: str, wrong: str
 
 
 def test_the_sentence_calls_exact_what_is_exact() -> None:
-    """On all recipes, by the factors of course_lib.maths.processes."""
+    """On all recipes, by the factors of course_lib.processes."""
     for state in some(STATES[5::5]):
         one = OneBatchManyMachines(**{**state, "batch": 8})
         if one.processes > 1:

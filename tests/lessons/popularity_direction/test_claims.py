@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from course_lib import backbones, datasets, popularity
+from course_lib.arrays import exact
+from course_lib.backbones import graph
 from course_lib.checking import some
-from course_lib.maths.arrays import exact
-from course_lib.models.backbones import graph
 from tests.bpr_by_hand import (
     DATA,
     HAS,

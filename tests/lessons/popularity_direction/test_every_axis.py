@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import words
 
+from course_lib import popularity
 from course_lib.lessons.popularity_direction import every_axis, films, make_every_axis
 from course_lib.lessons.popularity_direction.every_axis import EveryAxis
-from course_lib.maths import popularity
 from tests.widget_pages import python_says, settled
 
 STORED = json.loads(every_axis.STORED.read_text(encoding="utf-8"))["sets"]

@@ -15,7 +15,7 @@ import sympy as sp
 from course_lib import popularity
 from course_lib.lessons.popularity_direction import broken as broken_bpr
 from course_lib.lessons.popularity_direction import proofs
-from course_lib.maths.popularity import TripleLaw
+from course_lib.popularity import TripleLaw
 
 
 def residuals(name: str) -> list[Any]:

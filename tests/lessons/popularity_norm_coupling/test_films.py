@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import norms
-from course_lib.data.interactions import Interactions
+from course_lib.interactions import Interactions
 from course_lib.lessons.popularity_norm_coupling import films
 
 COUNTS = np.array([1, 2, 4, 8, 16, 32])

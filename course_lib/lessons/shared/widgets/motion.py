@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.maths import geometry, losses
+from course_lib import geometry, losses
 
 FARTHEST = 1e6  # beyond this length a trace ends
 

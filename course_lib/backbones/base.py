@@ -1,0 +1,147 @@
+"""What every backbone has in common: two tables of embeddings, an inner product, the BPR loss."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Required, TypedDict
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_lib import checking, losses
+
+Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d) of the items
+
+
+class Recommender(nn.Module):
+    """What the training loop and the evaluation ask: a loss on triples, and two tables whose inner product ranks.
+
+    Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
+    `course_lib.debiasing` wrap one.
+    """
+
+    n_users: int
+    n_items: int
+    sparse = False  # whether the gradients of the trained tables hold a batch's rows alone
+
+    def forward(self) -> Tables:
+        """The embeddings e_u (m, d) and e_i (n, d), differentiable."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward()")
+
+    def ranking(self) -> Tables:
+        """Two tables whose inner product ranks the items: by default the embeddings."""
+        return self.embeddings()
+
+    def embeddings(self) -> Tables:
+        """`self()`, with its type."""
+        tables: Tables = self()
+        return tables
+
+    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """The scalar loss of a batch of triples, each (B,) of whole numbers: by default BPR's and the penalty."""
+        tables = self.embeddings()
+        ranked: Tensor = losses.bpr(*triple_scores(tables, users, positives, negatives, sparse=self.sparse))
+        return ranked + self.penalty(users, positives, negatives, tables)
+
+    def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
+        """Everything in the loss but BPR; by default nothing."""
+        return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
+
+    def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        """Called before each pass over the data."""
+
+
+class Common(TypedDict, total=False):
+    """What every backbone takes besides its own arguments; explained at `Backbone`."""
+
+    decay: float
+    scale: float
+    generator: Required[torch.Generator]
+
+
+class Backbone(Recommender):
+    """A collaborative-filtering model that scores by y_ui = <e_u, e_i> and is trained with BPR (P1, equations 1 to 3).
+
+    Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i,
+    and, if it has one, in `contrast` which contrastive term it adds. So its loss on a batch of triples (u, i, j) is
+
+        mean -ln sigma(<e_u, e_i> - <e_u, e_j>)  +  decay * mean (|e0_u|^2 + |e0_i|^2 + |e0_j|^2)  +  contrast.
+
+    The second term is lambda |Theta|^2 of P1's equation (3) on the trained rows e0 that the batch touches; (3) sums it
+    once over all parameters, practice (RecBole, LightGCN's own code) over the batch, as here. decay is lambda itself,
+    without the 1/2 that some libraries put before it.
+    """
+
+    def __init__(
+        self,
+        n_users: int,
+        n_items: int,
+        d: int = 64,
+        *,
+        decay: float = 0.0,
+        scale: float = 0.1,
+        generator: torch.Generator,
+    ) -> None:
+        """Trained tables with independent normal entries of deviation `scale`, drawn from `generator`."""
+        super().__init__()
+        self.n_users, self.n_items = checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items")
+        self.d, self.decay = checking.whole(d, "d"), checking.real(decay, "decay", least=0)
+        scale, device = checking.real(scale, "scale", least=0), check_generator(generator).device
+        self.users, self.items = (
+            nn.Parameter(torch.randn(size, self.d, generator=generator, device=device).mul_(scale))
+            for size in (self.n_users, self.n_items)
+        )
+
+    def forward(self) -> Tables:
+        """The embeddings e_u (m, d) and e_i (n, d), differentiable; here the trained tables themselves."""
+        return self.users, self.items
+
+    def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
+        """Everything in the loss but BPR: regulariser and contrastive terms. Methods that change BPR keep it."""
+        return self.decay * self.squared_norms(users, positives, negatives) + self.contrast(users, positives, tables)
+
+    def squared_norms(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """mean over the batch of |e0_u|^2 + |e0_i|^2 + |e0_j|^2, of the trained rows."""
+        of_users, of_positives, of_negatives = (
+            rows(table, ids, sparse=self.sparse).square().sum()
+            for table, ids in ((self.users, users), (self.items, positives), (self.items, negatives))
+        )
+        return (of_users + of_positives + of_negatives) / len(users)
+
+    def halves(self, table: Tensor) -> Tables:
+        """A table of all nodes (m + n, d), cut into users and items."""
+        return table[: self.n_users], table[self.n_users :]
+
+    def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
+        """The contrastive terms of a batch of positive pairs; none by default."""
+        return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
+
+
+def triple_scores(
+    tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor, *, sparse: bool = False
+) -> tuple[Tensor, Tensor]:
+    """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples. ValueError for none, and for unequal numbers."""
+    shapes = [tuple(ids.shape) for ids in (users, positives, negatives)]
+    if len({*shapes}) > 1 or len(shapes[0]) != 1 or shapes[0] == (0,):
+        found = "users, positives and negatives have shapes {}, {} and {}".format(*shapes)
+        raise ValueError(f"{found}; expected (B,) of each, with at least one triple")
+    left, right = (partial(rows, table, sparse=sparse) for table in tables)
+    chosen = left(users)  # (B, d)
+    return (chosen * right(positives)).sum(dim=1), (chosen * right(negatives)).sum(dim=1)
+
+
+def rows(table: Tensor, ids: Tensor, *, sparse: bool = False) -> Tensor:
+    """table[ids]: (n, d), (B,) -> (B, d). Unlike indexing, its gradient is the same for any number of threads.
+
+    sparse: the gradient is a sparse tensor of these rows; only for a table that is trained itself.
+    """
+    return nn.functional.embedding(ids, table, sparse=sparse)
+
+
+def check_generator(generator: torch.Generator) -> torch.Generator:
+    """`generator`, or ValueError where it is none of torch's."""
+    if not isinstance(generator, torch.Generator):
+        expected = "a torch.Generator such as torch.Generator().manual_seed(0)"
+        raise ValueError(f"generator is {generator!r}; expected {expected}")
+    return generator

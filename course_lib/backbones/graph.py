@@ -1,0 +1,158 @@
+"""The user-item graph as a sparse matrix, and one step of averaging over it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from course_lib.arrays import full_precision
+from course_lib.interactions import Interactions
+
+
+def adjacency(interactions: Interactions) -> sparse.csr_array:
+    """A = [[0, Y], [Y', 0]] of the m + n nodes, users first: (m + n, m + n) of zeros and ones, float32."""
+    matrix = interactions.matrix
+    return sparse.csr_array(sparse.block_array([[None, matrix], [matrix.T, None]], format="csr"))
+
+
+def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
+    """D^(-1/2) A D^(-1/2), so 1 / sqrt(deg u deg i) for each pair; symmetric. Nodes without an edge have rows of zeros.
+
+    Source: P1, equation (2); He et al., LightGCN, SIGIR 2020, equation (8).
+    """
+    graph = adjacency(interactions)
+    degree = np.diff(graph.indptr).astype(np.float64)
+    inverse = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    rows = np.repeat(np.arange(len(degree)), np.diff(graph.indptr))
+    return sparse.csr_array((inverse[rows] * inverse[graph.indices], graph.indices, graph.indptr), shape=graph.shape)
+
+
+class Graph(nn.Module):
+    """A constant symmetric sparse matrix A (N, N): `Graph(matrix)(table)` is A X, differentiable in X.
+
+    Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they
+    come from the data.
+    """
+
+    pointers: Tensor
+    columns: Tensor
+    values: Tensor
+
+    def __init__(self, matrix: sparse.csr_array) -> None:
+        super().__init__()
+        for name, part in (("pointers", matrix.indptr), ("columns", matrix.indices), ("values", matrix.data)):
+            self.register_buffer(name, torch.from_numpy(part.copy()), persistent=False)
+        self.nodes = matrix.shape[0]
+
+    def forward(self, table: Tensor) -> Tensor:
+        """A X of (N, d) -> (N, d)."""
+        matrix = _csr(self.pointers, self.columns, self.values.to(table.dtype), self.nodes)
+        return _symmetric_product(matrix, table)
+
+
+class _SymmetricProduct(torch.autograd.Function):
+    """X -> A X for a constant symmetric A: its gradient is A G, so that no transposed copy of A is needed."""
+
+    @staticmethod
+    def forward(context: Any, matrix: Tensor, table: Tensor) -> Tensor:
+        context.matrix = matrix
+        with full_precision(table):  # torch has no sparse products of 16 bits
+            return matrix @ table
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        with full_precision(gradient):
+            return None, context.matrix @ gradient.contiguous()
+
+
+_symmetric_product: Callable[[Tensor, Tensor], Tensor] = _SymmetricProduct.apply
+
+
+class Edges(nn.Module):
+    """The directed edges (h, t) of a symmetric graph, sorted by h and then t, with weights that are learned.
+
+    Two operations, each the other's gradient, without a table of (edges x d) numbers:
+
+        sums(w, x)[h] = sum over t of w(h, t) x(t);        products(a, b)(h, t) = <a(h), b(t)>
+
+    both for K parts at once: w and products (K, E), x, a, b and sums (K, N, c).
+    """
+
+    pointers: Tensor
+    tails: Tensor
+    reverse: Tensor
+
+    def __init__(self, matrix: sparse.csr_array) -> None:
+        super().__init__()
+        heads = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        reverse = np.lexsort((heads, matrix.indices))  # where (t, h) stands, for each (h, t)
+        for name, part in (("pointers", matrix.indptr), ("tails", matrix.indices), ("reverse", reverse)):
+            self.register_buffer(name, torch.from_numpy(part.astype(np.int64)), persistent=False)
+        self.nodes = matrix.shape[0]
+
+    def __len__(self) -> int:
+        """The number of directed edges."""
+        return len(self.tails)
+
+    def sums(self, weights: Tensor, table: Tensor) -> Tensor:
+        """(K, N, c): for each part and node the weighted sum over its neighbours."""
+        return _weighted_sums(self, weights, table)
+
+    def products(self, left: Tensor, right: Tensor) -> Tensor:
+        """(K, E): for each part and edge the inner product of its ends."""
+        return _inner_products(self, left, right)
+
+    def _sums(self, weights: Tensor, table: Tensor) -> Tensor:
+        matrices = (_csr(self.pointers, self.tails, mine, self.nodes) for mine in weights)
+        return torch.stack([matrix @ part for matrix, part in zip(matrices, table, strict=True)])
+
+    def _products(self, left: Tensor, right: Tensor) -> Tensor:
+        pattern = _csr(self.pointers, self.tails, left.new_zeros(len(self)), self.nodes)
+        pairs = zip(left, right, strict=True)
+        return torch.stack(
+            [torch.sparse.sampled_addmm(pattern, a.contiguous(), b.T, beta=0.0).values() for a, b in pairs]
+        )
+
+
+class _Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, edges: Edges, weights: Tensor, table: Tensor) -> Tensor:
+        context.edges = edges
+        context.save_for_backward(weights, table)
+        return edges._sums(weights, table)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
+        edges, (weights, table) = context.edges, context.saved_tensors
+        of_table = edges._sums(weights.index_select(1, edges.reverse), gradient.contiguous())
+        return None, edges._products(gradient, table), of_table
+
+
+class _Products(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, edges: Edges, left: Tensor, right: Tensor) -> Tensor:
+        context.edges = edges
+        context.save_for_backward(left, right)
+        return edges._products(left, right)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
+        edges, (left, right) = context.edges, context.saved_tensors
+        return None, edges._sums(gradient, right), edges._sums(gradient.index_select(1, edges.reverse), left)
+
+
+_weighted_sums: Callable[[Edges, Tensor, Tensor], Tensor] = _Sums.apply
+_inner_products: Callable[[Edges, Tensor, Tensor], Tensor] = _Products.apply
+
+
+def _csr(pointers: Tensor, columns: Tensor, values: Tensor, size: int) -> Tensor:
+    """A square CSR tensor of torch, without its warning that they are new."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(pointers, columns, values, size=(size, size), check_invariants=False)

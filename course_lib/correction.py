@@ -1,0 +1,284 @@
+"""The two scalars that DDC learns for one user, as a convex problem, and the directions that they scale.
+
+For one user let s be their scores, a_i = <e_pref, e_i> and b_j = <e_pop, e_j>. The rule "b_a" of P1 gives the margin of
+a triple
+
+    x_ij(alpha, beta) = s_i + beta a_i - s_j - alpha b_j,        L = mean over i, j of log(1 + exp(-x_ij)).
+
+The margin is linear in (alpha, beta) under all nine rules of Table 5, so L is convex and Newton's method finds its
+minimum, where there is one: exactly if the vectors of coefficients (dx/dalpha, dx/dbeta) of the triples lie in no
+closed half-plane. For "b_a" over all pairs that says: a has both signs and b has both signs. e_pref is made of the
+user's own positives, so a is mostly positive on them: a user whose a_i are all positive has no minimiser, and whoever
+stops the training chooses beta. Sources: P1, Section 4; claim X12.
+
+`course_lib.debiasing.DDC` is the module that holds the scalars of all users.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from scipy.sparse import csr_array
+
+from course_lib import checking
+from course_lib.interactions import Interactions
+
+RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # positive _ negative term: P1, Table 5
+BLOCK = 2_000_000  # numbers that a block of pairs, or of gathered embeddings, may hold
+STEPS, HALVINGS, ACCURACY = 200, 60, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
+TINY = float(np.finfo(float).tiny)
+FLAT = 1e-40  # added to the second derivative of log(1 + exp(-x)), which is 0 in floating point from |x| = 745 on
+
+Float = NDArray[np.float64]
+AnyArray = NDArray[Any]
+
+
+# ------------------------------------------------------------------------------------------------------- the directions
+def preference_directions(users: Any, items: Any, interactions: Interactions, top: float = 0.3) -> AnyArray:
+    """(m, d): for each user the normed sum of those of their items that score highest with them, e_pref of (10).
+
+    users (m, d), items (n, d): arrays or tensors. Of a user's items the ceil(top |I_u|) with the highest <e_u, e_i>
+    count, so at least one; equal scores go by the lower id. P1 does not say how it rounds. Users without an item get
+    zeros. Works through the pairs that exist, never the m x n scores. Raises ValueError for `top` outside (0, 1],
+    tables that do not fit, and a user whose chosen items sum to zero. Source: P1, (10).
+    """
+    users, items = checked_tables(users, items, interactions)
+    checking.share(top, "top")
+    counts = interactions.row_counts
+    scores = pair_products(users, interactions.users, items, interactions.items)
+    wanted = np.ceil(np.round(top * counts, 9)).astype(np.int64)
+    best = np.lexsort((-scores, interactions.users))  # of each user the best pair first; equal scores by their items
+    place = np.arange(len(scores)) - np.repeat(interactions.row_starts[:-1], counts)
+    chosen = np.sort(best[place < np.repeat(wanted, counts)])  # as the items stand: sums are rounded in this order
+    ones, starts = np.ones(len(chosen), items.dtype), np.concatenate(([0], np.cumsum(wanted)))
+    sums: AnyArray = csr_array((ones, interactions.items[chosen], starts), shape=interactions.shape) @ items
+    lengths = np.linalg.norm(sums, axis=1)
+    lost = np.flatnonzero((lengths == 0) & (counts > 0))
+    if len(lost):
+        raise ValueError(
+            f"the chosen items of user {lost[0]} sum to zero, so there is no preference direction: "
+            "change top, or train longer"
+        )
+    sums /= np.where(lengths > 0, lengths, 1)[:, None]
+    return sums
+
+
+# ------------------------------------------------------------------------------------------------ all pairs of a user
+def user_loss(
+    pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
+) -> float:
+    """Mean over all pairs of log(1 + exp(-(s_i + beta a_i - s_j - alpha b_j))): (13) for one user.
+
+    pos_scores, a (p,): scores and e_pref-projections of the positives; neg_scores, b (q,): scores and e_pop-projections
+    of the negatives. Raises ValueError for empty or unequal vectors and for NaN.
+    """
+    s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
+    return float(np.logaddexp(0, (t + alpha * b)[None, :] - (s + beta * a)[:, None]).mean())
+
+
+def user_gradient(
+    pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
+) -> tuple[float, float]:
+    """(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i]) with w = sigmoid(-x_ij).
+
+    Both depend on positives and negatives, through w.
+    """
+    s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
+    w = special.expit((t + alpha * b)[None, :] - (s + beta * a)[:, None])
+    return float((w @ b).mean() / len(b)), float(-(a @ w).mean() / len(a))
+
+
+def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
+    """Whether `user_loss` has a (then unique) minimiser: min a < 0 < max a and min b < 0 < max b.
+
+    Otherwise one scalar can grow for ever and the loss still falls, down to 0 where a or b has strictly one sign.
+    Source: claim X12.
+    """
+    a, b = checking.vector(a, "a"), checking.vector(b, "b")
+    return bool(a.min() < 0 < a.max() and b.min() < 0 < b.max())
+
+
+def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float] | None:
+    """The (alpha, beta) that minimises `user_loss`, to about 1e-9; None where `has_minimiser` says no.
+
+    By Newton's method: `newton_minima`.
+    """
+    s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    if not has_minimiser(a, b):
+        return None
+    offset, by_alpha, by_beta = (s[:, None] - t).ravel(), np.tile(-b, len(a)), np.repeat(a, len(b))
+    alpha, beta = newton_minima(np.zeros(offset.size, np.int64), 1, offset, by_alpha, by_beta, ridge=0.0)
+    return float(alpha[0]), float(beta[0])
+
+
+def surrogate_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
+    """The minimiser of the loss to second order around margin 0, log 2 - x/2 + x^2/8: a two-by-two linear system.
+
+    [[E b^2, -E a E b], [-E a E b, E a^2]] (alpha, beta) = (-(2 - E s_i) E b - E[s_j b_j], (2 + E s_j) E a - E[s_i
+    a_i]). Raises ValueError where the matrix is singular (a or b zero, or both constant). Source: claim X12.
+    """
+    s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    matrix = np.array([[(b * b).mean(), -a.mean() * b.mean()], [-a.mean() * b.mean(), (a * a).mean()]])
+    if np.linalg.det(matrix) <= 1e-14 * matrix[0, 0] * matrix[1, 1]:
+        raise ValueError("the quadratic surrogate has no unique minimum: a or b is zero, or both are constant")
+    right = np.array([-(2 - s.mean()) * b.mean() - (t * b).mean(), (2 + t.mean()) * a.mean() - (s * a).mean()])
+    alpha, beta = np.linalg.solve(matrix, right)
+    return float(alpha), float(beta)
+
+
+# ------------------------------------------------------------------------------------------------------ convex problems
+def newton_minima(
+    owner: NDArray[np.int64], size: int, offset: Float, by_alpha: Float, by_beta: Float, *, ridge: float
+) -> tuple[Float, Float]:
+    """(alpha, beta), each (size,): the minimisers of `size` independent problems, one for each value of `owner` (T,).
+
+    Problem u: mean over its t of log(1 + exp(-(offset_t + alpha by_alpha_t + beta by_beta_t))) + ridge (alpha^2 +
+    beta^2) / 2. Damped Newton steps with halving, problem by problem. Each must have a minimiser. owner is sorted, or
+    is sorted first.
+    """
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (offset, by_alpha, by_beta)]
+    if len(owner) and (np.diff(owner) < 0).any():
+        order = np.argsort(owner, kind="stable")
+        owner, columns = owner[order], [column[order] for column in columns]
+    bounds = np.searchsorted(owner, np.arange(size + 1))
+    known = bool(columns[1].any()), bool(columns[2].any())  # a scalar that no margin knows stays at 0
+    minima: tuple[Float, Float] = _newton(bounds, columns[0], columns[1], columns[2], float(ridge), known[0], known[1])
+    return minima
+
+
+@njit(cache=True)
+def _newton(
+    bounds: Any, offset: Any, by_alpha: Any, by_beta: Any, ridge: float, knows_alpha: bool, knows_beta: bool
+) -> tuple[Any, Any]:
+    size = len(bounds) - 1
+    alphas, betas = np.zeros(size), np.zeros(size)
+    for u in range(size):
+        first, last = bounds[u], bounds[u + 1]
+        if first == last:
+            continue
+        alpha = beta = 0.0
+        seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
+        for _ in range(STEPS):
+            value, left, right, aa, ab, bb, largest = seen
+            aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
+            determinant = max(aa * bb - ab * ab, TINY)
+            step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
+            gain = -(left * step_alpha + right * step_beta) / 2
+            # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's
+            # largest, and 10.
+            reach = 1e-30
+            for t in range(first, last):
+                reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
+            length = min(1.0, (10 + largest) / reach)
+            done = not gain > ACCURACY * (1 + value)
+            for _ in range(HALVINGS):
+                there = alpha + length * step_alpha, beta + length * step_beta
+                if done:
+                    break
+                seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
+                # Near the minimum rounding would hide what a step gains.
+                if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
+                    break
+                length /= 2
+            alpha, beta = there
+            if done:
+                break
+        alphas[u], betas[u] = alpha, beta
+    return alphas, betas
+
+
+@njit(cache=True)
+def _look(
+    offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float, ridge: float
+) -> tuple[float, ...]:
+    """The loss of one problem, its slopes in alpha and beta, its second derivatives, and the largest |x|."""
+    total = left = right = aa = ab = bb = largest = 0.0
+    for t in range(first, last):
+        x = offset[t] + alpha * by_alpha[t] + beta * by_beta[t]
+        small = math.exp(-abs(x))
+        total += max(-x, 0.0) + math.log1p(small)
+        w = small / (1 + small) if x >= 0 else 1 / (1 + small)
+        bend = small / (1 + small) ** 2 + FLAT
+        left -= w * by_alpha[t]
+        right -= w * by_beta[t]
+        aa += bend * by_alpha[t] ** 2
+        ab += bend * by_alpha[t] * by_beta[t]
+        bb += bend * by_beta[t] ** 2
+        largest = max(largest, abs(x))
+    count = last - first
+    value = total / count + ridge / 2 * (alpha * alpha + beta * beta)
+    return (
+        value,
+        left / count + ridge * alpha,
+        right / count + ridge * beta,
+        aa / count + ridge,
+        ab / count,
+        bb / count + ridge,
+        largest,
+    )
+
+
+def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:
+    """(size,): do the vectors (by_alpha, by_beta) of each owner lie in no closed half-plane?
+
+    Where one of the two is always 0: in no closed half-line.
+    """
+    columns = [column for column in (by_alpha, by_beta) if column.any()]
+    if len(columns) < 2:
+        low, high = np.zeros(size), np.zeros(size)
+        for column in columns:
+            np.minimum.at(low, owner, column)
+            np.maximum.at(high, owner, column)
+        return (low < 0) & (high > 0)
+    moved = (by_alpha != 0) | (by_beta != 0)
+    owner, angle = owner[moved], np.arctan2(by_beta[moved], by_alpha[moved])
+    order = np.lexsort((angle, owner))
+    owner, angle = owner[order], angle[order]
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    last = np.append(first[1:], len(owner)) - 1
+    gap = np.diff(angle, append=0.0)
+    gap[last] = 2 * np.pi + angle[first] - angle[last]  # once around
+    widest = np.full(size, 2 * np.pi)
+    widest[owner[first]] = np.maximum.reduceat(gap, first)
+    return widest < np.pi - 1e-12
+
+
+# ------------------------------------------------------------------------------------------------------------ arguments
+def pair_products(left: AnyArray, rows: AnyArray, right: AnyArray, columns: AnyArray) -> AnyArray:
+    """(T,) <left[rows_t], right[columns_t]>, without ever holding all the rows."""
+    step = max(1, BLOCK // left.shape[1])
+    result = np.empty(len(rows), left.dtype)
+    for at in range(0, len(rows), step):
+        np.einsum("td,td->t", left[rows[at : at + step]], right[columns[at : at + step]], out=result[at : at + step])
+    return result
+
+
+def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[AnyArray, AnyArray]:
+    """Both tables as NumPy arrays of one floating dtype, checked against the interactions and each other."""
+    if not isinstance(interactions, Interactions):
+        raise ValueError(f"interactions is {interactions!r:.60}; expected the Interactions of the tables")
+    tables = []
+    for name, table, rows in zip(("users", "items"), (users, items), interactions.shape, strict=True):
+        array = checking.table(table, name, rows=rows)
+        tables.append(array)
+    checking.same_width(tables[0], tables[1], "users", "items")
+    return tables[0], tables[1].astype(tables[0].dtype)
+
+
+def _one_user(
+    pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike
+) -> tuple[Float, Float, Float, Float]:
+    s, t = checking.vector(pos_scores, "pos_scores"), checking.vector(neg_scores, "neg_scores")
+    a, b = checking.vector(a, "a"), checking.vector(b, "b")
+    if len(a) != len(s) or len(b) != len(t):
+        raise ValueError(
+            f"a has {len(a)} entries for {len(s)} positives, b {len(b)} for {len(t)} negatives; expected as many"
+        )
+    return s, a, t, b

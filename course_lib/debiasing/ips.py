@@ -1,0 +1,74 @@
+"""IPS: the ranking loss of each observed pair, divided by the chance that such a pair is observed at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib import checking, losses
+from course_lib.backbones.base import Backbone, rows, triple_scores
+from course_lib.debiasing.rival import Rival, as_weights
+from course_lib.interactions import Interactions
+
+
+class IPS(Rival):
+    """Inverse propensity scoring: loss = mean over the batch of w_i * (-ln sigma(s_ui - s_uj)), w_i = 1 / p_i.
+
+    Served like the backbone. If a pair that the user would like is observed with probability p_i > 0, independently,
+    then dividing by p_i gives the loss over all pairs that the user would like, on average over what happens to be
+    observed: E[sum over observed of l_ui / p_i] = sum over liked of l_ui. That needs the true propensities, and a law
+    of the negatives j that does not look at what was observed; negatives "outside the observed pairs" hide liked items
+    among them, and then the weighted loss is biased even with the true p_i.
+
+    propensities: p_i in (0, 1] (n,); default the count of item i over the largest count, a guess: counts hold liking as
+    well as showing. power: the default's exponent. cap: the largest weight; "median" is that of the items' weights;
+    None is no cap. A cap trades bias for variance. balanced: divide the weights by their mean over the training pairs,
+    so that learning rate and decay keep their meaning.
+
+    Sources: Joachims, Swaminathan and Schnabel, WSDM 2017, which P1 cites, and Schnabel et al., ICML 2016, for the
+    estimator; Bottou et al., JMLR 2013, for the cap. P1 says neither which propensities it used nor whether it capped.
+    Popularity as propensity, the cap at the median and the division by a constant are what DICE's authors did
+    (repository tsinghua-fib-lab/DICE, there divided by the largest weight). The estimator is the standard one; the
+    papers named here were not at hand.
+    """
+
+    weights: Tensor
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        interactions: Interactions,
+        *,
+        propensities: Any = None,
+        power: float = 1.0,
+        cap: float | str | None = "median",
+        balanced: bool = True,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(backbone, interactions, generator=generator)
+        counts = interactions.col_counts
+        if propensities is None:
+            propensities = (np.maximum(counts, 1) / max(counts.max(), 1)) ** power
+        chances = as_weights(propensities, self.n_items, "propensities")
+        if not bool(((chances > 0) & (chances <= 1)).all()):
+            raise ValueError("propensities must lie in (0, 1]: a pair that is never observed cannot be weighted for")
+        weights = 1 / chances
+        if cap == "median":
+            weights = weights.clamp(max=float(weights.quantile(0.5)))
+        elif isinstance(cap, str):
+            raise ValueError(f"cap is {cap!r}; expected a number above 0, 'median' or None")
+        elif cap is not None:
+            weights = weights.clamp(max=checking.real(cap, "cap", above=0))
+        if balanced:
+            weights = weights * len(interactions) / (weights * torch.as_tensor(counts.copy())).sum()
+        self.register_buffer("weights", weights.to(self.popularity.dtype), persistent=False)  # (n,)
+
+    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """The weighted BPR loss of a batch of triples, and the backbone's penalty."""
+        tables = self.embeddings()
+        weights = rows(self.weights[:, None], positives)[:, 0]
+        weighted: Tensor = weights * losses.bpr_losses(*triple_scores(tables, users, positives, negatives))
+        return weighted.mean() + self.penalty(users, positives, negatives, tables)

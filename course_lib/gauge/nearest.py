@@ -1,0 +1,64 @@
+"""Nearest neighbours within a table, and how many of them two lists share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from course_lib import checking, geometry
+from course_lib.arrays import Array, namespace, shape_of
+from course_lib.gauge.algebra import BLOCK_NUMBERS, checked_table, index_for
+
+METRICS = ("cosine", "chord", "geodesic", "euclidean", "dot")
+
+
+def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -> Array:
+    """Ids of the k nearest other rows of each row: (q, k) integers, nearest first, ties by the lower id.
+
+    X (n, d); queries (q,) ids of the rows to ask for, all by default. metric: "cosine" (largest), "chord", "geodesic",
+    "euclidean" (smallest) or "dot" (largest). The first three agree for all rows, "euclidean" joins them on a sphere.
+    Raises ValueError for an unknown metric, k outside 1 ... n - 1, and zero rows where a direction is needed.
+    """
+    X = checked_table(X, "X")
+    n = shape_of(X)[0]
+    checking.choice(metric, "metric", METRICS)
+    checking.whole(k, "k", 1, n - 1, why="the number of other rows")
+    xp, queries = namespace(X), np.arange(n) if queries is None else np.asarray(queries)
+    if metric in ("cosine", "chord", "geodesic"):
+        X = geometry.normalise(X)
+    found = []
+    for ids in _blocks(queries, n * (shape_of(X)[1] if metric in ("chord", "geodesic", "euclidean") else 1)):
+        far = _distances(X, X[index_for(ids, X)], metric)
+        far[index_for(np.arange(len(ids)), X), index_for(ids, X)] = math.inf  # a row is not its own neighbour
+        found.append(xp.argsort(far, axis=-1, stable=True)[:, :k])
+    return xp.concat(found)
+
+
+def neighbour_overlap(first: Any, second: Any) -> np.ndarray:
+    """Share of common ids in each row of two neighbour lists: (q, k), (q, k) -> (q,) in [0, 1].
+
+    Two lists drawn at random from n - 1 rows share k / (n - 1) on average.
+    """
+    first, second = (checking.as_numpy(ids) for ids in (first, second))
+    if first.shape != second.shape or first.ndim != 2:
+        raise ValueError(f"first and second have shapes {first.shape} and {second.shape}; expected the same (q, k)")
+    shares: np.ndarray = (first[:, :, None] == second[:, None, :]).any(-1).mean(-1)
+    return shares
+
+
+def _distances(X: Array, rows: Array, metric: str) -> Array:
+    """Something that grows with the distance, (q, d), (n, d) -> (q, n)."""
+    if metric in ("cosine", "dot"):
+        return -(rows @ X.T)
+    if metric == "euclidean":
+        return geometry.norm(rows[:, None, :] - X[None, :, :])
+    return getattr(geometry, metric)(rows[:, None, :], X[None, :, :])
+
+
+def _blocks(ids: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    size = max(1, BLOCK_NUMBERS // max(width, 1))
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]

@@ -1,0 +1,167 @@
+"""Tests of a tower: is it linear in its parameters, a lookup in disguise, tangent for every cosine loss?
+
+Each looks at the tower where it is now, at given inputs and parameters. A pass there is no theorem about other inputs;
+a failure is a counterexample.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.jacobians import kernels
+
+TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-4}
+
+
+@dataclass(frozen=True)
+class LookupReport:
+    """What `lookup_equivalent` found; true when both conditions hold.
+
+    alpha (B,): the mean diagonal of K_ii; leak: the largest |entry| of K_ij over different inputs (condition i);
+    anisotropy: that of K_ij - alpha_i I over equal inputs (condition ii). Both as shares of the largest |entry| of K.
+    """
+
+    alpha: Tensor
+    leak: float
+    anisotropy: float
+    tol: float
+
+    def __bool__(self) -> bool:
+        return max(self.leak, self.anisotropy) <= self.tol
+
+
+@dataclass(frozen=True)
+class TangentReport:
+    """What `tangent_criterion` found; true when no tangent gradient can push any embedding in or out.
+
+    pushes (B, B, d): entry (i, j) is P_j K_ji q_i / ||q_i||, where P_j removes the part along q_j. Minus it is the
+    tangent gradient at j that drives q_i outwards most, and its length the radial speed that a gradient of length 1
+    reaches; scale: the largest spectral norm of a K_ij, the speed that gradients reach in any direction.
+    """
+
+    pushes: Tensor
+    scale: float
+    tol: float
+
+    @property
+    def leak(self) -> Tensor:
+        """(B, B): the radial speeds as shares of `scale`; 0 where i is safe from j."""
+        speeds: Tensor = self.pushes.norm(dim=-1)
+        return speeds / self.scale
+
+    @property
+    def worst(self) -> float:
+        return float(self.leak.max())
+
+    def __bool__(self) -> bool:
+        return self.worst <= self.tol
+
+
+def lookup_equivalent(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> LookupReport:
+    """Do these inputs meet P0's conditions (i) K_ij = 0 for x_i != x_j and (ii) K_ij = alpha_i I for x_i = x_j?
+
+    Then a step of SGD moves q_i along minus its own gradient, to first order. P0 calls two architectures
+    lookup-equivalent; this asks for what they are needed for. Two inputs are the same when all their entries are.
+    tol: largest share that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
+    """
+    kernel = kernels.kernel_blocks(module, inputs)
+    same = _same_inputs(module, inputs, len(kernel))[..., None, None]
+    diagonal = torch.arange(len(kernel))
+    alpha = kernel[diagonal, diagonal].diagonal(dim1=-2, dim2=-1).mean(-1)
+    wanted = alpha[:, None, None, None] * torch.eye(kernel.shape[-1], dtype=kernel.dtype, device=kernel.device) * same
+    difference, scale = (kernel - wanted).abs(), kernel.abs().max()
+    leak, anisotropy = ((difference * mask).max() / scale for mask in (~same, same))
+    return LookupReport(alpha, float(leak), float(anisotropy), _tolerance(kernel, tol))
+
+
+def tangent_criterion(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> TangentReport:
+    """Is K_ji q_i along q_j for all i and j (claim X7)? Then every tangent gradient makes a tangent step.
+
+    It is equivalent to <q_i, dq_i> = 0 to first order for ALL tangent gradients,
+    because <q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>, and a vector is orthogonal to all g_j with <q_j, g_j> = 0 exactly
+    when it is a multiple of q_j. A failure means that some gradients of the kind that cosine losses have break
+    orthogonality, not that every one of them does.
+    tol: largest leak that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
+    Raises ValueError for an embedding of length 0, which has no tangent.
+    """
+    kernel = kernels.kernel_blocks(module, inputs)
+    with torch.no_grad():
+        q = kernels.stacked_outputs(module, inputs)
+    norms = q.norm(dim=-1, keepdim=True)
+    if bool((norms == 0).any()):
+        raise ValueError(f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent")
+    unit = q / norms
+    pushed = torch.einsum("jiab,ib->ija", kernel, unit)  # K_ji q_i / ||q_i||
+    pushed = pushed - (pushed * unit).sum(-1, keepdim=True) * unit  # unit[j] broadcasts over i
+    scale = float(torch.linalg.matrix_norm(kernel, 2).max())
+    return TangentReport(pushed, scale, _tolerance(kernel, tol))
+
+
+def parameter_linear(
+    module: nn.Module, inputs: kernels.Inputs, *, generator: torch.Generator | None = None, tol: float | None = None
+) -> bool:
+    """Is q = J theta with a J that does not depend on theta (P0, eq. 5)? Compared at theta and at a random theta.
+
+    A tower with a fixed offset (q = J theta + c) is not parameter-linear in this sense, though (4) is exact for it.
+    """
+    jacobian, degree = kernels.per_example_jacobian(module, inputs), euler_degree(module, inputs, tol=tol)
+    moved = _with_random_parameters(module, generator)
+    difference = (kernels.per_example_jacobian(moved, inputs) - jacobian).abs().max() / jacobian.abs().max()
+    return degree == 1 and float(difference) <= _tolerance(jacobian, tol)
+
+
+def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None = None) -> int | None:
+    """The m with J theta = m q: the degree of which the tower is homogeneous in its parameters, None if there is none.
+
+    Lookup and linear layers have 1, two bias-free layers 2, and layers with biases beside them none.
+    """
+    jacobian = kernels.per_example_jacobian(module, inputs)
+    with torch.no_grad():
+        q = kernels.stacked_outputs(module, inputs)
+    flat = torch.cat(
+        [dict(module.named_parameters())[name].detach().flatten() for name in kernels.parameter_names(module)]
+    )
+    product = jacobian @ flat
+    degree = round(float((product * q).sum() / (q * q).sum()))
+    gap = (product - degree * q).abs().max() / product.abs().max().clamp(min=torch.finfo(q.dtype).tiny)
+    return degree if float(gap) <= _tolerance(jacobian, tol) else None
+
+
+def _with_random_parameters(module: nn.Module, generator: torch.Generator | None) -> nn.Module:
+    moved = copy.deepcopy(module)
+    with torch.no_grad():
+        for parameter in moved.parameters():
+            if parameter.requires_grad:
+                noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+                parameter.add_(noise.to(parameter.device))
+    return moved
+
+
+def _same_inputs(module: nn.Module, inputs: kernels.Inputs, examples: int) -> Tensor:
+    """(examples, examples): True where two examples have the same input; outputs of two towers never do."""
+    inputs = kernels.as_tuple(inputs)
+    with torch.no_grad():
+        outputs = kernels.outputs_of(module, inputs)
+    if len(outputs) == 1:
+        return torch.stack([_equal_rows(x) for x in inputs]).all(0)
+    if len(outputs) != len(inputs):
+        raise ValueError(f"{len(inputs)} inputs give {len(outputs)} outputs: which belongs to which is unknown")
+    same = torch.zeros(examples, examples, dtype=torch.bool, device=outputs[0].device)
+    start = 0
+    for x in inputs:
+        same[start : start + len(x), start : start + len(x)] = _equal_rows(x)
+        start += len(x)
+    return same
+
+
+def _equal_rows(x: Tensor) -> Tensor:
+    rows = x.reshape(len(x), -1)
+    return (rows[:, None] == rows[None]).all(-1)
+
+
+def _tolerance(x: Tensor, tol: float | None) -> float:
+    return TOLERANCES.get(x.dtype, 1e-2) if tol is None else tol

@@ -1,0 +1,367 @@
+"""Losses: point-wise l(label, score) of a pair, and losses of a batch that see embeddings through cosines only.
+
+Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every loss of `course_lib.in_batch`
+combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is
+the reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
+
+Of a batch: `infonce` and the margin losses take the matrix of scores that `cosine_scores` (or `dot_scores`) makes. With
+cosine scores each of them is a function F(cos(q, k_1), ..., cos(q, k_r)) of every embedding (P0, equation 13).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from course_lib import checking
+from course_lib.arrays import (
+    Array,
+    all_finite,
+    as_array,
+    as_index,
+    at_least_single,
+    check_finite,
+    check_value,
+    detached,
+    first_index,
+    is_exact,
+    is_torch,
+    like,
+    namespace,
+    readable,
+    same_kind,
+    same_precision,
+    shape_of,
+)
+from course_lib.geometry import normalise
+
+
+def square(label: Any, score: Any) -> Array:
+    """(label - score)^2 / 2.
+
+    label, score: numbers or arrays that broadcast; labels are 0 or 1. Exact for Fractions.
+    Source: P3, Section 2 (square loss).
+    """
+    score = as_array(score, "score")
+    residual = _labels(label, score) - score
+    return residual * residual / 2
+
+
+def logistic(label: Any, score: Any) -> Array:
+    """log(1 + exp(-(2 label - 1) score)), in nats, stable for scores of any size.
+
+    label 1 -> log(1 + exp(-score)); label 0 -> log(1 + exp(score)). The paper prints log(1 + exp(-label * score)),
+    which is right for labels in {-1, 1} only; see `logistic_as_printed`.
+    Source: P3, Section 6, with labels {0, 1} mapped to {-1, 1}.
+    Raises ValueError for exact (Fraction) scores: a logarithm of rationals is not rational.
+    """
+    score = _real(score)
+    return _softplus((1 - 2 * _labels(label, score)) * score)
+
+
+def logistic_as_printed(label: Any, score: Any) -> Array:
+    """log(1 + exp(-label * score)): P3's formula taken literally with its labels {0, 1}.
+
+    At label 0 it is log 2 whatever the score, so no negative pair has a gradient and all scores run to infinity.
+    Kept for the errata page; use `logistic`.
+    """
+    score = _real(score)
+    return _softplus(-_labels(label, score) * score)
+
+
+LOSSES: dict[str, Callable[[Any, Any], Array]] = {"square": square, "logistic": logistic}
+
+
+def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
+    """(l(1, scores), l(0, scores)) elementwise: the two losses of every pair.
+
+    kind: "square" or "logistic"; scores: any shape, returned shapes are the same. NaN and infinity are refused.
+    A batch loss needs l(1, .) on the diagonal of its scores alone: there `logistic(1, scores.diagonal())` and
+    `logistic(0, scores)` cost little more than half.
+    """
+    loss = LOSSES[checking.choice(kind, "kind", LOSSES)]
+    scores = as_array(scores, "scores")
+    if readable(scores):
+        check_finite(scores, "scores")
+    return loss(1, scores), loss(0, scores)
+
+
+def bpr(pos_scores: Any, neg_scores: Any) -> Array:
+    """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
+
+    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j), (B,) both; or one positive (B, 1) meets many
+    negatives (B, K). ValueError for other shapes, for none at all, and for NaN and infinity: -infinity is no mask here,
+    for the mean would count the triple. Source: P1, equation (3), as a mean instead of a sum and without the
+    regulariser.
+    """
+    value = bpr_losses(pos_scores, neg_scores).mean()
+    for name, scores in (("pos_scores", pos_scores), ("neg_scores", neg_scores)):
+        if readable(scores):  # the value does not show a triple whose loss is 0 by infinity
+            check_finite(as_array(scores, name), name)
+    return check_value(value, {})
+
+
+def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
+    """-log sigma(pos_scores - neg_scores) of every triple: `bpr` is their mean, some methods weigh them."""
+    pos_scores = _real(pos_scores, "pos_scores")
+    neg_scores = like(neg_scores, pos_scores, "neg_scores")
+    shapes = shape_of(pos_scores), shape_of(neg_scores)
+    sides = zip(*shapes, strict=False)
+    if (
+        len(shapes[0]) != len(shapes[1])
+        or any(p != n and 1 not in (p, n) for p, n in sides)
+        or 0 in shapes[0] + shapes[1]
+    ):
+        found = f"pos_scores has shape {shapes[0]} and neg_scores {shapes[1]}"
+        raise ValueError(f"{found}; expected as many of both, (B,), or (B, 1) and (B, K), and at least one triple")
+    return _softplus(neg_scores - pos_scores)
+
+
+def _labels(label: Any, score: Array) -> Array:
+    if isinstance(label, int) and label in (0, 1):
+        return int(label)  # torch subtracts no bool
+    labels = like(label, score, "label")
+    if bool(((labels != 0) & (labels != 1)).any()):
+        raise ValueError("label must hold only 0 and 1 (1 = positive pair, 0 = negative pair)")
+    return labels
+
+
+def _real(score: Any, name: str = "score") -> Array:
+    score = as_array(score, name)
+    if is_exact(score):
+        raise ValueError(
+            f"{name} holds Fractions, but exponentials and cosines are irrational; "
+            "use the square loss for exact results or convert the scores to float64"
+        )
+    return score
+
+
+def _softplus(x: Array) -> Array:
+    """log(1 + exp(x)): no overflow, and slope 1/2 at 0 under autograd."""
+    if is_torch(x):
+        from torch.nn.functional import softplus
+
+        return softplus(x, threshold=40)  # beyond 40 log(1 + exp(x)) = x to the last bit of float64
+    return np.logaddexp(0.0, x)
+
+
+# ---- scores of a batch
+
+
+def cosine_scores(Q: Any, K: Any) -> Array:
+    """cos(q_i, k_j) for every pair: (..., m, d), (..., n, d) -> (..., m, n). ValueError for zero vectors."""
+    return dot_scores(normalise(Q, name="Q"), normalise(K, name="K"))
+
+
+def dot_scores(Q: Any, K: Any) -> Array:
+    """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n), in the wider of two dtypes."""
+    Q, K = same_kind(Q=Q, K=K)
+    if Q.ndim < 2 or K.ndim < 2 or Q.shape[-1] != K.shape[-1]:
+        raise ValueError(f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d)")
+    if is_torch(Q) and Q.dtype != K.dtype:  # NumPy widens by itself
+        Q, K = same_precision(Q, K)
+    return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
+
+
+# ---- losses of a batch
+
+
+def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any = None) -> Array:
+    """mean_i of -log [ exp(z_ii) / sum_j exp(z_ij) ] with z_ij = scores_ij / tau - log_q_j: in-batch softmax, in nats.
+
+    scores (m, n), m <= n: row i holds the scores of query i with the n candidates of the batch; its positive stands in
+    column i, and columns beyond m hold negatives for all. tau > 0: the temperature, a number, or a parameter, which
+    gets its gradient. log_q (n,): log of the probability with which each candidate came into a slot of the batch, up to
+    one constant (the logQ correction): the negatives' sum of exp(z_ij) is then, in expectation over the draw,
+    proportional to the sum of exp(scores_ij / tau) over the whole catalogue. The positive is in the sum too, however it
+    came there, so the loss is not unbiased for the full softmax. item_ids (n,): which item each candidate is; a copy of
+    a row's positive in another column is then no negative of that row (an accidental hit) and is left out.
+    Scores of 16 bits are taken as float32. A score of -infinity leaves its candidate out of its row's sum: a mask of
+    one's own. What is left out, by -infinity or by item_ids, takes no part, whatever stood there: value and gradients,
+    that of tau too, are those of the loss without it. ValueError for shapes and values that do not fit, and for NaN,
+    infinity and a positive's -infinity in a sum.
+    Source: Yi et al., RecSys 2019, Section 3 (logQ); Bengio and Senecal 2008 (sampled softmax).
+    """
+    scores = _scores(scores)
+    m, n = shape_of(scores)
+    if m > n:
+        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; expected (m, n) with m <= n")
+    left_out = None
+    if item_ids is not None:
+        left_out = _accidental(_of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids"), m)
+    logits = _divided(scores, tau, left_out)
+    if log_q is not None:
+        shift = _of_candidates(log_q, n, "log_q", scores)
+        if readable(shift):
+            check_finite(shift, "log_q")
+        logits = logits - shift
+    return _loss_of_batch(logits, scores, _numbers(m, scores), left_out)
+
+
+def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
+    """-(1/m) sum_i log softmax_j(scores_ij / tau) at j = positives_i: in-batch softmax cross entropy, in nats.
+
+    scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature, a
+    number, or a parameter, which gets its gradient; positives (m,): the column of each row's positive, by default its
+    own number (the diagonal): `in_batch_softmax`. A candidate that stands in the batch twice is counted twice, also
+    where it is a row's positive: the copy then serves as a negative. A score of -infinity leaves a negative out, as in
+    `in_batch_softmax`; the margin losses below take it so too.
+    Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
+    """
+    if positives is None:
+        return in_batch_softmax(_square(scores), tau=tau)
+    scores, _, columns = _batch(scores, positives)
+    return _loss_of_batch(_divided(scores, tau), scores, columns)
+
+
+def one_minus_cosine_squared(cos: Any) -> Array:
+    """(1 - cos)^2, elementwise: zero where a positive pair points the same way. Source: P0, Table 1, row 7."""
+    return (1 - _real(cos, "cos")) ** 2
+
+
+def cosine_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
+    """`infonce` with cos - margin in place of each positive's cosine (additive cosine margin: CosFace, AM-Softmax).
+
+    scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
+    """
+    scores, rows, columns = _batch(scores, positives)
+    return _with_positives(scores, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
+
+
+def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
+    """`infonce` with cos(theta + margin) in place of each positive's cosine cos(theta) (additive angle: ArcFace).
+
+    cos(theta + margin) = cos(theta) cos(margin) - sin(theta) sin(margin), with sin(theta) = sqrt(1 - cos^2) >= 0.
+    margin >= 0 in radians. Not differentiable where a positive pair is parallel (cos = 1 or -1); the square root is
+    taken of max(1 - cos^2, 1e-30) there. The rest as in `infonce`.
+    """
+    scores, rows, columns = _batch(scores, positives)
+    cos, margin = scores[rows, columns], checking.real(margin, "margin", least=0)
+    sin = namespace(cos).clip(1 - cos * cos, 1e-30, None) ** 0.5
+    return _with_positives(scores, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
+
+
+def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
+    """max(0, margin + neg_cos - pos_cos), elementwise: a positive must win by `margin`. Flat where it does."""
+    pos_cos = _real(pos_cos, "pos_cos")
+    short = checking.real(margin, "margin", least=0) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
+    return namespace(short).clip(short, 0.0, None)
+
+
+def _scores(scores: Any) -> Array:
+    scores = at_least_single(_real(scores, "scores"))
+    if scores.ndim != 2 or 0 in shape_of(scores):
+        raise ValueError(f"scores has shape {shape_of(scores)}; expected a matrix (m, n), one row per query")
+    return scores
+
+
+def _square(scores: Any) -> Array:
+    scores = _scores(scores)
+    m, n = shape_of(scores)
+    if m != n:
+        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; give positives, a column per row")
+    return scores
+
+
+def _batch(scores: Any, positives: Any) -> tuple[Array, Array, Array]:
+    """Checked scores (m, n) and the row and column numbers of the positives, both (m,)."""
+    scores = _scores(scores) if positives is not None else _square(scores)
+    m, n = shape_of(scores)
+    rows = _numbers(m, scores)
+    columns = rows if positives is None else as_index(positives, scores, "positives")
+    if shape_of(columns) != (m,):
+        raise ValueError(f"positives has shape {shape_of(columns)}; expected ({m},), a column for each row of scores")
+    if positives is not None and readable(columns) and bool(((columns < 0) | (columns >= n)).any()):
+        reach = f"{int(columns.min())} to {int(columns.max())}"
+        raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {reach}")
+    return scores, rows, columns
+
+
+def _divided(scores: Array, tau: Any, left_out: Array | None = None) -> Array:
+    """scores / tau, with a gradient for a temperature that is a tensor; -infinity where `left_out` (m, n) is true.
+
+    The slope of s / tau in tau is -s / tau^2. At a score of -infinity, or NaN, it would be multiplied by 0, the weight
+    of what is left out, and give NaN: so such a score is no part of the division.
+    """
+    tau = _temperature(tau, scores)
+    where = namespace(scores).where
+    if is_torch(tau) and not (readable(scores) and all_finite(scores)):
+        masked = scores == -math.inf
+        left_out = masked if left_out is None else masked | left_out
+        scores = where(left_out, 0.0, scores)
+    logits = scores / tau
+    return logits if left_out is None else where(left_out, -math.inf, logits)
+
+
+def _temperature(tau: Any, scores: Array) -> Any:
+    """tau, checked: a number, or a tensor () of the kind that the scores are."""
+    if not is_torch(tau):
+        return checking.real(tau, "tau", above=0)
+    if not is_torch(scores) or math.prod(shape_of(tau)) != 1:
+        found = f"tau is a tensor of shape {shape_of(tau)}"
+        raise ValueError(f"{found}; expected a number, or one number as a tensor beside scores that are a tensor")
+    if readable(tau):
+        checking.real(detached(tau), "tau", above=0)
+    return tau.reshape(()).to(scores)
+
+
+def _of_candidates(values: Any, n: int, name: str, reference: Array | None = None) -> Array:
+    values = values if reference is None else like(values, reference, name)
+    if shape_of(values) != (n,):
+        raise ValueError(f"{name} has shape {shape_of(values)}; expected ({n},), one for each column of scores")
+    return values
+
+
+def _accidental(ids: Array, m: int) -> Array:
+    """(m, n) where a column holds the item of a row's positive and is not that positive."""
+    rows, columns = _numbers(m, ids), _numbers(shape_of(ids)[0], ids)
+    return (ids[:m, None] == ids[None, :]) & (rows[:, None] != columns[None, :])
+
+
+def _numbers(count: int, reference: Array) -> Array:
+    """0, 1, ..., count - 1 as an index for arrays like `reference`."""
+    if is_torch(reference):
+        import torch
+
+        return torch.arange(count, device=reference.device)
+    return np.arange(count)
+
+
+def _with_positives(scores: Array, columns: Array, changed: Array, tau: Any) -> Array:
+    """`infonce` after the entry of each row at its column became `changed` (m,)."""
+    logits = _divided(namespace(scores).where(_own(scores, columns), changed[:, None], scores), tau)
+    return _loss_of_batch(logits, scores, columns)
+
+
+def _own(scores: Array, columns: Array) -> Array:
+    """(m, n) where the positive of each row stands."""
+    own: Array = _numbers(shape_of(scores)[1], scores)[None, :] == columns[:, None]
+    return own
+
+
+def _loss_of_batch(logits: Array, scores: Array, columns: Array, left_out: Array | None = None) -> Array:
+    """`_cross_entropy`, or a ValueError that names the first score that may not stand where it stands."""
+    value = _cross_entropy(logits, columns)
+    if not readable(value) or all_finite(value):
+        return value
+    fine = namespace(scores).isfinite(scores) | ((scores == -math.inf) & ~_own(scores, columns))
+    place = first_index(~(fine if left_out is None else fine | left_out))
+    if place is not None:
+        found = f"scores[{place[0]}, {place[1]}] = {float(detached(scores)[place])}"
+        which = "the positive of its row" if bool(_own(scores, columns)[place]) else "a negative"
+        raise ValueError(f"{found}, {which}; expected finite scores, and -infinity only for negatives to be left out")
+    return check_value(value, {})
+
+
+def _cross_entropy(logits: Array, columns: Array) -> Array:
+    """The mean over rows i of log sum_j exp(x_ij) - x_ic, c = columns_i: (m, n), (m,) -> (), without overflow."""
+    if is_torch(logits):
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(logits, columns)
+    with np.errstate(invalid="ignore"):  # NaN is found out in the value of the loss
+        total = np.logaddexp.reduce(logits, axis=-1)
+        return (total - logits[_numbers(len(logits), logits), columns]).mean()

@@ -1,0 +1,313 @@
+"""Ranking quality at K from one blocked, masked top-K.
+
+Every number is computed per user and then averaged over the users who have at least one test item:
+
+- precision@K = hits / K (also where fewer than K items are left to recommend),
+- recall@K    = hits / |test items|,
+- ndcg@K      = DCG / ideal DCG, DCG = sum over hits of 1 / log2(1 + rank), ideal: the first min(K, |test items|) hit,
+- mrr@K       = 1 / rank of the first hit, 0 without a hit,
+- map@K       = sum over hits of (precision at that rank) / min(K, |test items|)
+  (trec_eval and ranx divide by |test items| instead; the two agree for users with at most K test items).
+
+A user's train items are never recommended. `top_k` orders equal scores by item id, the lower id first, so that a
+result does not depend on the block size, the number of threads or the library's sorting. Ids often follow popularity,
+so `evaluate` does not let them decide: where scores are equal it takes the mean over all orders (`metrics.ties`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from course_lib import checking
+from course_lib.interactions import Interactions, check_ids
+from course_lib.metrics.ties import expected_at, tied
+
+METRICS = ("precision", "recall", "ndcg", "mrr", "map")
+BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
+USERS = 1024  # ranked by one call of the compiled loop
+LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
+
+
+def top_k(
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
+    train: Interactions,
+    k: int,
+    *,
+    user_ids: ArrayLike | None = None,
+    block: int | None = None,
+) -> np.ndarray:
+    """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
+
+    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); user_ids (u,):
+    only the lists of these users, in this order, (u, K); block: users that are ranked together (the result does not
+    depend on it). Scores have the users' dtype, and float32 for 16 bits. Best first; ties by the lower item id; -1
+    where a user has fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a
+    compiled loop ranks lists of up to 128 items (`course_lib.metrics.ranking`).
+    Raises ValueError for shapes that do not fit, k < 1, ids that are no users, and for embeddings or scores that are
+    not finite.
+    """
+    users, items = _embeddings(users, items, train)
+    k, n, seen = checking.whole(k, "k"), train.n_items, train.matrix
+    block = None if block is None else checking.whole(block, "block")
+    if user_ids is not None:
+        chosen = check_ids(user_ids, train.n_users, "user_ids", "n_users")
+        users, seen = users[torch.from_numpy(chosen).to(users.device)], seen[chosen]
+    result = np.full((len(users), k), -1, dtype=np.int64)
+    if _compiles(users, items, k):
+        _ranked_compiled(users, items, seen, block or USERS, result)
+    else:
+        _ranked(users, items, seen, block or max(1, BLOCK_BYTES // (n * users.element_size())), result[:, : min(k, n)])
+    return result
+
+
+def evaluate(
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
+    train: Interactions,
+    test: Interactions,
+    k: int | tuple[int, ...],
+    *,
+    block: int | None = None,
+) -> dict[str, Any]:
+    """Precision, recall, NDCG, MRR and MAP at each K, means over users with a test item (formulas: module docstring).
+
+    users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several
+    cut-offs. Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5":
+    (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
+    shared pair. Equal scores count as the mean over their orders: a constant model earns what chance earns.
+    """
+    return lists_and_metrics(users, items, train, test, k, block=block)[1]
+
+
+def lists_and_metrics(
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
+    train: Interactions,
+    test: Interactions,
+    k: int | tuple[int, ...],
+    *,
+    block: int | None = None,
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """The lists (u, max(k)) of the users with a test item, as `top_k` makes them, and what `evaluate` says of them."""
+    cutoffs = tuple(sorted({checking.whole(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
+    if not cutoffs:
+        raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
+    check_split(train, test)
+    counted = np.flatnonzero(test.row_counts)
+    longest = cutoffs[-1]
+    ranked = top_k(users, items, train, longest + 1, user_ids=counted, block=block)  # one more shows a tie that goes on
+    found = _means(ranked[:, :longest], counted, test, cutoffs)
+    left, right = _embeddings(users, items, train)
+    chosen, known, wanted = left[torch.from_numpy(counted).to(left.device)], train.matrix[counted], test.matrix[counted]
+    groups = tied(chosen, right, known, wanted, ranked, _hits(ranked, counted, test.matrix))
+    if len(groups.rows):
+        for at in cutoffs:
+            for name, values in expected_at(groups, test.row_counts[counted[groups.rows]], at).items():
+                found["per_user"][f"{name}@{at}"][groups.rows] = values
+                found[f"{name}@{at}"] = float(found["per_user"][f"{name}@{at}"].mean())
+    return ranked[:, :longest], found
+
+
+def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
+    """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K.
+
+    Only the lists of users with a test item are looked at. Raises ValueError for a ranking of another shape, for lists
+    with an id that is none of the n items, or twice the same, for cut-offs outside 1..K and for an empty test set.
+    """
+    _check_interactions(test=test)
+    ranked = checking.as_numpy(ranked)
+    if ranked.ndim != 2 or len(ranked) != test.n_users or ranked.dtype.kind not in "iu":
+        found = f"ranked has shape {ranked.shape} and dtype {ranked.dtype}"
+        raise ValueError(f"{found}; expected whole ids of shape ({test.n_users}, K), a row for each of test's users")
+    if not isinstance(cutoffs, tuple | list) or not cutoffs:
+        raise checking.refuse(cutoffs, "cutoffs", "one or several cut-offs in a tuple, such as (1, 5, 25)")
+    cutoffs = tuple(checking.whole(k, "cutoffs", 1, ranked.shape[1], why="the length of the lists") for k in cutoffs)
+    counted = np.flatnonzero(test.row_counts)
+    if not len(counted):
+        raise ValueError("test is empty: no user to average over")
+    lists = ranked[counted].astype(np.int64, copy=False)
+    _check_lists(lists, counted, test.n_items)
+    return _means(lists, counted, test, cutoffs)
+
+
+def _check_lists(lists: np.ndarray, users: np.ndarray, n: int) -> None:
+    """ValueError for an id that is no item and not -1, and for an item that stands in a list twice."""
+    ordered = np.sort(lists, axis=1)
+    outside = np.flatnonzero((ordered[:, 0] < -1) | (ordered[:, -1] >= n))
+    if len(outside):
+        row = lists[outside[0]]
+        raise ValueError(
+            f"ranked[{users[outside[0]]}] holds {row[(row < -1) | (row >= n)][0]}; expected items in 0..{n - 1}, or -1"
+        )
+    twice = np.argwhere((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0))
+    if len(twice):
+        user, item = users[twice[0, 0]], ordered[twice[0, 0], twice[0, 1]]
+        raise ValueError(f"ranked[{user}] holds item {item} twice; expected each item once")
+
+
+def _means(ranked: np.ndarray, counted: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
+    """Means over the users `counted`, those with a test item, whose lists are the rows of `ranked`."""
+    hits, counts = _hits(ranked, counted, test.matrix), test.row_counts[counted]
+    per_user = {f"{name}@{k}": values for k in cutoffs for name, values in _at(hits[:, :k], counts, k).items()}
+    means = {name: float(values.mean()) for name, values in per_user.items()}
+    return {**means, "users": counted, "per_user": per_user}
+
+
+def _at(hits: np.ndarray, n_test: np.ndarray, k: int) -> dict[str, np.ndarray]:
+    """Per-user metrics of hits (u, k) bool, column = rank - 1; n_test (u,) test items of each user."""
+    ranks = np.arange(1, hits.shape[1] + 1)
+    found = np.cumsum(hits, axis=1)  # (u, k) hits up to each rank
+    discount = 1.0 / np.log2(1.0 + ranks)
+    possible = np.minimum(n_test, k)
+    ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, k + 1)))[possible - 1]
+    first = np.where(hits.any(axis=1), 1.0 / (1.0 + hits.argmax(axis=1)), 0.0)
+    return {
+        "precision": found[:, -1] / k,
+        "recall": found[:, -1] / n_test,
+        "ndcg": hits @ discount / ideal,
+        "mrr": first,
+        "map": (hits * found) @ (1.0 / ranks) / possible,
+    }
+
+
+def _hits(ranked: np.ndarray, users: np.ndarray, test: sp.csr_matrix) -> np.ndarray:
+    """(u, K) bool: is ranked[a, r] a test item of users[a]? One binary search per entry among the sorted test pairs."""
+    n = test.shape[1]
+    wanted = users[:, None] * n + ranked
+    keys = _keys(test)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: np.ndarray = (keys[place] == wanted) & (ranked >= 0)
+    return found
+
+
+def _keys(matrix: sp.csr_matrix) -> np.ndarray:
+    """Every pair of a CSR matrix as one number user * n + item, ascending."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    keys = rows * matrix.shape[1] + matrix.indices
+    return keys if matrix.has_sorted_indices else np.sort(keys)
+
+
+def _compiles(users: Tensor, items: Tensor, k: int) -> bool:
+    """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
+    if (
+        not len(users)
+        or users.device.type != "cpu"
+        or users.dtype not in (torch.float32, torch.float64)
+        or k > LONGEST_COMPILED
+    ):
+        return False
+    return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
+
+
+def _ranked_compiled(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
+    from course_lib.metrics.ranking import rank
+
+    tables = [np.ascontiguousarray(table.numpy()) for table in (users, items)]
+
+    def work(start: int) -> None:
+        rank(tables[0], tables[1], seen.indptr, seen.indices, start, min(start + block, len(out)), out)
+
+    starts, threads = range(0, len(out), block), torch.get_num_threads()
+    if threads == 1 or len(starts) == 1:
+        for start in starts:
+            work(start)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, starts))
+
+
+def _ranked(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """The same through a matrix product and torch's own selection: on a GPU, and for long lists."""
+    for start, scores in _masked_scores(users, items, seen, block):
+        out[start : start + len(scores)] = _best(scores, out.shape[1]).cpu().numpy()
+
+
+def _best(scores: Tensor, k: int) -> Tensor:
+    """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
+    values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
+    if torch.isnan(values).any() or torch.isposinf(values).any():
+        raise ValueError("scores hold NaN or +inf: the embeddings are too large for their dtype, or training diverged")
+    if values.shape[1] > k:
+        cut_in_a_tie = torch.nonzero((values[:, k - 1] == values[:, k]) & torch.isfinite(values[:, k])).flatten()
+        values, ids = values[:, :k], ids[:, :k]
+        if len(cut_in_a_tie):
+            full = torch.sort(scores[cut_in_a_tie], dim=1, descending=True, stable=True)
+            values[cut_in_a_tie], ids[cut_in_a_tie] = full.values[:, :k], full.indices[:, :k]
+    ids, order = torch.sort(ids, dim=1)
+    values, order = torch.sort(values.gather(1, order), dim=1, descending=True, stable=True)
+    return torch.where(torch.isneginf(values), -1, ids.gather(1, order))
+
+
+def _masked_scores(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int) -> Iterator[tuple[int, Tensor]]:
+    """(first user, scores (b, n) with -inf at the seen pairs) block by block."""
+    m, n = seen.shape
+    for start in range(0, m, block):
+        stop = min(start + block, m)
+        counts = np.diff(seen.indptr[start : stop + 1])
+        columns = seen.indices[seen.indptr[start] : seen.indptr[stop]]
+        rows = np.repeat(np.arange(stop - start), counts)
+        scores = users[start:stop] @ items.T  # (b, d) @ (d, n) -> (b, n)
+        flat = torch.from_numpy(rows * n + columns).to(scores.device)
+        scores.view(-1)[flat] = -torch.inf
+        yield start, scores
+
+
+def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Tensor]:
+    """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
+    _check_interactions(train=train)
+    users, items = _tensor(users, "users"), _tensor(items, "items")
+    for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
+        if table.ndim != 2 or table.shape[0] != rows:
+            raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), a row for each of train's")
+        if not torch.isfinite(table).all():
+            raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
+    checking.same_width(users, items, "users", "items")
+    return users, items.to(users)
+
+
+def _tensor(table: Any, name: str) -> Tensor:
+    """The table as a constant tensor of floats, of 32 bits at least; a read-only array is copied: torch would warn."""
+    table = np.asarray(table) if isinstance(table, (list, tuple)) else table
+    if not isinstance(table, (np.ndarray, Tensor)):
+        found = f"{name} is a {type(table).__name__}"
+        raise ValueError(f"{found}; expected a NumPy array or a tensor (n, d), such as matrix.toarray()")
+    if isinstance(table, Tensor):
+        if table.is_complex():
+            raise ValueError(f"{name} has dtype {table.dtype}; expected real numbers")
+        wide = torch.promote_types(table.dtype, torch.float32) if table.is_floating_point() else torch.float64
+        return table.detach().to(wide)
+    array = checking.table(table, name)
+    foreign = not array.dtype.isnative or min(array.strides) < 0  # torch takes neither; other arrays keep their layout
+    array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C") if foreign else array
+    return torch.as_tensor(array) if array.flags.writeable else torch.tensor(array)
+
+
+def _check_interactions(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Interactions):
+            raise checking.refuse(value, name, "Interactions")
+
+
+def check_split(train: Interactions, test: Interactions) -> None:
+    """ValueError where two parts of a split differ in shape or share a pair, and for a test part without a pair."""
+    _check_interactions(train=train, test=test)
+    if train.matrix.shape != test.matrix.shape:
+        raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")
+    if test.matrix.nnz == 0:
+        raise ValueError("test is empty: no user to average over")
+    if train.matrix.nnz:
+        known, wanted = _keys(train.matrix), _keys(test.matrix)
+        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        shared = int((known[place] == wanted).sum())
+        if shared:
+            raise ValueError(f"test shares {shared} pairs with train, which can never be recommended; expected none")

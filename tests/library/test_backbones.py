@@ -1,0 +1,450 @@
+"""The five backbones: their equations against dense NumPy, properties that must hold, and RecBole 1.2.1's numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from differences import assert_gradient_of_the_whole_loss
+from fixtures import make_recbole
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib import backbones
+from course_lib.backbones import DGCF, MF, NCL, LightGCN, contrast, graph, ncl
+from course_lib.checking import some
+from course_lib.dependence import distance_correlation
+from course_lib.interactions import Interactions
+
+STORED = json.loads((Path(__file__).parents[1] / "fixtures" / "recbole.json").read_text(encoding="utf-8"))
+EXAMPLE = Interactions(*np.array(make_recbole.PAIRS).T, n_users=6, n_items=7)  # user 0 and item 0 have no pair
+BATCH = tuple(torch.tensor(make_recbole.BATCH[name]) for name in ("user_id", "item_id", "neg_item_id"))
+OPTIONS = {
+    "DGCF": {"intents": 2, "correlation": 0.1},
+    "NCL": {"clusters": 2, "warm_up": 0},
+    "LightCCF": {"weight": 1.0},
+}
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def with_tables(model: backbones.Backbone) -> backbones.Backbone:
+    """The model in float64 with the embeddings of the stored RecBole numbers."""
+    model = model.double()
+    with torch.no_grad():
+        for table, values in zip((model.users, model.items), make_recbole.tables(), strict=True):
+            table.copy_(torch.tensor(values))
+    return model
+
+
+def made(name: str, data: Interactions = EXAMPLE, **options: object) -> backbones.Backbone:
+    settings = OPTIONS.get(name, {}) | options
+    return backbones.make(name, data, d=8, generator=seeded(), **settings)
+
+
+def dense(data: Interactions) -> tuple[np.ndarray, np.ndarray]:
+    """(A, D^(-1/2) A D^(-1/2)), written out."""
+    zeros = [np.zeros((size, size)) for size in data.shape]
+    adjacency = np.block([[zeros[0], data.labels()], [data.labels().T, zeros[1]]])
+    degree = adjacency.sum(axis=1)
+    inverse = np.array([1 / math.sqrt(value) if value else 0.0 for value in degree])
+    return adjacency, inverse[:, None] * adjacency * inverse[None, :]
+
+
+def number(value: torch.Tensor) -> float:
+    return value.detach().item()
+
+
+def arrays(tables: tuple[torch.Tensor, torch.Tensor]) -> np.ndarray:
+    return np.concatenate([table.detach().numpy() for table in tables])
+
+
+def softplus(x: np.ndarray) -> np.ndarray:
+    return np.log1p(np.exp(x))
+
+
+# ------------------------------------------------------------------------------------------------------------- all five
+
+
+def test_the_names_are_those_of_the_papers_table() -> None:
+    assert backbones.names() == ("MF", "LightGCN", "DGCF", "NCL", "LightCCF")
+    with pytest.raises(ValueError, match="name is 'NGCF'; expected one of MF, LightGCN"):
+        backbones.make("NGCF", EXAMPLE, generator=seeded())
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_every_backbone_keeps_the_contract(name: str) -> None:
+    model = made(name)
+    model.begin_epoch(0, np.random.default_rng(0))
+    users, items = model()
+    assert users.shape == (6, 8) and items.shape == (7, 8) and users.requires_grad
+    assert set(model.state_dict()) == {"users", "items"}
+    loss = model.loss(*BATCH)
+    loss.backward()
+    assert loss.ndim == 0 and torch.isfinite(loss)
+    assert all(torch.isfinite(table.grad).all() and table.grad.abs().sum() > 0 for table in (model.users, model.items))
+    for mine, other in some(zip(model.ranking(), copy.deepcopy(model).ranking(), strict=True)):
+        assert torch.equal(mine, other)
+    again, other = made(name), backbones.make(name, EXAMPLE, d=8, generator=seeded(1), **OPTIONS.get(name, {}))
+    assert torch.equal(again.users, model.users) and not torch.equal(other.users, model.users)
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_the_loss_is_bpr_plus_the_penalty_and_decay_is_lambda(name: str) -> None:
+    """P1's (3): decay 0.3 adds 0.3 times the mean of |e0_u|^2 + |e0_i|^2 + |e0_j|^2."""
+    plain, decayed = (with_tables(made(name, decay=decay)) for decay in (0.0, 0.3))
+    users, items = (table.detach().numpy() for table in plain())
+    u, i, j = (ids.numpy() for ids in BATCH)
+    margins = (users[u] * (items[i] - items[j])).sum(axis=1)
+    contrast = number(plain.contrast(*BATCH[:2], plain()))
+    assert number(plain.loss(*BATCH)) == pytest.approx(softplus(-margins).mean() + contrast, rel=1e-12)
+    left, right = make_recbole.tables()
+    squares = (left[u] ** 2 + right[i] ** 2 + right[j] ** 2).sum(axis=1).mean()
+    assert number(decayed.loss(*BATCH) - plain.loss(*BATCH)) == pytest.approx(0.3 * squares, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_the_gradient_is_that_of_the_whole_loss(name: str) -> None:
+    """Finite differences in every entry of both tables; only NCL's centres are constants, found before the epoch."""
+    model = backbones.make(
+        name, EXAMPLE, d=4, decay=0.1, scale=0.5, generator=seeded(), **OPTIONS.get(name, {})
+    ).double()
+    model.begin_epoch(0, np.random.default_rng(0))
+    assert_gradient_of_the_whole_loss(model, lambda: model.loss(*BATCH))
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_new_names_for_users_and_items_change_nothing_else(name: str) -> None:
+    """Relabelling commutes with the model: the graph is all that it knows."""
+    left, right = np.random.default_rng(5).permutation(6), np.random.default_rng(6).permutation(7)
+    renamed = Interactions(left[EXAMPLE.users], right[EXAMPLE.items], n_users=6, n_items=7)
+    first, second = with_tables(made(name)), made(name, renamed).double()
+    with torch.no_grad():
+        second.users[left], second.items[right] = first.users.clone(), first.items.clone()
+    for mine, theirs, order in some(zip(first(), second(), (left, right), strict=True)):
+        torch.testing.assert_close(theirs[order], mine)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: MF(0, 3, generator=seeded()), "n_users is 0"),
+        (lambda: MF(2, 3, 1.5, generator=seeded()), "d is 1.5"),
+        (lambda: MF(2, 3, generator=0), "generator is 0; expected a torch.Generator"),
+        (lambda: MF(2, 3, decay=-1, generator=seeded()), "decay is -1"),
+        (lambda: MF(2, 3, sparse="no", generator=seeded()), "sparse is 'no'; expected one of True, False"),
+        (lambda: made("LightGCN", layers=-1), "layers is -1"),
+        (lambda: made("DGCF", intents=3), "d is 8 and intents 3"),
+        (lambda: made("DGCF", routings=0), "routings is 0"),
+        (lambda: made("NCL", steps=3), "steps is 3; expected an even number"),
+        (lambda: made("NCL", clusters=7), "clusters is 7; expected at most 6"),
+        (lambda: made("LightCCF", tau=0), "tau is 0"),
+        (lambda: made("LightCCF", weight=float("nan")), "weight is nan"),
+    ],
+)
+def test_bad_arguments_are_named(build, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        build()
+
+
+# ------------------------------------------------------------------------------------------------------------- graphs
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Interactions:
+    m, n = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    cells = draw(st.sets(st.tuples(st.integers(0, m - 1), st.integers(0, n - 1)), min_size=1))
+    return Interactions(*np.array(sorted(cells)).T, n_users=m, n_items=n)
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs())
+def test_graph_products_and_their_gradients(data: Interactions) -> None:
+    adjacency, normalised = dense(data)
+    rng = np.random.default_rng(0)
+    table = torch.tensor(rng.normal(size=(len(adjacency), 3)), requires_grad=True)
+    product = graph.Graph(graph.normalised_adjacency(data))
+    np.testing.assert_allclose(product(table).detach(), normalised @ table.detach().numpy(), atol=1e-14)
+    assert torch.autograd.gradcheck(product, table)
+
+    edges = graph.Edges(graph.adjacency(data))
+    heads, tails = np.nonzero(adjacency)
+    left, right = (torch.tensor(rng.normal(size=(2, len(adjacency), 3)), requires_grad=True) for _ in range(2))
+    weights = torch.tensor(rng.normal(size=(2, len(heads))), requires_grad=True)
+    expected = np.einsum("kec,kec->ke", left.detach().numpy()[:, heads], right.detach().numpy()[:, tails])
+    np.testing.assert_allclose(edges.products(left, right).detach(), expected, atol=1e-13)
+    for part in range(2):
+        matrix = np.zeros_like(adjacency)
+        matrix[heads, tails] = weights.detach().numpy()[part]
+        np.testing.assert_allclose(
+            edges.sums(weights, left)[part].detach(), matrix @ left.detach().numpy()[part], atol=1e-13
+        )
+    assert torch.autograd.gradcheck(edges.products, (left, right)) and torch.autograd.gradcheck(
+        edges.sums, (weights, left)
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- LightGCN
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2, 3])
+def test_lightgcn_is_the_mean_of_powers_of_the_normalised_adjacency(layers: int) -> None:
+    start = np.concatenate(make_recbole.tables())
+    powers = [np.linalg.matrix_power(dense(EXAMPLE)[1], power) @ start for power in range(layers + 1)]
+    found = arrays(with_tables(made("LightGCN", layers=layers))())
+    np.testing.assert_allclose(found, np.mean(powers, axis=0), rtol=1e-12, atol=1e-14)
+
+
+def test_lightgcn_by_hand() -> None:
+    """Users 0, 1 and items 0, 1; pairs (0, 0), (0, 1), (1, 1). Degrees 2, 1 | 1, 2; one layer; d = 1."""
+    data = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2)
+    model = LightGCN(data, 1, layers=1, generator=seeded()).double()
+    with torch.no_grad():
+        model.users[:], model.items[:] = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [5.0]])
+    users, items = model()
+    root = math.sqrt(2)
+    assert users[:, 0].tolist() == pytest.approx([(1 + 3 / root + 5 / 2) / 2, (2 + 5 / root) / 2])
+    assert items[:, 0].tolist() == pytest.approx([(3 + 1 / root) / 2, (5 + 1 / 2 + 2 / root) / 2])
+
+
+def test_the_root_of_the_degree_is_what_lightgcn_leaves_alone() -> None:
+    """D^(-1/2) A D^(-1/2) sqrt(deg) = sqrt(deg): along its first eigenvector lengths are the roots of popularity."""
+    root = np.sqrt(np.concatenate((EXAMPLE.row_counts, EXAMPLE.col_counts)))[:, None]
+    product = graph.Graph(graph.normalised_adjacency(EXAMPLE))
+    torch.testing.assert_close(product(torch.tensor(root)), torch.tensor(root))
+
+
+# ------------------------------------------------------------------------------------------------------------- DGCF
+
+
+def dgcf_by_loops(data: Interactions, start: np.ndarray, intents: int, layers: int, routings: int) -> np.ndarray:
+    """The class's equations with loops over nodes, edges and intents."""
+    adjacency = dense(data)[0]
+    pairs = [(h, t) for h in range(len(adjacency)) for t in range(len(adjacency)) if adjacency[h, t]]
+    affinity = {pair: np.ones(intents) for pair in pairs}
+    x = [np.split(row, intents) for row in start]
+    collected = [np.concatenate(parts) for parts in x]
+
+    def unit(v: np.ndarray) -> np.ndarray:
+        return v / max(np.linalg.norm(v), 1e-12)
+
+    for _ in range(layers):
+        for _ in range(routings):
+            shares = {pair: np.exp(s) / np.exp(s).sum() for pair, s in affinity.items()}
+            degree = [
+                sum((shares[pair] for pair in pairs if pair[0] == h), np.zeros(intents)) for h in range(len(adjacency))
+            ]
+            y = [[np.zeros_like(part) for part in parts] for parts in x]
+            for h, t in pairs:
+                for k in range(intents):
+                    y[h][k] = y[h][k] + shares[h, t][k] / math.sqrt(degree[h][k] * degree[t][k]) * x[t][k]
+            for h, t in pairs:
+                affinity[h, t] = affinity[h, t] + np.array(
+                    [unit(y[h][k]) @ np.tanh(unit(x[t][k])) for k in range(intents)]
+                )
+        x = y
+        collected = [total + np.concatenate(parts) for total, parts in zip(collected, x, strict=True)]
+    return np.array(collected) / (layers + 1)
+
+
+@pytest.mark.parametrize(("intents", "layers", "routings"), [(2, 1, 2), (4, 2, 1), (2, 2, 3)])
+def test_dgcf_is_its_equations(intents: int, layers: int, routings: int) -> None:
+    model = with_tables(made("DGCF", intents=intents, layers=layers, routings=routings))
+    expected = dgcf_by_loops(EXAMPLE, np.concatenate(make_recbole.tables()), intents, layers, routings)
+    np.testing.assert_allclose(arrays(model()), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_dgcf_with_one_intent_is_lightgcn(layers: int) -> None:
+    both = [
+        arrays(with_tables(model)())
+        for model in (made("DGCF", intents=1, layers=layers), made("LightGCN", layers=layers))
+    ]
+    np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-14)
+
+
+def test_dgcf_learns_which_intent_an_edge_has() -> None:
+    """Two intents, two groups that like different items in different coordinates: the shares of their edges part."""
+    users = np.repeat(np.arange(8), 4)
+    items = np.concatenate([np.arange(4) + 4 * (user >= 4) for user in range(8)])
+    model = DGCF(
+        Interactions(users, items, n_users=8, n_items=8), 4, intents=2, layers=1, routings=3, generator=seeded()
+    ).double()
+    with torch.no_grad():
+        for table in (model.users, model.items):
+            table[:] = 0
+            table[:4, :2], table[4:, 2:] = 1.0, 1.0
+    shares = model.routed()[1].softmax(dim=0)[0]  # of intent 0
+    heads = np.repeat(np.arange(16), 4)
+    first = torch.from_numpy((heads < 4) | ((heads >= 8) & (heads < 12)))
+    assert (shares[first] > 0.6).all() and (shares[~first] < 0.4).all()
+
+
+# ------------------------------------------------------------------------------------------------------------- NCL
+
+
+def info_nce(anchors: np.ndarray, candidates: np.ndarray, own: list[int], tau: float) -> list[float]:
+    """-log of the softmax at `own`, one anchor after the other, after normalising all vectors."""
+    unit = [table / np.linalg.norm(table, axis=1, keepdims=True) for table in (anchors, candidates)]
+    scores = unit[0] @ unit[1].T / tau
+    return [float(np.log(np.exp(row).sum()) - row[at]) for row, at in zip(scores, own, strict=True)]
+
+
+def two_centres(model: NCL) -> NCL:
+    clusters = [torch.tensor(ids) for ids in make_recbole.CLUSTERS.values()]
+    model.centres = tuple(
+        (torch.tensor(table), ids) for table, ids in zip(make_recbole.centres(), clusters, strict=True)
+    )
+    return model
+
+
+def test_ncl_is_its_equations() -> None:
+    model = two_centres(with_tables(made("NCL", structure=0.3, prototypes=0.2, alpha=0.7, tau=0.1, steps=2)))
+    start = np.concatenate(make_recbole.tables())
+    end = dense(EXAMPLE)[1] @ dense(EXAMPLE)[1] @ start
+    users, items = (ids.tolist() for ids in BATCH[:2])
+    structure = np.mean(info_nce(end[:6][users], start[:6], users, 0.1)) + 0.7 * np.mean(
+        info_nce(end[6:][items], start[6:], items, 0.1)
+    )
+    groups = [
+        [clusters[at] for at in ids]
+        for clusters, ids in zip(make_recbole.CLUSTERS.values(), (users, items), strict=True)
+    ]
+    centres = make_recbole.centres()
+    anchors = (start[:6][users], start[6:][items])
+    prototypes = sum(np.mean(info_nce(*side, 0.1)) for side in zip(anchors, centres, groups, strict=True))
+    assert number(model.contrast(*BATCH[:2], model())) == pytest.approx(0.3 * structure + 0.2 * prototypes, rel=1e-10)
+
+
+def test_ncl_without_its_terms_is_lightgcn_and_prototypes_wait_for_the_warm_up() -> None:
+    bare = with_tables(made("NCL", structure=0.0, prototypes=0.0))
+    assert number(bare.loss(*BATCH)) == number(with_tables(made("LightGCN")).loss(*BATCH))
+    waiting = with_tables(made("NCL", structure=0.0, prototypes=1.0, warm_up=3))
+    values = []
+    for epoch in (2, 3):
+        waiting.begin_epoch(epoch, np.random.default_rng(0))
+        values.append(number(waiting.contrast(*BATCH[:2], waiting())))
+    assert values[0] == 0 < values[1]
+
+
+def test_clusters_are_those_that_are_there() -> None:
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(3), 20)
+    points = torch.tensor(np.eye(3)[true] * 9 + rng.normal(size=(60, 3)))
+    centres, cluster = ncl.clustered(points, 3, np.random.default_rng(2))
+    assert len({(int(a), int(b)) for a, b in zip(true, cluster, strict=True)}) == 3
+    torch.testing.assert_close(centres.norm(dim=1), torch.ones(3, dtype=torch.float64))
+    for group in range(3):
+        mean = points[cluster == group].mean(dim=0)
+        torch.testing.assert_close(centres[group], mean / mean.norm())
+    again = ncl.clustered(points, 3, np.random.default_rng(2))
+    assert torch.equal(again[0], centres) and torch.equal(again[1], cluster)
+
+
+# ------------------------------------------------------------------------------------------------------------- LightCCF
+
+
+def test_lightccf_is_its_equation() -> None:
+    model = with_tables(made("LightCCF", layers=1, tau=0.3, weight=0.6))
+    users, items = (table.detach().numpy() for table in model())
+    left, right = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (users[BATCH[0]], items[BATCH[1]]))
+    terms = []
+    for b in range(len(left)):
+        others = sum(math.exp((left[b] @ right[c] + left[b] @ left[c]) / 0.3) for c in range(len(left)))
+        terms.append(-math.log(math.exp(left[b] @ right[b] / 0.3) / others))
+    assert number(model.contrast(*BATCH[:2], model())) == pytest.approx(0.6 * np.mean(terms), rel=1e-12)
+
+
+def test_lightccf_pulls_a_user_to_his_item_and_knows_angles_only() -> None:
+    model = with_tables(made("LightCCF", layers=0))
+    value = model.contrast(*BATCH[:2], model())
+    value.backward()
+    for row in (1, 4):  # users of one pair in the batch
+        item = BATCH[1][BATCH[0].tolist().index(row)]
+        towards = model.items[item] / model.items[item].norm() - model.users[row] / model.users[row].norm()
+        assert number(model.users.grad[row] @ towards) < 0  # the step, minus the gradient, goes towards the item
+        assert abs(number(model.users.grad[row] @ model.users[row])) < 1e-12  # and keeps to the sphere
+    with torch.no_grad():
+        model.users.mul_(3)
+    assert number(model.contrast(*BATCH[:2], model())) == pytest.approx(number(value), rel=1e-12)
+    assert made("LightCCF", weight=0.0).contrast(*BATCH[:2], model()) == 0
+
+
+def test_blocks_of_anchors_give_the_same_value_and_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for block in (2**24, 20):
+        monkeypatch.setattr(contrast, "BLOCK", block)
+        anchors, candidates = (torch.tensor(table, requires_grad=True) for table in make_recbole.tables())
+        value = contrast.log_partition(anchors, candidates, 0.5)
+        found.append([value, *torch.autograd.grad(value.square().sum(), (anchors, candidates))])
+    for whole, parts in some(zip(*found, strict=True)):
+        torch.testing.assert_close(whole, parts, rtol=1e-12, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------------- RecBole
+
+
+def test_recbole_lightgcn() -> None:
+    for layers in (1, 3):
+        model = with_tables(made("LightGCN", layers=layers))
+        np.testing.assert_allclose(arrays(model()), np.concatenate(STORED[f"LightGCN {layers}"]), atol=1e-6)
+        assert number(model.loss(*BATCH)) == pytest.approx(STORED[f"LightGCN {layers} loss"], rel=1e-6)
+
+
+def test_recbole_mf() -> None:
+    assert number(with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)) == pytest.approx(
+        STORED["BPR loss"], rel=1e-8
+    )
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_recbole_dgcf(layers: int) -> None:
+    model = with_tables(made("DGCF", intents=2, layers=layers))
+    linked = np.r_[EXAMPLE.row_counts, EXAMPLE.col_counts] > 0
+    np.testing.assert_allclose(arrays(model())[linked], np.concatenate(STORED[f"DGCF {layers}"])[linked], atol=1e-6)
+
+
+def test_recbole_distance_correlation() -> None:
+    """RecBole adds 1e-8 under every square root; with that it is its number, without it is `distance_correlation`."""
+
+    def softened(left: torch.Tensor, right: torch.Tensor, tiny: float) -> float:
+        centred = []
+        for table in (left, right):
+            distance = ((table[:, None] - table).square().sum(dim=2) + tiny).sqrt()
+            centred.append(distance - distance.mean(0) - distance.mean(1)[:, None] + distance.mean())
+        pairs = ((0, 1), (0, 0), (1, 1))
+        both, one, other = (((centred[a] * centred[b]).mean() + tiny).sqrt() for a, b in pairs)
+        return number(both / (one * other).sqrt())
+
+    left, right = (torch.tensor(table) for table in make_recbole.tables())
+    assert softened(left, right[:6, :5], 1e-8) == pytest.approx(STORED["distance correlation"], abs=1e-8)
+    assert softened(left, right[:6, :5], 0.0) == pytest.approx(
+        number(distance_correlation(left, right[:6, :5])), rel=1e-12
+    )
+
+
+def test_recbole_ncl() -> None:
+    """RecBole sums over the batch, here it is a mean."""
+    size = len(BATCH[0])
+    parts = [(0.0, 0.0, 0), (1.0, 0.0, 1), (0.0, 1.0, 2)]
+    for structure, prototypes, at in parts:
+        model = two_centres(with_tables(made("NCL", structure=structure, prototypes=prototypes, alpha=0.7, tau=0.1)))
+        found = number(model.contrast(*BATCH[:2], model())) * size if at else number(model.loss(*BATCH))
+        assert found == pytest.approx(STORED["NCL"][at], rel=1e-6)
+
+
+def test_the_stored_numbers_are_recbole_s() -> None:
+    pytest.importorskip("recbole")
+    fresh = make_recbole.numbers()
+    assert set(fresh) == set(STORED)
+    for name, value in some(STORED.items()):
+        are_tables = isinstance(value, list) and name != "NCL"
+        theirs, kept = (np.concatenate(values) if are_tables else values for values in (fresh[name], value))
+        np.testing.assert_allclose(theirs, kept, atol=1e-6)

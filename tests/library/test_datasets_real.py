@@ -1,0 +1,154 @@
+"""The real data sets: the counts that are published, the script behind the embedded set, and P3's Table 3."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from course_lib import datasets
+from course_lib.checking import some
+from course_lib.datasets.catalogue import ENTRIES
+from course_lib.datasets.embedded import EMBEDDED_FILE
+from course_lib.interactions import Interactions
+
+pytestmark = pytest.mark.data
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "make_movietweetings.py"
+# P3, Table 3, first row
+P3_TABLE_3 = {"m": 6_037, "n": 3_513, "positives": 517_770, "mean_pair_popularity": 12_640.8}
+
+
+@pytest.fixture
+def real(course_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of the original data sets as COURSE_DATA, and an empty cache."""
+    monkeypatch.setenv("COURSE_DATA", str(course_data))
+    monkeypatch.setattr("course_lib.datasets.cache_folder", lambda: tmp_path)
+    return course_data
+
+
+def need(folder: Path, name: str) -> None:
+    if not (folder / name).is_dir():
+        pytest.skip(f"{folder} has no {name}")
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.read is not None])
+def test_the_whole_set_has_the_counts_of_the_catalogue(name: str, real: Path) -> None:
+    need(real, name)
+    data, entry = datasets.load(name, min_rating=None), ENTRIES[name]
+    assert (len(data), data.n_users, data.n_items) == (entry.pairs, entry.users, entry.items)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [("ml-1m", (575_281, 6_038, 3_533)), ("ml-100k", (55_375, 942, 1_447)), ("ml-latest-small", (48_580, 609, 6_298))],
+)
+def test_movielens_from_four_stars_on(name: str, counts: tuple[int, int, int], real: Path) -> None:
+    need(real, name)
+    data = datasets.load(name)
+    assert (len(data), data.n_users, data.n_items) == counts
+    assert data.ratings.min() == 4
+    assert all(some(data.item_names))
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("gowalla", (719_081, 91_047, 217_242)),
+        ("amazon-beauty", (284_530, 29_796, 80_582)),
+        ("citeulike-a", (151_895, 18_727, 39_882)),  # 24 equal pairs: 23 leave train, 1 stood twice in test
+        ("lastfm-hetrec", (42_135, 10_533)),
+    ],
+)
+def test_published_splits_have_their_sizes(name: str, sizes: tuple[int, ...], real: Path) -> None:
+    need(real, name)
+    parts = datasets.load_split(name)
+    assert tuple(len(part) for part in parts.values()) == sizes
+    assert sum(sizes) == len(datasets.load(name))
+
+
+def test_wikispeedia_has_the_published_articles(real: Path) -> None:
+    need(real, "wikispeedia")
+    data = datasets.load("wikispeedia")
+    assert len({*data.user_names, *data.item_names}) == 4_592
+    table = data.item_table["categories"].tolist()
+    assert (
+        len({category for row in table for category in row.split("|")} - {""}) <= 129 and sum(map(bool, table)) > 4_000
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ embedded
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    """tools/make_movietweetings.py as a module."""
+    spec = importlib.util.spec_from_file_location("make_movietweetings", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_script_makes_the_embedded_file_again_byte_for_byte(tool: ModuleType, real: Path, tmp_path: Path) -> None:
+    need(real, "movietweetings-100k")
+    digest = tool.make(real / "movietweetings-100k", tmp_path / "out")
+    content = (tmp_path / "out" / EMBEDDED_FILE.name).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == digest
+    assert content == EMBEDDED_FILE.read_bytes()
+    for name in ("LICENSE", "SHA256SUMS"):
+        assert (tmp_path / "out" / name).read_bytes() == (EMBEDDED_FILE.parent / name).read_bytes()
+
+
+def test_the_embedded_set_is_the_original_with_other_user_numbers(tool: ModuleType, real: Path) -> None:
+    need(real, "movietweetings-100k")
+    original = tool.read_ratings(real / "movietweetings-100k")
+    data = datasets.load(min_rating=None)
+    mine = np.stack((data.item_table["id"][data.items], data.ratings.astype(int), data.times), axis=1)
+    theirs = original[:, 1:]
+    assert np.array_equal(mine[np.lexsort(mine.T)], theirs[np.lexsort(theirs.T)])
+    counts = np.bincount(original[:, 0])
+    assert sorted(data.row_counts) == sorted(counts[counts > 0])
+    assert not np.array_equal(data.row_counts, counts[1:])  # relabelled
+
+
+# --------------------------------------------------------------------------------------------------------- P3's Table 3
+@pytest.fixture
+def ml_1m(real: Path) -> Interactions:
+    need(real, "ml-1m")
+    return datasets.load("ml-1m", min_rating=4)
+
+
+def test_table_3_agrees_with_itself() -> None:
+    average = P3_TABLE_3["positives"] ** 2 / (P3_TABLE_3["m"] * P3_TABLE_3["n"])
+    assert average == pytest.approx(P3_TABLE_3["mean_pair_popularity"], abs=0.05)
+
+
+def test_table_3_is_an_ordinary_draw_of_independent_90_percent_splits(ml_1m: Interactions) -> None:
+    """No number of the row is in the outer 2 % of what 100 splits give on its side."""
+    rng = np.random.default_rng(0)
+    rows = [ml_1m.split_bernoulli(0.9, rng)[0].compact().statistics() for _ in range(100)]
+    table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    for key, printed in P3_TABLE_3.items():
+        tail = min((table[key] <= printed).mean(), (table[key] >= printed).mean())
+        assert tail > 0.02, f"{key}: {printed} is further out than {1 - tail:.0%} of the splits"
+    assert table["positives"].std() == pytest.approx((0.9 * 0.1 * 575_281) ** 0.5, rel=0.25)
+
+
+def test_table_3_lost_a_user_which_one_split_in_eight_does(ml_1m: Interactions) -> None:
+    """A user with c positives loses all of them with probability 0.1^c; P3's m is one below the 6,038 users of the
+    set."""
+    loses_nobody = np.prod(1 - 0.1 ** ml_1m.row_counts.astype(float))
+    assert 1 - loses_nobody == pytest.approx(0.118, abs=0.0005)
+    expected_items = (1 - 0.1 ** ml_1m.col_counts.astype(float)).sum()
+    assert expected_items == pytest.approx(3516.7, abs=0.05)
+
+
+def test_table_3_is_no_split_of_exact_size(ml_1m: Interactions) -> None:
+    train, test = ml_1m.split_random(0.9, np.random.default_rng(0))
+    assert len(train) == 517_753
+    assert len(train) != P3_TABLE_3["positives"]
+    assert len(train) + len(test) == 575_281
+    users = np.round(0.9 * ml_1m.row_counts).sum()  # 90 % of every user, rounded: not it either
+    items = np.round(0.9 * ml_1m.col_counts).sum()
+    assert P3_TABLE_3["positives"] not in (users, items)

@@ -1,0 +1,74 @@
+"""The distance correlation that DGCF and DICE share."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.backbones import dgcf
+from course_lib.debiasing import dice
+from course_lib.dependence import distance_correlation
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.as_tensor(np.random.default_rng(seed).normal(size=shape))
+
+
+def test_there_is_one() -> None:
+    assert dgcf.distance_correlation is dice.distance_correlation is distance_correlation
+
+
+def test_known_pairs() -> None:
+    grid = torch.tensor(list(itertools.product((0.0, 1.0), (0.0, 1.0, 5.0)))).double()
+    independent_by_design = distance_correlation(grid[:, :1], grid[:, 1:])
+    assert independent_by_design.item() == pytest.approx(0, abs=1e-7)
+    x, noise = normal(400, 3), normal(400, 2, seed=1)
+    rotation = torch.linalg.qr(normal(3, 3, seed=2)).Q
+    for moved in (-2 * x + 1, 5 - 2 * x @ rotation):
+        assert distance_correlation(x, moved).item() == pytest.approx(1, rel=1e-9)
+    assert distance_correlation(x, noise).item() < 0.25 < distance_correlation(x, x[:, :2] ** 2).item()
+    assert distance_correlation(x, noise).item() == pytest.approx(distance_correlation(noise, x).item(), rel=1e-12)
+
+
+def test_against_loops() -> None:
+    x, y = normal(12, 3).numpy(), normal(12, 2, seed=1).numpy()
+
+    def centred(rows: np.ndarray) -> np.ndarray:
+        table = np.array([[np.linalg.norm(a - b) for b in rows] for a in rows])
+        return table - table.mean(0) - table.mean(1)[:, None] + table.mean()
+
+    a, b = centred(x), centred(y)
+    wanted = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
+    assert distance_correlation(torch.as_tensor(x), torch.as_tensor(y)).item() == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [2.0**-7, 0.01, 1e-4, 100.0])
+def test_the_scale_of_the_embeddings_does_not_matter(scale: float, dtype: torch.dtype) -> None:
+    """The square roots once had 1e-8 under them: inputs of a hundredth of the size gave another number."""
+    x, y = normal(40, 3).to(dtype), normal(40, 2, seed=1).to(dtype)
+    tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+    for left, right in ((scale * x, scale * y), (scale * x, y)):
+        assert distance_correlation(left, right).item() == pytest.approx(
+            distance_correlation(x, y).item(), rel=tolerance
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -30.0])
+def test_what_is_constant_depends_on_nothing(value: float, dtype: torch.dtype) -> None:
+    """Two constants once gave 1 in one of the two copies and 0 in the other."""
+    constant = torch.full((30, 3), value, dtype=dtype)
+    assert distance_correlation(constant, constant).item() == 0
+    assert distance_correlation(constant, normal(30, 3).to(dtype)).item() == 0
+
+
+def test_its_gradient_is_finite_where_rows_coincide_and_where_all_is_independent() -> None:
+    x = normal(10, 2).index_select(0, torch.tensor([0, 0, 1, 1, 2, 3, 4, 5, 6, 7])).requires_grad_()
+    grid = torch.tensor(list(itertools.product((0.0, 1.0), (0.0, 1.0, 5.0)))).double().requires_grad_()
+    distance_correlation(x, normal(10, 3, seed=1)).backward()
+    distance_correlation(grid[:, :1], grid[:, 1:]).backward()
+    assert x.grad.isfinite().all() and grid.grad.isfinite().all() and (x.grad != 0).any()

@@ -1,0 +1,203 @@
+"""Towers: shapes, values, gradients, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from course_lib import encoders
+from course_lib.checking import some
+from course_lib.encoders import PAD, HistoryTransformer, Lookup, MeanHistory, TwoTower, recent_histories
+
+N, D = 6, 4
+HISTORIES = np.array([[0, 1, 2], [3, PAD, PAD], [5, 4, PAD], [1, 1, 1], [2, 0, PAD], [4, PAD, PAD]])
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def features() -> torch.Tensor:
+    return torch.randn(N, 5, generator=generator(9), dtype=torch.float64)
+
+
+TOWERS = {
+    "lookup": lambda g: encoders.Lookup(N, D, generator=g),
+    "one-hot": lambda g: encoders.OneHotLinear(N, D, generator=g),
+    "one-hot with bias": lambda g: encoders.OneHotLinear(N, D, True, generator=g),
+    "dense": lambda g: encoders.DenseLinear(features(), D, generator=g),
+    "two layers": lambda g: encoders.TwoLayers(features(), 7, D, generator=g),
+    "embedding, linear": lambda g: encoders.EmbeddingThenLinear(N, 7, D, generator=g),
+    "frozen": lambda g: encoders.EmbeddingThenLinear(N, 7, D, frozen=True, generator=g),
+    "lookup and bias": lambda g: encoders.BiasedLookup(N, D, generator=g),
+    "scaled": lambda g: encoders.ScaledLookup(N, D, generator=g),
+    "exponential": lambda g: encoders.ExponentialLookup(N, D, generator=g),
+    "inverted": lambda g: encoders.InvertedLookup(N, D, generator=g),
+    "mean of history": lambda g: MeanHistory(Lookup(N, D, generator=g), HISTORIES),
+    "transformer": lambda g: HistoryTransformer(N, D, histories=HISTORIES, width=8, generator=g),
+}
+
+
+@pytest.mark.parametrize("name", TOWERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_every_tower_gives_embeddings_and_every_parameter_a_gradient(name: str, dtype: torch.dtype) -> None:
+    tower = TOWERS[name](generator()).to(dtype)
+    q = tower(torch.tensor([0, 3, 3, 5]))
+    assert q.shape == (4, D) and q.dtype == dtype and q.isfinite().all()
+    torch.testing.assert_close(q[1], q[2])
+    q.square().sum().backward()
+    frozen = [key for key, value in tower.named_parameters() if not value.requires_grad]
+    assert frozen == (["0.weight"] if name == "frozen" else [])
+    assert all(value.grad is not None for value in some(tower.parameters()) if value.requires_grad)
+
+
+@pytest.mark.parametrize("name", TOWERS)
+def test_the_generator_decides_and_nothing_else(name: str) -> None:
+    torch.manual_seed(1)
+    first = TOWERS[name](generator(3))
+    torch.manual_seed(2)
+    second, third = TOWERS[name](generator(3)), TOWERS[name](generator(4))
+    x = torch.arange(N)
+    first, second, third = (tower.double()(x) for tower in (first, second, third))
+    assert torch.equal(first, second) and not torch.equal(first, third)
+
+
+@pytest.mark.parametrize("name", TOWERS)
+@pytest.mark.parametrize(
+    "wrong", [torch.tensor([0, N]), torch.tensor([-1]), torch.tensor([0.0]), [0, 1], torch.tensor([True])]
+)
+def test_what_is_no_identifier_is_refused(name: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"x (holds|must)"):
+        TOWERS[name](generator())(wrong)
+
+
+# ---- values
+
+
+def test_a_one_hot_layer_is_a_lookup() -> None:
+    linear, table = encoders.OneHotLinear(N, D, generator=generator()).double(), Lookup(N, D).double()
+    with torch.no_grad():
+        table.weight.copy_(linear[1].weight.T)
+    x = torch.tensor([4, 0, 4])
+    assert torch.equal(linear(x), table(x))
+
+
+def test_values_of_the_towers_with_a_formula() -> None:
+    x, g = torch.arange(N), generator()
+    scaled = encoders.ScaledLookup(N, D, generator=g).double()
+    exponential = encoders.ExponentialLookup(N, D, generator=g).double()
+    inverted = encoders.InvertedLookup(N, D, generator=g).double()
+    with torch.no_grad():
+        scaled.factor.fill_(3)
+        exponential.exponents.copy_(torch.arange(N))
+    assert torch.equal(scaled(x), 3 * scaled.rows.weight)
+    torch.testing.assert_close(exponential(x), torch.arange(N).double().exp()[:, None] * exponential.rows.weight)
+    torch.testing.assert_close(inverted(x).norm(dim=1) * inverted.rows.weight.norm(dim=1), torch.ones(N).double())
+
+
+def test_the_mean_of_a_history_leaves_out_what_is_absent_and_shares_the_table() -> None:
+    items = Lookup(N, D, generator=generator()).double()
+    user = MeanHistory(items, HISTORIES)(torch.arange(N))
+    torch.testing.assert_close(user[2], (items.weight[5] + items.weight[4]) / 2)
+    torch.testing.assert_close(user[3], items.weight[1])
+    towers = TwoTower(MeanHistory(items, HISTORIES), items)
+    assert towers.shared_parameters() == ["weight"]
+    assert len(list(towers.parameters())) == 1
+    assert TwoTower(Lookup(N, D), items).shared_parameters() == []
+
+
+def test_a_transformer_does_not_see_the_padding_but_the_order() -> None:
+    longer = np.concatenate([HISTORIES, np.full((N, 2), PAD)], axis=1)
+    towers = [
+        HistoryTransformer(N, D, histories=h, width=8, generator=generator(1)).double()
+        for h in (HISTORIES, longer, HISTORIES[:, ::-1].copy())
+    ]
+    with torch.no_grad():
+        for other in towers[1:]:
+            state = towers[0].state_dict()
+            for key, value in other.state_dict().items():
+                if key != "histories":
+                    value.normal_(generator=generator(2)) if "positions" in key else value.copy_(state[key])
+        towers[1].positions.weight[:3] = towers[0].positions.weight
+        towers[2].positions.weight.copy_(towers[0].positions.weight)
+        x = torch.arange(N)
+        torch.testing.assert_close(towers[0](x), towers[1](x))
+        same = towers[0](x[:1]), towers[2](x[:1])
+    assert not torch.allclose(*same, rtol=1e-6, atol=0)
+
+
+def test_a_reader_module_may_be_a_tower() -> None:
+    own = nn.Sequential(nn.Embedding(N, 8), nn.Tanh(), nn.Linear(8, D))
+    users, items = TwoTower(own, Lookup(N, D)).embeddings([0, 1, 1], np.array([5, 4, 5]))
+    assert users.shape == items.shape == (3, D) and not users.requires_grad and torch.equal(users[1], users[2])
+
+
+# ---- histories
+
+
+@pytest.mark.parametrize("name", ["mean of history", "transformer"])
+def test_item_0_counts_in_a_history_as_any_other_item(name: str) -> None:
+    """Under other numbers for the items, 0 among them, the embeddings of the users stay."""
+    tower = TOWERS[name](generator())
+    numbers = torch.tensor([3, 0, 5, 1, 2, 4])
+    users = torch.arange(len(HISTORIES))
+    before = tower.eval()(users).detach().clone()
+    histories = torch.as_tensor(HISTORIES)
+    tower.histories.copy_(torch.where(histories == PAD, PAD, numbers[histories.clamp(min=0)]))
+    table = next(parameter for parameter in tower.items.parameters() if len(parameter) >= N)
+    with torch.no_grad():
+        table[numbers] = table[:N].clone()
+    torch.testing.assert_close(tower(users), before, rtol=1e-6, atol=1e-7)
+
+
+def test_recent_histories_by_time_and_by_order() -> None:
+    users, items = [1, 0, 0, 0, 2], [7, 5, 6, 8, 9]
+    assert recent_histories(users, items, n_users=3, length=2).tolist() == [[6, 8], [7, PAD], [9, PAD]]
+    found = recent_histories(users, items, times=[0, 30, 20, 10, 0], n_users=3, length=2)
+    assert found.tolist() == [[6, 5], [7, PAD], [9, PAD]]
+    assert recent_histories(users, items, n_users=4, length=9)[3].tolist() == [PAD] * 9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_recent_histories_against_a_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    users, items, times = rng.integers(5, size=40), rng.integers(9, size=40), rng.permutation(40)
+    found = recent_histories(users, items, times=times, n_users=5, length=4)
+    for user in range(5):
+        mine = [int(items[k]) for k in np.argsort(times) if users[k] == user][-4:]
+        assert found[user].tolist() == mine + [PAD] * (4 - len(mine))
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: Lookup(0, D), "n is 0"),
+        (lambda: Lookup(N, 0), "d is 0"),
+        (lambda: Lookup(2.5, 3.9), "n is 2.5; expected a whole number"),
+        (lambda: Lookup(2, 3.9), "d is 3.9; expected a whole number"),
+        (lambda: encoders.OneHotLinear(2.5, D), "n is 2.5"),
+        (lambda: encoders.DenseLinear(features(), 3.9), "d is 3.9"),
+        (lambda: encoders.TwoLayers(features(), 7.5, D), "d is 7.5|hidden is 7.5"),
+        (lambda: HistoryTransformer(N + 0.5, D, histories=HISTORIES), "n_items is 6.5"),
+        (lambda: encoders.Bags({}, 2.5), "width is 2.5"),
+        (lambda: encoders.Features(torch.ones(3)), r"features has shape \(3,\)"),
+        (lambda: HistoryTransformer(N, 3, histories=HISTORIES), "width must be a multiple of heads"),
+        (lambda: HistoryTransformer(5, D, histories=HISTORIES), "expected items below 5"),
+        (lambda: MeanHistory(Lookup(N, D), HISTORIES[0]), "users, length"),
+        (lambda: MeanHistory(Lookup(N, D), HISTORIES.astype(float)), "must be integers"),
+        (lambda: MeanHistory(Lookup(N, D), [[0], [PAD]]), "user 1 has no item"),
+    ],
+)
+def test_refusals(make, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        make()
+
+
+@pytest.mark.parametrize("make", [lambda x: encoders.DenseLinear(x, 2), lambda x: encoders.TwoLayers(x, 4, 2)])
+def test_features_of_numpy_meet_parameters_of_the_default_dtype(make) -> None:
+    tower, x = make(np.eye(3) / 3), torch.tensor([1])
+    assert tower(x).dtype == torch.float32
+    assert tower.double()(x).dtype == torch.float64
+    assert torch.equal(tower[0].matrix, torch.from_numpy(np.eye(3) / 3))  # not a bit is lost

@@ -1,0 +1,202 @@
+"""course_lib.training.free_vectors: every move is on record, and lengths follow from the record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import datasets, geometry, losses
+from course_lib.interactions import Interactions
+from course_lib.training.free_vectors import Moves, _moves_of, descend, train_tables
+
+
+def toy(n_pairs: int = 60) -> Interactions:
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers([[12, 9]], size=(n_pairs, 2)), axis=0)
+    return Interactions(pairs[:, 0], pairs[:, 1], n_users=12, n_items=9)
+
+
+def info_nce(scores: torch.Tensor) -> torch.Tensor:
+    return losses.infonce(scores, tau=0.2)
+
+
+def run(**options):
+    options = {"loss": info_nce, "lr": 1.0, "steps": 25, "batch_size": 16, "d": 5} | options
+    return train_tables(toy(), generator=torch.Generator().manual_seed(1), **options)
+
+
+def test_free_vectors_under_a_cosine_loss_only_grow() -> None:
+    found = run()
+    moves = found.moves
+    assert moves.shorter == 0 and moves.longer == len(moves) > 150
+    assert moves.worst_cosine < 1e-14
+    last, predicted = moves.pythagoras()
+    np.testing.assert_allclose(last, predicted, rtol=1e-13)
+    items = np.unique(moves.item)
+    np.testing.assert_allclose(last, geometry.norm(found.items)[items].numpy(), rtol=1e-14)
+    assert found.loss.shape == (25,) and found.loss[-1] < found.loss[0]
+
+
+def test_float32_stays_float32() -> None:
+    found = run(dtype=torch.float32)
+    assert found.items.dtype == found.users.dtype == torch.float32
+    assert 1e-9 < found.moves.worst_cosine < 1e-5
+
+
+@pytest.mark.parametrize("change", [{"scores": losses.dot_scores}, {"shared_bias": True, "lr": 10.0}])
+def test_what_breaks_it(change: dict) -> None:
+    moves = run(**change).moves
+    last, predicted = moves.pythagoras()
+    assert moves.shorter > 0 and moves.worst_cosine > 0.2
+    assert np.abs(last / predicted - 1).max() > 0.05
+
+
+def test_what_all_items_share_is_told() -> None:
+    assert run().bias is None
+    shared = run(shared_bias=True, lr=0.1).bias
+    assert shared.shape == run().items.shape[1:] and float(shared.norm()) > 0
+
+
+@pytest.mark.parametrize(("measured", "wanted"), [(True, (0, 3)), (False, (4, 0))])
+def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[float, float]) -> None:
+    before, after = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]])
+    *_, start, end, length, cosine = _moves_of(
+        1, torch.tensor([7]), before, torch.tensor([[4.0, 0.0]]), after, measured
+    )
+    assert (start, end, length) == (1, pytest.approx(10**0.5), max(wanted))
+    assert cosine == wanted[0] / length
+
+
+def test_a_run_is_full_batch_descent_when_the_batch_is_fixed() -> None:
+    """Against `descend` on the same pairs: a batch that shows every pair once, each film in one row."""
+    pairs = Interactions(np.arange(4), np.arange(4), n_users=4, n_items=4)
+    start = {}
+
+    def remember(scores: torch.Tensor) -> torch.Tensor:
+        return (scores.diagonal() * torch.arange(1.0, 1 + len(scores))).sum()
+
+    found = train_tables(
+        pairs, loss=remember, lr=0.1, steps=1, batch_size=1, d=3, generator=torch.Generator().manual_seed(3)
+    )
+    seed = torch.Generator().manual_seed(3)
+    users, items = (3**-0.5 * torch.randn(4, 3, generator=seed, dtype=torch.float64) for _ in range(2))
+    row = int(torch.randint(4, (1,), generator=seed))
+    path, other = descend(users[[row]], items[[row]], loss=remember, lr=0.1, steps=1)
+    start[row] = path
+    torch.testing.assert_close(found.users[row], path[1, 0])
+    torch.testing.assert_close(found.items[row], other[1, 0])
+    rest = [i for i in range(4) if i != row]
+    torch.testing.assert_close(found.items[rest], items[rest])
+    assert found.moves.item.tolist() == [row]
+
+
+@pytest.mark.parametrize("shared_bias", [False, True])
+def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
+    """(9): three steps are those of autograd on the whole tables, where a batch of 16 draws users and items again."""
+    found, data = run(steps=3, shared_bias=shared_bias), toy()
+    seed = torch.Generator().manual_seed(1)
+    tables = [5**-0.5 * torch.randn(size, 5, generator=seed, dtype=torch.float64) for size in (12, 9)]
+    tables.append(torch.zeros(5, dtype=torch.float64))  # what all items share
+    pairs = torch.tensor(data.pairs)
+    for step in (1, 2, 3):
+        drawn = torch.randint(len(pairs), (16,), generator=seed)
+        users, items, shared = (table.requires_grad_() for table in tables)
+        left, right = pairs[drawn].T
+        assert len(set(left.tolist())) < 16 and len(set(right.tolist())) < 9  # there are copies, and not all items
+        loss = info_nce(losses.cosine_scores(users[left], (items + shared)[right]))
+        slopes = torch.autograd.grad(loss, (users, items, shared))
+        if not shared_bias:
+            moved = found.moves.item[found.moves.step == step]
+            np.testing.assert_allclose(
+                found.moves.length[found.moves.step == step], geometry.norm(slopes[1])[moved], rtol=1e-11
+            )
+        tables = [(table - slope).detach() for table, slope in zip((users, items, shared), slopes, strict=True)]
+        tables[2] = tables[2] if shared_bias else torch.zeros(5, dtype=torch.float64)
+    torch.testing.assert_close(found.users, tables[0], rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(found.items, tables[1], rtol=1e-12, atol=1e-14)
+    if shared_bias:
+        torch.testing.assert_close(found.bias, tables[2], rtol=1e-12, atol=1e-14)
+
+
+def test_copies_in_a_batch_make_one_move() -> None:
+    """A film that stands in every row of the batches moves once in a step, at a right angle to itself."""
+    pairs = Interactions(np.arange(3), np.zeros(3, dtype=int), n_users=3, n_items=1)
+    moves = train_tables(
+        pairs,
+        loss=lambda s: -s.diagonal().sum(),
+        lr=0.5,
+        steps=4,
+        batch_size=8,
+        d=2,
+        generator=torch.Generator().manual_seed(0),
+    ).moves
+    assert moves.step.tolist() == [1, 2, 3, 4] and (moves.item == 0).all()
+    assert moves.worst_cosine < 1e-14
+
+
+def test_the_path_of_an_item() -> None:
+    moves = Moves(
+        *map(np.array, ([4, 7, 4], [1, 1, 3], [1.0, 2.0, 1.5], [1.5, 1.0, 2.5], [1.0, 1.0, 2.0], [0.0, 0.5, 0.0]))
+    )
+    steps, norms = moves.path(4)
+    assert steps.tolist() == [0, 1, 3] and norms.tolist() == [1.0, 1.5, 2.5]
+    assert (moves.longer, moves.shorter, moves.worst_cosine) == (2, 1, 0.5)
+    last, predicted = moves.pythagoras()
+    assert last.tolist() == [2.5, 1.0]
+    np.testing.assert_allclose(predicted, [np.sqrt(6), np.sqrt(5)])
+    with pytest.raises(ValueError, match="item=5 never moved; 2 items did"):
+        moves.path(5)
+
+
+def test_descend_keeps_its_arguments() -> None:
+    Q, K = torch.eye(2, dtype=torch.float64), torch.ones(2, 2, dtype=torch.float64)
+    paths = descend(Q, K, loss=lambda s: -s.sum(), lr=0.1, steps=3)
+    assert [tuple(p.shape) for p in paths] == [(4, 2, 2), (4, 2, 2)]
+    assert not any(p.requires_grad for p in paths)
+    assert (torch.eye(2) == Q).all() and (paths[0][0] == Q).all()
+    assert (geometry.norm(paths[0]).diff(dim=0) >= 0).all()
+
+
+def test_a_loss_that_is_not_finite_is_reported() -> None:
+    with pytest.raises(ValueError, match="became nan at step 1"):
+        run(loss=lambda s: s.sum() * float("nan"))
+
+
+def test_a_gradient_that_is_not_finite_is_reported() -> None:
+    def root_at_zero(s: torch.Tensor) -> torch.Tensor:
+        return s.sum() + (0 * s[0, 0]).sqrt()
+
+    with pytest.raises(
+        ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1; expected a loss whose gradients"
+    ):
+        run(loss=root_at_zero)
+    with pytest.raises(ValueError, match=r"the gradient of Q\[0, 0\] is nan at step 1"):
+        descend(torch.eye(2), torch.eye(2), loss=root_at_zero, lr=0.1, steps=3)
+    large, small = torch.full((1, 2), 1e30), torch.full((1, 2), 1e-30)
+    with pytest.raises(ValueError, match=r"the gradient of K\[0, 0\] is inf at step 1"):
+        descend(large, small, loss=lambda s: 1e10 * s.sum(), lr=0.1, steps=1, scores=losses.dot_scores)
+    with pytest.raises(ValueError, match=r"the loss became inf at step 2; expected a smaller lr than 1e\+38"):
+        descend(torch.eye(2), torch.eye(2), loss=lambda s: (1e3 * s).sum(), lr=1e38, steps=3, scores=losses.dot_scores)
+
+
+@pytest.mark.parametrize("name", ["steps", "batch_size", "d"])
+def test_sizes_are_checked(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number of at least 1"):
+        run(**{name: 0})
+
+
+def test_the_first_surprise_of_the_chapter() -> None:
+    """On the films: no move under the cosine makes a vector shorter, thousands do under the dot product."""
+    films = datasets.load("movietweetings", min_rating=7, core=5)
+    for scores, least in ((losses.cosine_scores, 0), (losses.dot_scores, 3000)):
+        moves = train_tables(
+            films,
+            loss=lambda s: losses.infonce(s, tau=0.1),
+            scores=scores,
+            lr=10,
+            steps=30,
+            generator=torch.Generator().manual_seed(0),
+        ).moves
+        assert moves.shorter >= least
+        assert (moves.shorter == 0) == (scores is losses.cosine_scores)

@@ -1,0 +1,83 @@
+"""The error formulas of the Gramian estimates, against sums over their weights and over all outcomes, exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from course_lib.checking import some
+from course_lib.gramians import rates
+
+THIRD = Fraction(1, 3)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_variance_of_sogram_is_the_sum_of_its_squared_weights(steps: int) -> None:
+    """After t updates the estimate is a sum of draws with weights alpha q^k; the correction divides by their sum."""
+    weights = [THIRD * (1 - THIRD) ** age for age in range(steps)]
+    square = sum(weight**2 for weight in weights)
+    assert rates.sogram_variance(THIRD, sigma=2, steps=steps) == 4 * square
+    assert rates.sogram_variance(THIRD, sigma=2, steps=steps, corrected=True) == 4 * square / sum(weights) ** 2
+    assert rates.sogram_bias_bound(THIRD, delta=5, norm=9, steps=steps) == 10 + 9 * (1 - sum(weights))
+
+
+def test_in_the_long_run_nothing_is_left_of_the_start() -> None:
+    late = rates.sogram_variance(0.25, sigma=3, steps=400)
+    assert rates.sogram_variance(0.25, sigma=3) == pytest.approx(late) == pytest.approx(9 / 7)
+    lag = rates.sogram_bias_bound(0.25, delta=2, norm=1)
+    assert lag == pytest.approx(rates.sogram_bias_bound(0.25, delta=2, norm=1, steps=400)) == pytest.approx(6)
+    assert rates.coherent_error(0.25, delta=2, sigma=3) == pytest.approx(late + lag**2)
+
+
+@pytest.mark.parametrize("beta", [Fraction(0), THIRD, Fraction(1)])
+def test_the_error_of_sagram_over_two_equally_likely_batches(beta: Fraction) -> None:
+    """Two stale differences m + s and m - s: the estimate moves by beta of the one drawn, and should move by m."""
+    m, s = Fraction(3), Fraction(2)
+    errors = [(beta * (m + sign * s) - m) ** 2 for sign in (1, -1)]
+    assert rates.sagram_error(beta, mean_square=m**2, variance=s**2) == sum(errors) / 2
+
+
+def test_the_best_beta_is_a_minimum_and_may_be_0_or_1() -> None:
+    best = rates.optimal_beta(mean_square=Fraction(9), variance=Fraction(4))
+    assert best == Fraction(9, 13)
+    near = [rates.sagram_error(best + shift, mean_square=9, variance=4) for shift in (-THIRD, Fraction(0), THIRD)]
+    assert near[0] == near[2] > near[1]
+    assert rates.optimal_beta(mean_square=0, variance=1) == 0 and rates.optimal_beta(mean_square=1, variance=0) == 1
+    for wrong in some([(-1, 2), (2, -1), (0, 0)]):
+        with pytest.raises(ValueError, match="expected at least 0, not both 0"):
+            rates.optimal_beta(mean_square=wrong[0], variance=wrong[1])
+
+
+def test_one_batch_for_both_pulls_least_when_it_is_everything() -> None:
+    assert [rates.same_batch_share(b, 4) for b in (1, 2, 4)] == [1, pytest.approx(1 / 3), 0]
+    assert rates.same_batch_share(1, 2) == 1 and rates.same_batch_share(4) == 0.25
+    for b, n in some([(0, 4), (5, 4), (1, 1)]):
+        with pytest.raises(ValueError, match="expected 1 <= batch_size <= n and n >= 2"):
+            rates.same_batch_share(b, n)
+
+
+@pytest.mark.parametrize("alpha", [0, -0.5, 1.001])
+def test_a_rate_outside_0_to_1_is_refused(alpha: float) -> None:
+    assert rates.sogram_variance(1) == 1 and rates.random_walk_error(1, delta=1, sigma=3) == 9
+    with pytest.raises(ValueError, match="expected 0 < alpha <= 1"):
+        rates.sogram_variance(alpha)
+    with pytest.raises(ValueError, match="expected 0 < alpha <= 1"):
+        rates.sogram_bias_bound(alpha, delta=1, norm=1)
+
+
+@pytest.mark.parametrize(
+    ("delta", "sigma", "coherent", "walk"),
+    [
+        (1e8, 1, 1, 1),
+        (1e78, 1, 1, 1),
+        (1.0, 1e-200, 1, 1),
+        (1e200, 1e-200, 1, 1),
+        (1e-200, 1, 2 ** (2 / 3) * 1e-200 ** (2 / 3), 1e-200),
+        (0, 1, 0, 0),
+    ],
+)
+def test_the_best_rate_of_extreme_drifts_is_the_limit(delta: float, sigma: float, coherent: float, walk: float) -> None:
+    assert rates.optimal_alpha(delta, sigma) == pytest.approx(coherent, rel=1e-12, abs=0)
+    assert rates.optimal_alpha(delta, sigma, "random_walk") == pytest.approx(walk, rel=1e-12, abs=0)
+    assert rates.optimal_alpha(delta, sigma) <= 1 and rates.optimal_alpha(delta, sigma, "random_walk") <= 1

@@ -1,0 +1,458 @@
+"""`Interactions`: what it refuses, its counts, cores and splits, and the laws of its samplers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from course_lib.checking import some
+from course_lib.interactions import (
+    NEGATIVE_LAWS,
+    Interactions,
+    TripleLaw,
+    epoch_batches,
+    sample_in_batch,
+    sample_negatives,
+)
+
+
+@st.composite
+def label_matrices(draw: st.DrawFn, max_side: int = 7, min_pairs: int = 0) -> np.ndarray:
+    """A small 0/1 matrix with at least `min_pairs` ones."""
+    m, n = draw(st.integers(1, max_side)), draw(st.integers(1, max_side))
+    cells = draw(
+        st.lists(st.booleans(), min_size=m * n, max_size=m * n).filter(lambda c: sum(c) >= min(min_pairs, m * n))
+    )
+    return np.array(cells).reshape(m, n)
+
+
+def from_labels(labels: np.ndarray, **columns: object) -> Interactions:
+    users, items = np.nonzero(labels)
+    return Interactions(users, items, n_users=labels.shape[0], n_items=labels.shape[1], **columns)
+
+
+def example() -> Interactions:
+    """Four users, five items; user 3 and item 4 have nothing."""
+    return Interactions(
+        [2, 0, 1, 0, 2, 1, 2],
+        [3, 1, 0, 0, 0, 1, 2],
+        n_users=4,
+        n_items=5,
+        times=[30, 20, 10, 40, 50, 60, 30],
+        ratings=[4, 5, 4, 5, 4, 5, 4.5],
+        name="example",
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- form
+def test_csr_order_carries_times_and_ratings() -> None:
+    data = example()
+    assert data.pairs.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 2], [2, 3]]
+    assert data.times.tolist() == [40, 20, 10, 60, 50, 30, 30]
+    assert data.ratings.tolist() == [5, 5, 4, 5, 4, 4.5, 4]
+
+
+@given(label_matrices(), st.randoms())
+def test_counts_and_matrix_agree_with_the_dense_labels(labels: np.ndarray, random) -> None:
+    pairs = list(zip(*np.nonzero(labels), strict=True))
+    random.shuffle(pairs)
+    users, items = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    data = Interactions(users, items, n_users=labels.shape[0], n_items=labels.shape[1])
+    assert len(data) == labels.sum()
+    assert np.array_equal(data.labels(), labels)
+    assert np.array_equal(data.matrix.toarray(), labels)
+    assert data.matrix.dtype == np.float32
+    assert np.array_equal(data.row_counts, labels.sum(1))
+    assert np.array_equal(data.col_counts, labels.sum(0))
+    assert data.mean_pair_popularity == pytest.approx(np.outer(labels.sum(1), labels.sum(0)).mean())
+    assert all(np.array_equal(data.items_of(user), np.flatnonzero(labels[user])) for user in some(range(len(labels))))
+    users, items = np.indices(labels.shape)
+    assert np.array_equal(data.contains(users, items), labels)
+    nothing = Interactions([], [], n_users=2, n_items=2).contains([[0], [1]], [0, 1])
+    assert nothing.shape == (2, 2) and nothing.dtype == bool and not nothing.any()
+    assert data == from_labels(labels)
+
+
+def test_statistics_are_the_columns_of_table_3() -> None:
+    assert example().statistics() == {"m": 4, "n": 5, "positives": 7, "mean_pair_popularity": 49 / 20}
+
+
+def test_repr_tells_what_is_inside() -> None:
+    assert repr(example()) == "Interactions(example: 7 pairs of 4 users x 5 items, with times and ratings)"
+    assert repr(Interactions([], [], n_users=2, n_items=3)) == "Interactions(0 pairs of 2 users x 3 items)"
+
+
+def test_equality_looks_at_content_and_not_at_names() -> None:
+    data = example()
+    assert data == dataclasses.replace(data, name="other")
+    assert hash(data) == hash(dataclasses.replace(data, name="other"))
+    assert data != dataclasses.replace(data, times=None)
+    assert data != dataclasses.replace(data, n_items=6)
+    assert data != data.select(np.arange(6))
+    assert data != "example"
+    assert data == pickle.loads(pickle.dumps(data))
+
+
+def test_the_fingerprint_changes_with_every_part() -> None:
+    data = example()
+    others = [
+        dataclasses.replace(data, n_users=5),
+        dataclasses.replace(data, times=None),
+        dataclasses.replace(data, times=data.times + 1),
+        dataclasses.replace(data, ratings=data.ratings + 1),
+        data.select(np.arange(6)),
+    ]
+    assert len({data.sha256, *(other.sha256 for other in others)}) == 6
+
+
+def test_it_cannot_be_changed() -> None:
+    users = np.array([0, 1])
+    data = Interactions(users, [0, 1], n_users=2, n_items=2)
+    users[0] = 1
+    assert data.users.tolist() == [0, 1]
+    for array in (data.users, data.items, data.pairs, data.row_counts, data.col_counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.n_users = 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"users": [0, 4]}, r"users must lie in 0\.\.2 \(n_users=3\), got 4 at position 1"),
+        ({"items": [-1, 0]}, r"items must lie in 0\.\.1 \(n_items=2\), got -1 at position 0"),
+        ({"users": [0.0, 1.0]}, "users must hold integers, got dtype float64"),
+        ({"users": [True, False]}, "users must hold integers, got dtype bool"),
+        ({"users": [[0, 1]]}, r"users must have one axis of ids, got shape \(1, 2\)"),
+        ({"users": [0]}, "users and items must have one entry per pair each, got 1 and 2"),
+        ({"n_users": 0}, "n_users is 0; expected a whole number of at least 1"),
+        ({"n_items": 2.0}, "n_items is 2.0; expected a whole number of at least 1"),
+        ({"times": [1, 2, 3]}, r"times must have one entry per pair, shape \(2,\), got shape \(3,\)"),
+        ({"ratings": [1, np.nan]}, "ratings must be finite, got nan"),
+        ({"ratings": ["a", "b"]}, "ratings must hold numbers"),
+        ({"item_table": {"name": ["x"]}}, r"item_table\['name'\] must have 2 entries, got shape \(1,\)"),
+    ],
+)
+def test_bad_input_is_named(change: dict, message: str) -> None:
+    good = {"users": [0, 1], "items": [0, 1], "n_users": 3, "n_items": 2}
+    with pytest.raises(ValueError, match=message):
+        Interactions(**(good | change))
+
+
+def test_duplicates_are_rejected_and_the_message_names_one() -> None:
+    with pytest.raises(ValueError, match=r"2 rows repeat an earlier pair, for example user 1, item 0.*merged"):
+        Interactions([1, 0, 1, 1], [0, 0, 0, 0], n_users=2, n_items=1)
+
+
+@pytest.mark.parametrize(
+    ("keep", "times", "ratings"), [("first", [1, 2], [3, 5]), ("last", [4, 3], [5, 1]), ("highest", [4, 2], [5, 5])]
+)
+def test_merging_keeps_the_copy_that_was_asked_for(keep: str, times: list, ratings: list) -> None:
+    columns = {"times": [1, 2, 3, 4], "ratings": [3, 5, 1, 5]}
+    data = Interactions.merged([0, 1, 1, 0], [1, 0, 0, 1], n_users=2, n_items=2, keep=keep, name="log", **columns)
+    assert data.pairs.tolist() == [[0, 1], [1, 0]]
+    assert data.times.tolist() == times
+    assert data.ratings.tolist() == ratings
+    assert data.name == "log"
+
+
+def test_merging_refuses_what_it_cannot_decide() -> None:
+    with pytest.raises(ValueError, match="keep is 'any'; expected one of first, last, highest"):
+        Interactions.merged([0], [0], n_users=1, n_items=1, keep="any")
+    with pytest.raises(ValueError, match="ratings must be given"):
+        Interactions.merged([0], [0], n_users=1, n_items=1, keep="highest")
+
+
+def test_more_cells_than_64_bits_number_are_refused_and_fewer_are_in_order() -> None:
+    """The pairs are sorted by user n + item: past 2^63 that overflows, and the order would be wrong without a word."""
+    makers = (Interactions, lambda *both, **sizes: Interactions.merged(*both, **sizes, keep="first"))
+    for make in makers:
+        for m, n in ((2**32, 2**31), (2**31, 2**32), (2**62, 2**62), (2**63, 1)):
+            with pytest.raises(ValueError, match=r"n_users \* n_items is .* expected fewer than 2\^63 cells"):
+                make([m - 1, 0], [0, n - 1], n_users=m, n_items=n)
+        large = make([2**31 - 1, 0, 2**31 - 1], [5, 2**32 - 3, 0], n_users=2**31, n_items=2**32 - 2)
+        assert large.pairs.tolist() == [[0, 2**32 - 3], [2**31 - 1, 0], [2**31 - 1, 5]]
+        assert large.contains([0, 0, 2**31 - 1], [0, 2**32 - 3, 5]).tolist() == [False, True, True]
+
+
+def test_labels_refuses_to_fill_the_memory() -> None:
+    with pytest.raises(ValueError, match="100000 x 100000 cells"):
+        Interactions([0], [0], n_users=100_000, n_items=100_000).labels()
+
+
+# -------------------------------------------------------------------------------------------------------------- filters
+def largest_core(labels: np.ndarray, k: int) -> np.ndarray:
+    """The k-core by definition: of all subsets of rows and columns, the largest whose lines have k ones each."""
+    best = np.zeros_like(labels)
+    rows, cols = (list(itertools.product((False, True), repeat=side)) for side in labels.shape)
+    for row, col in itertools.product(rows, cols):
+        part = labels & np.outer(row, col)
+        if (part.sum(1)[list(row)] >= k).all() and (part.sum(0)[list(col)] >= k).all() and part.sum() > best.sum():
+            best = part
+    return best
+
+
+@given(label_matrices(max_side=5), st.integers(1, 4))
+def test_the_k_core_is_the_largest_one(labels: np.ndarray, k: int) -> None:
+    core = from_labels(labels).k_core(k)
+    assert core.shape == labels.shape
+    assert np.array_equal(core.labels(), largest_core(labels, k))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_k_core_is_peeled_to_the_end(k: int) -> None:
+    """A block of k x k pairs with a chain of 12 rows and columns at it: each peel takes the end of the chain only."""
+    labels = np.zeros((k + 12, k + 12), dtype=bool)
+    labels[:k, :k] = True
+    for at in range(k, k + 12):
+        labels[at, at - k + 1 : at] = True  # user `at`: k - 1 items before it, and its own
+        labels[at, at] = True
+    ends = labels.sum(1).min(), labels.sum(0)[-1]
+    assert ends == (k, 1)  # the last item has one pair; without it the last user has k - 1; and so on
+    core = from_labels(labels).k_core(k)
+    expected = np.zeros_like(labels)
+    expected[:k, :k] = True
+    assert np.array_equal(core.labels(), expected)
+
+
+@given(label_matrices(min_pairs=1))
+def test_compact_drops_exactly_the_empty_rows_and_columns(labels: np.ndarray) -> None:
+    m, n = labels.shape
+    tables = {"user_table": {"id": np.arange(m)}, "item_table": {"id": np.arange(n)}}
+    if not labels.any():
+        with pytest.raises(ValueError, match="needs at least one pair"):
+            from_labels(labels).compact()
+        return
+    data = from_labels(labels, **tables).compact()
+    assert (data.row_counts > 0).all()
+    assert (data.col_counts > 0).all()
+    ids = np.stack((data.user_table["id"][data.users], data.item_table["id"][data.items]), axis=1)
+    assert np.array_equal(ids, np.argwhere(labels))
+
+
+def test_select_checks_its_mask() -> None:
+    with pytest.raises(ValueError, match="mask with one entry per pair"):
+        example().select(np.array([True, False]))
+    with pytest.raises(ValueError, match="duplicate pairs"):
+        example().select([1, 1])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+def test_k_must_be_a_positive_integer(k: object) -> None:
+    with pytest.raises(ValueError, match=rf"k is {k}; expected a whole number of at least 1"):
+        example().k_core(k)
+
+
+# --------------------------------------------------------------------------------------------------------------- splits
+def assert_partition(data: Interactions, train: Interactions, test: Interactions) -> None:
+    assert train.shape == test.shape == data.shape
+    assert not train.contains(test.users, test.items).any()
+    assert np.array_equal(train.labels() + test.labels(), data.labels())
+
+
+@given(label_matrices(), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_every_split_partitions_the_pairs(labels: np.ndarray, fraction: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = from_labels(labels, times=rng.integers(0, 5, labels.sum()))
+    exact, independent = data.split_random(fraction, rng), data.split_bernoulli(fraction, rng)
+    for train, test in (exact, independent):
+        assert_partition(data, train, test)
+    assert len(exact[0]) == round(fraction * len(data))
+
+
+def test_random_split_is_uniform_over_the_subsets() -> None:
+    data, rng = from_labels(np.ones((2, 2), dtype=bool)), np.random.default_rng(0)
+    drawn = [tuple(data.split_random(0.5, rng)[0].pairs.ravel()) for _ in range(3000)]
+    counts = np.unique(np.array(drawn), axis=0, return_counts=True)[1]
+    assert len(counts) == 6  # 4 choose 2
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_splits_repeat_with_the_seed() -> None:
+    data = from_labels(np.ones((6, 6), dtype=bool))
+    for split in (data.split_random, data.split_bernoulli):
+        first, again, other = (split(0.5, np.random.default_rng(seed))[0] for seed in (3, 3, 4))
+        assert first == again
+        assert first != other
+
+
+def test_splits_with_bad_arguments_are_refused() -> None:
+    data = example()
+    for fraction in (0, 1, 1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
+            data.split_random(fraction, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
+        data.split_random(0.5, 0)
+
+
+@given(label_matrices(min_pairs=2), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_a_split_by_time_puts_all_earlier_pairs_before_all_later_ones(
+    labels: np.ndarray, fraction: float, seed: int
+) -> None:
+    """Times with ties: as many earlier pairs as asked, unless pairs of one time lie on both sides of the cut."""
+    data = from_labels(labels, times=np.random.default_rng(seed).integers(0, 5, labels.sum()))
+    size, in_order = round(fraction * len(data)), np.sort(data.times)
+    if size == len(data) or not (in_order < in_order[size]).any():
+        with pytest.raises(ValueError, match=r"fraction is .*; expected one"):
+            data.split_by_time(fraction)
+        return
+    earlier, later = data.split_by_time(fraction)
+    assert_partition(data, earlier, later)
+    assert earlier.times.max() < later.times.min()
+    tied = in_order[size - 1] == in_order[size]
+    assert len(earlier) < size if tied else len(earlier) == size
+
+
+def test_pairs_of_one_time_stay_together_on_the_later_side() -> None:
+    data = example()  # times 10, 20, 30, 30, 40, 50, 60
+    assert [len(data.split_by_time(fraction)[0]) for fraction in (1 / 7, 2 / 7, 3 / 7, 4 / 7, 6 / 7)] == [1, 2, 2, 4, 6]
+    earlier, later = data.split_by_time(3 / 7)
+    assert earlier.pairs.tolist() == [[0, 1], [1, 0]] and sorted(earlier.times) == [10, 20]
+    assert later.shape == data.shape and (earlier.row_counts[2], later.row_counts[2]) == (0, 3)  # a user of later only
+
+
+def test_a_split_by_time_with_bad_arguments_is_refused() -> None:
+    data = example()
+    for fraction in (0, 1, 1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
+            data.split_by_time(fraction)
+    with pytest.raises(ValueError, match="times is None; expected a time for each pair"):
+        dataclasses.replace(data, times=None).split_by_time(0.5)
+    same = dataclasses.replace(data, times=np.full(7, 3))
+    for fraction, said in (
+        (0.5, "a pair before the cut, of 7"),
+        (0.01, "a pair before"),
+        (0.99, "leaves a later pair"),
+    ):
+        with pytest.raises(ValueError, match=f"fraction is {fraction}; expected one .*{said}"):
+            same.split_by_time(fraction)
+    with pytest.raises(ValueError, match="of 0 pairs"):
+        data.select([]).split_by_time(0.5)
+
+
+# ------------------------------------------------------------------------------------------------------------- samplers
+def test_in_batch_sampling_is_uniform_over_the_subsets() -> None:
+    data, rng = from_labels(np.ones((1, 5), dtype=bool)), np.random.default_rng(0)
+    drawn = np.array([np.sort(sample_in_batch(data, 2, rng)) for _ in range(4000)])
+    subsets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(subsets) == 10  # 5 choose 2: without replacement
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_the_order_inside_a_batch_is_random_too() -> None:
+    """All 5 x 4 ordered draws of two pairs are as likely: who takes the first half of a batch takes a random half."""
+    data, rng = from_labels(np.ones((1, 5), dtype=bool)), np.random.default_rng(0)
+    orders, counts = np.unique([sample_in_batch(data, 2, rng) for _ in range(4000)], axis=0, return_counts=True)
+    assert len(orders) == 20
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@given(label_matrices(min_pairs=1), st.data())
+def test_batches_of_an_epoch_visit_every_pair_once(labels: np.ndarray, data_: st.DataObject) -> None:
+    if not labels.any():
+        return
+    data = from_labels(labels)
+    size = data_.draw(st.integers(1, len(data)))
+    batches = list(epoch_batches(data, size, np.random.default_rng(0)))
+    assert sorted(np.concatenate(batches)) == list(range(len(data)))
+    assert {len(batch) for batch in batches[:-1]} <= {size}
+    whole = list(epoch_batches(data, size, np.random.default_rng(0), drop_last=True))
+    assert len(whole) == len(data) // size
+    assert all(len(batch) == size for batch in some(whole))
+
+
+@given(label_matrices(min_pairs=1), st.integers(0, 2**32))
+def test_negatives_are_never_positives(labels: np.ndarray, seed: int) -> None:
+    labels = labels & ~(labels.all(1, keepdims=True))  # users who have everything are a case of their own
+    data = from_labels(labels)
+    users = np.repeat(np.arange(len(labels)), 20)
+    negatives = sample_negatives(data, users, np.random.default_rng(seed))
+    assert not labels[users, negatives].any()
+
+
+def test_negatives_are_uniform_over_the_items_that_are_not_positive() -> None:
+    labels = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 1, 1, 0, 1]], dtype=bool)
+    data, rng = from_labels(labels), np.random.default_rng(0)
+    for user in range(3):
+        drawn = sample_negatives(data, np.full(4000, user), rng)
+        counts = np.bincount(drawn, minlength=5)
+        assert counts[labels[user]].sum() == 0
+        assert stats.chisquare(counts[~labels[user]]).pvalue > 1e-3
+
+
+@given(label_matrices(min_pairs=1), st.integers(0, 2**32))
+def test_popular_negatives_are_other_users_items(labels: np.ndarray, seed: int) -> None:
+    counts = labels.sum(0)
+    labels = labels & ~((labels | (counts == 0)).all(1, keepdims=True))  # users who have all that anybody has
+    data = from_labels(labels)
+    has_some = [user for user in range(len(labels)) if (data.col_counts[~labels[user].astype(bool)] > 0).any()]
+    users = np.repeat(np.array(has_some, dtype=np.int64), 20)
+    drawn = sample_negatives(data, users, np.random.default_rng(seed), law="popularity")
+    assert not labels[users, drawn].any() and (data.col_counts[drawn] > 0).all()
+
+
+@pytest.mark.parametrize("law", NEGATIVE_LAWS)
+def test_each_law_of_negatives_has_its_probabilities(law: str) -> None:
+    """Counts 3, 2, 1, 4, 0; user 0 has items 0 and 2, user 4 has nothing."""
+    labels = np.array(
+        [[1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]],
+        dtype=bool,
+    )
+    data, rng = from_labels(labels), np.random.default_rng(0)
+    for user in range(6):
+        drawn = np.bincount(sample_negatives(data, np.full(6000, user), rng, law=law), minlength=5)
+        weights = {"uniform": ~labels[user], "popularity": ~labels[user] * labels.sum(0), "everything": np.ones(5)}
+        weight = weights[law].astype(float)
+        assert drawn[weight == 0].sum() == 0
+        kept = weight > 0
+        assert kept.sum() == 1 or stats.chisquare(drawn[kept], 6000 * weight[kept] / weight.sum()).pvalue > 1e-4
+
+
+def test_the_laws_of_triples_are_named() -> None:
+    data, rng = example(), np.random.default_rng(0)
+    assert set(sample_negatives(data, np.zeros(4000, int), rng, law="everything").tolist()) == set(range(5))
+    with pytest.raises(ValueError, match="law is 'hard'; expected one of uniform, popularity, everything"):
+        sample_negatives(data, [0], rng, law="hard")
+    with pytest.raises(ValueError, match="users is 'everybody'; expected one of pairs, users"):
+        TripleLaw("everybody")
+    with pytest.raises(ValueError, match="user 0 has every item that has a pair"):
+        sample_negatives(from_labels(np.array([[1, 1, 0], [0, 1, 0]], dtype=bool)), [0], rng, law="popularity")
+
+
+def test_samplers_refuse_what_cannot_be_drawn() -> None:
+    data, rng = example(), np.random.default_rng(0)
+    with pytest.raises(
+        ValueError, match=r"batch_size is 8; expected a whole number from 1 to 7, the number of pairs \|O\|"
+    ):
+        sample_in_batch(data, 8, rng)
+    with pytest.raises(ValueError, match="batch_size is 0; expected a whole number from 1 to 7"):
+        epoch_batches(data, 0, rng)
+    full = from_labels(np.array([[1, 0], [1, 1]], dtype=bool))
+    with pytest.raises(ValueError, match="user 1 has all 2 items"):
+        sample_negatives(full, [0, 1], rng)
+    for sampler in (sample_in_batch, epoch_batches):
+        with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
+            sampler(data, 2, np.random)
+
+
+def test_what_is_no_position_pair_or_column_is_named() -> None:
+    data = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
+    assert len(data.select([])) == 0 and data.select([1]).items.tolist() == [2]
+    for where in ([7], [0.5], [-1]):
+        with pytest.raises(ValueError, match="where must"):
+            data.select(where)
+    with pytest.raises(ValueError, match=r"users has shape \(2,\) and items \(3,\)"):
+        data.contains([0, 1], [0, 1, 2])
+    with pytest.raises(ValueError, match=r"user is 1\.5"):
+        data.items_of(1.5)  # type: ignore[arg-type]
+    rated = Interactions([0, 1], [1, 2], n_users=2, n_items=3, ratings=torch.ones(2, requires_grad=True))
+    assert rated.ratings.tolist() == [1, 1]

@@ -1,0 +1,562 @@
+"""Jacobians, kernels, criteria and steps: against autograd, against formulas, for any module, and what they refuse."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from course_lib import encoders, jacobians, losses
+from course_lib.checking import some
+from course_lib.jacobians import (
+    LazyDecaySGD,
+    Motion,
+    RowWiseAdagrad,
+    kernel_blocks,
+    measure_parameters,
+    measure_step,
+    per_example_jacobian,
+)
+
+N, H, D = 6, 5, 3
+HISTORIES = np.array([[0, 1, 2], [3, -1, -1], [5, 4, -1], [1, 1, 1], [2, 0, -1], [4, -1, -1]])
+X = torch.tensor([0, 3, 1, 3])
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def features(seed: int = 5) -> torch.Tensor:
+    return torch.randn(N, H, generator=generator(seed), dtype=torch.float64)
+
+
+def orthogonal_features() -> torch.Tensor:
+    return torch.linalg.qr(torch.randn(N, N, generator=generator(5), dtype=torch.float64))[0] * 2
+
+
+TOWERS = {
+    "lookup": lambda g: encoders.Lookup(N, D, generator=g),
+    "one-hot": lambda g: encoders.OneHotLinear(N, D, generator=g),
+    "one-hot with bias": lambda g: encoders.OneHotLinear(N, D, True, generator=g),
+    "dense": lambda g: encoders.DenseLinear(features(), D, generator=g),
+    "dense, orthogonal": lambda g: encoders.DenseLinear(orthogonal_features(), D, generator=g),
+    "two layers": lambda g: encoders.TwoLayers(features(), 4, D, generator=g),
+    "embedding, linear": lambda g: encoders.EmbeddingThenLinear(N, 4, D, generator=g),
+    "frozen": lambda g: encoders.EmbeddingThenLinear(N, 4, D, frozen=True, generator=g),
+    "lookup and bias": lambda g: encoders.BiasedLookup(N, D, generator=g),
+    "scaled": lambda g: encoders.ScaledLookup(N, D, generator=g),
+    "exponential": lambda g: encoders.ExponentialLookup(N, D, generator=g),
+    "inverted": lambda g: encoders.InvertedLookup(N, D, generator=g),
+    "mean of history": lambda g: encoders.MeanHistory(encoders.Lookup(N, D, generator=g), HISTORIES),
+    "transformer": lambda g: encoders.HistoryTransformer(N, D, histories=HISTORIES, width=4, generator=g),
+}
+LOOKUPS = {"lookup", "one-hot", "dense, orthogonal", "inverted"}
+TANGENT = LOOKUPS | {"scaled", "exponential"}
+LINEAR = {
+    "lookup",
+    "one-hot",
+    "one-hot with bias",
+    "dense",
+    "dense, orthogonal",
+    "frozen",
+    "lookup and bias",
+    "mean of history",
+}
+DEGREES = dict.fromkeys(LINEAR, 1) | {
+    "two layers": 2,
+    "embedding, linear": 2,
+    "scaled": 2,
+    "exponential": None,
+    "inverted": -1,
+    "transformer": None,
+}
+
+
+def tower(name: str, seed: int = 0) -> nn.Module:
+    """In float64, off its start: a scale of 1 and biases of 0 are special."""
+    made = TOWERS[name](generator(seed)).double()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.ndim < 2:
+                parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator(seed + 1), dtype=torch.float64))
+    return made
+
+
+def infonce(users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
+    return losses.infonce(losses.cosine_scores(users, items), tau=0.2)
+
+
+# ---- Jacobians
+
+
+def jacobian_by_autograd(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """torch.autograd.functional instead of torch.func: one tensor of all parameters, cut into pieces inside."""
+    named = {name: value for name, value in module.named_parameters() if value.requires_grad}
+
+    def embed(flat: torch.Tensor) -> torch.Tensor:
+        parts = flat.split([value.numel() for value in named.values()])
+        values = {name: part.view(value.shape) for (name, value), part in zip(named.items(), parts, strict=True)}
+        return torch.func.functional_call(module, values, (inputs,))
+
+    flat = torch.cat([value.detach().flatten() for value in named.values()])
+    return torch.autograd.functional.jacobian(embed, flat)
+
+
+@pytest.mark.parametrize("name", TOWERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_jacobians_are_those_of_autograd(name: str, dtype: torch.dtype) -> None:
+    module = tower(name).to(dtype)
+    found = per_example_jacobian(module, X)
+    assert found.dtype == dtype and found.shape == (
+        4,
+        D,
+        sum(p.numel() for p in module.parameters() if p.requires_grad),
+    )
+    torch.testing.assert_close(found, jacobian_by_autograd(module, X))
+    assert (
+        sum(dict(module.named_parameters())[key].numel() for key in jacobians.parameter_names(module)) == found.shape[2]
+    )
+
+
+@pytest.mark.parametrize("name", TOWERS)
+def test_jacobians_predict_a_small_change(name: str) -> None:
+    """Finite differences share no line with either way of differentiating."""
+    module, direction = tower(name), None
+    found = per_example_jacobian(module, X)
+    direction = torch.randn(found.shape[2], generator=generator(8), dtype=torch.float64)
+    ends = []
+    for sign in (1, -1):
+        moved = copy.deepcopy(module)
+        with torch.no_grad():
+            at = 0
+            for parameter in moved.parameters():
+                if parameter.requires_grad:
+                    parameter.add_(sign * 1e-6 * direction[at : at + parameter.numel()].view(parameter.shape))
+                    at += parameter.numel()
+            ends.append(moved(X))
+    torch.testing.assert_close(found @ direction, (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+class Recurrent(nn.Module):
+    """Batch statistics, dropout and a layer whose derivative torch.func may not batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.norm, self.drop = nn.LSTM(2, D, batch_first=True), nn.BatchNorm1d(D), nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.drop(self.norm(self.lstm(x)[0][:, -1]))
+
+
+def test_a_reader_module_with_buffers_is_left_as_it_was() -> None:
+    module, x = Recurrent().double(), torch.randn(4, 7, 2, dtype=torch.float64)
+    state, training = copy.deepcopy(module.state_dict()), module.training
+    assert per_example_jacobian(module, x).abs().max() > 0
+    jacobians.lookup_equivalent(module, x)
+    assert module.training == training and all(
+        torch.equal(value, state[key]) for key, value in some(module.state_dict().items())
+    )
+    torch.testing.assert_close(per_example_jacobian(module.eval(), x), jacobian_by_autograd(module, x))
+
+
+def test_a_module_that_torch_func_refuses_is_differentiated_row_by_row() -> None:
+    class Stubborn(torch.autograd.Function):  # no vmap rule and no setup_context: torch.func raises
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, slope):
+            return 3 * ctx.saved_tensors[0] ** 2 * slope
+
+    class Module(nn.Module):
+        def __init__(self, cube) -> None:
+            super().__init__()
+            self.rows, self.cube = encoders.Lookup(N, D, generator=generator()).double(), cube
+            self.unused = nn.Parameter(torch.zeros(2, dtype=torch.float64))
+
+        def forward(self, x):
+            return self.cube(self.rows(x))
+
+    torch.testing.assert_close(
+        per_example_jacobian(Module(Stubborn.apply), X), per_example_jacobian(Module(lambda x: x**3), X)
+    )
+
+
+def test_shared_and_tied_parameters_count_once() -> None:
+    items = encoders.Lookup(N, D, generator=generator()).double()
+    towers = encoders.TwoTower(encoders.MeanHistory(items, HISTORIES), items)
+    assert per_example_jacobian(towers, (X, X)).shape == (8, D, N * D)
+    assert type(items.weight) is nn.Parameter and copy.deepcopy(towers) is not None
+    tied = nn.Sequential(nn.Linear(D, D, bias=False), nn.Linear(D, D, bias=False)).double()
+    tied[1].weight = tied[0].weight
+    x = torch.randn(2, D, dtype=torch.float64)
+    found, weight = per_example_jacobian(tied, x), tied[0].weight.detach()
+    torch.testing.assert_close(found, torch.autograd.functional.jacobian(lambda w: x @ w.T @ w.T, weight).flatten(2))
+
+
+def test_two_towers_are_laid_below_each_other() -> None:
+    towers = encoders.TwoTower(tower("dense"), tower("lookup"))
+    kernel = kernel_blocks(towers, (X, X[:2]))
+    assert kernel.shape == (6, 6, D, D) and kernel[:4, 4:].abs().max() == 0
+    torch.testing.assert_close(kernel[:4, :4], kernel_blocks(towers.left, X))
+
+
+# ---- kernels: the formulas of the paper
+
+
+def same() -> torch.Tensor:
+    return (X[:, None] == X).double()
+
+
+def test_kernels_of_the_towers() -> None:
+    eye, x = torch.eye(D, dtype=torch.float64), features()[X]
+
+    def kron(scalars: torch.Tensor, matrix: torch.Tensor = eye) -> torch.Tensor:
+        return scalars[..., None, None] * matrix
+
+    torch.testing.assert_close(kernel_blocks(tower("lookup"), X), kron(same()))  # (8)
+    torch.testing.assert_close(kernel_blocks(tower("one-hot"), X), kron(same()))
+    torch.testing.assert_close(kernel_blocks(tower("one-hot with bias"), X), kron(same() + 1))
+    torch.testing.assert_close(kernel_blocks(tower("dense"), X), kron(x @ x.T))  # (10)
+    torch.testing.assert_close(kernel_blocks(tower("lookup and bias"), X), kron(same() + 1))
+    two = tower("two layers")
+    z, second = x @ two[1].weight.detach().T, two[2].weight.detach()
+    torch.testing.assert_close(kernel_blocks(two, X), kron(z @ z.T) + kron(x @ x.T, second @ second.T))  # (23), (24)
+    torch.testing.assert_close(kernel_blocks(two, X, parameters=["2.weight"]), kron(z @ z.T))
+    inverted = tower("inverted")
+    torch.testing.assert_close(kernel_blocks(inverted, X), kron(same() / inverted.rows(X).norm(dim=1) ** 4))
+
+
+def test_the_kernel_is_symmetric_and_positive() -> None:
+    kernel = kernel_blocks(tower("transformer"), X)
+    torch.testing.assert_close(kernel, kernel.transpose(0, 1).transpose(2, 3))
+    assert torch.linalg.eigvalsh(kernel.permute(0, 2, 1, 3).reshape(4 * D, 4 * D)).min() > -1e-12
+
+
+@pytest.mark.parametrize("name", TOWERS)
+def test_first_order_motion_is_what_a_step_does(name: str) -> None:
+    """Equation (4): exact at any rate for parameter-linear towers, an error of second order for the others."""
+    gaps = {}
+    for lr in (1e-3, 1e-4) if name not in LINEAR else (1.0, 50.0):
+        module = tower(name)
+        keys = torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
+        motion = measure_step(
+            module,
+            X,
+            lambda q, keys=keys: infonce(q, keys),
+            torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=lr),
+        )
+        predicted = jacobians.first_order_motion(tower(name), X, motion.gradient, lr=lr)
+        gaps[lr] = float((motion.step - predicted).norm() / predicted.norm())
+    if name in LINEAR:
+        assert max(gaps.values()) < 1e-9
+    else:
+        assert gaps[1e-4] < 1e-9 or gaps[1e-4] == pytest.approx(gaps[1e-3] / 10, rel=0.1)
+
+
+# ---- criteria
+
+
+@pytest.mark.parametrize("name", TOWERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_which_towers_are_lookups_tangent_and_linear(name: str, dtype: torch.dtype) -> None:
+    module = tower(name).to(dtype)
+    lookup, tangent = jacobians.lookup_equivalent(module, X), jacobians.tangent_criterion(module, X)
+    assert bool(lookup) == (name in LOOKUPS) and bool(tangent) == (name in TANGENT)
+    assert jacobians.parameter_linear(module, X, generator=generator(3)) == (name in LINEAR)
+    assert jacobians.euler_degree(module, X) == DEGREES[name]
+    if name not in TANGENT:
+        assert tangent.worst > 0.02  # a leak that one can see, not a tolerance that was missed
+
+
+class Offset(nn.Module):
+    """q = J theta + c: a tower that is linear but for a fixed c."""
+
+    def __init__(self, offset: float) -> None:
+        super().__init__()
+        self.linear, self.offset = encoders.OneHotLinear(N, D, generator=generator()).double(), offset
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x) + self.offset
+
+
+def test_a_fixed_offset_is_not_parameter_linear_though_its_jacobian_is_constant() -> None:
+    """Equation (5) asks for q = J theta itself; the motion (4) is exact with the offset as without."""
+    assert jacobians.parameter_linear(Offset(0.0), X, generator=generator(3))
+    assert not jacobians.parameter_linear(Offset(2.0), X, generator=generator(3))
+    assert jacobians.euler_degree(Offset(2.0), X) is None
+    with_offset, without = (jacobians.per_example_jacobian(Offset(offset), X) for offset in (2.0, 0.0))
+    assert torch.equal(with_offset, without)
+
+
+def test_the_report_of_a_lookup_gives_alpha_and_the_two_failures() -> None:
+    report = jacobians.lookup_equivalent(tower("dense, orthogonal"), X)
+    torch.testing.assert_close(report.alpha, torch.full((4,), 4.0, dtype=torch.float64))
+    frozen, two = (
+        jacobians.lookup_equivalent(tower("frozen"), X),
+        jacobians.lookup_equivalent(tower("embedding, linear"), X),
+    )
+    assert frozen.leak > 0.05 and frozen.anisotropy < 1e-12  # (i) fails and (ii) holds
+    assert two.leak > 0.05 and two.anisotropy > 0.05
+    assert not jacobians.lookup_equivalent(tower("frozen"), X, tol=1e-3) and jacobians.lookup_equivalent(
+        tower("frozen"), X, tol=2.0
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(TOWERS) - TANGENT))
+def test_the_worst_gradient_of_a_report_really_moves_the_embedding_outwards(name: str) -> None:
+    """The criterion is necessary: the tangent gradient it names breaks orthogonality, by the amount it says."""
+    module = tower(name)
+    report = jacobians.tangent_criterion(module, X)
+    q = module(X).detach()
+    i, j = divmod(int(report.leak.argmax()), len(X))
+    gradients = torch.zeros(len(X), D, dtype=torch.float64)
+    gradients[j] = -report.pushes[i, j] / report.pushes[i, j].norm()
+    assert abs(float(q[j] @ gradients[j])) < 1e-12
+    motion = jacobians.first_order_motion(module, X, gradients, lr=1.0)
+    assert float(motion[i] @ q[i] / q[i].norm()) == pytest.approx(report.worst * report.scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(TANGENT))
+@given(seed=st.integers(0, 10_000))
+def test_no_tangent_gradient_moves_a_tangent_tower_radially(name: str, seed: int) -> None:
+    """The criterion is sufficient: random tangent gradients, each example its own."""
+    module = tower(name, seed % 7)
+    q = module(X).detach()
+    free = torch.randn(len(X), D, generator=generator(seed), dtype=torch.float64)
+    tangent = free - (free * q).sum(1, keepdim=True) / (q * q).sum(1, keepdim=True) * q
+    motion = jacobians.first_order_motion(module, X, tangent, lr=1.0)
+    assert ((motion * q).sum(1).abs() <= 1e-11 * motion.norm(dim=1) * q.norm(dim=1)).all()
+
+
+def test_a_zero_embedding_has_no_tangent() -> None:
+    module = encoders.Lookup(N, D, scale=0.0).double()
+    with pytest.raises(ValueError, match="example 0 is zero"):
+        jacobians.tangent_criterion(module, X)
+
+
+# ---- real steps
+
+
+@pytest.mark.parametrize("name", ["lookup", "one-hot", "dense, orthogonal", "scaled", "exponential"])
+@given(seed=st.integers(0, 10_000), lr=st.sampled_from([1e-2, 1.0, 50.0]))
+def test_one_sgd_step_is_tangent_at_any_rate(name: str, seed: int, lr: float) -> None:
+    """Theorem 2.1 and beyond, with duplicates and items that are their own negatives (X holds 3 twice)."""
+    towers = encoders.TwoTower(tower(name, seed % 5), encoders.Lookup(N, D, generator=generator(seed)).double())
+    motions = measure_step(
+        towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=lr)
+    )
+    for motion in some(motions):
+        before, after = motion.norms
+        steps = motion.step.norm(dim=1)
+        # the step is a difference of stored numbers, each with an error of eps times its size; a shared s carries it on
+        assert motion.radial.abs().max() <= 1e-13 * (before * (before + after + steps)).max()
+        torch.testing.assert_close(motion.growth, steps**2, rtol=1e-9, atol=1e-12)  # (18)
+
+
+def test_an_inverted_lookup_is_tangent_to_first_order_and_shrinks() -> None:
+    """Conditions (i) and (ii) hold exactly, the step is tangent as lr -> 0, and the norm falls at every step."""
+    radial = {}
+    for lr in (1e-2, 1e-3):
+        module, keys = tower("inverted"), torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
+        motion = measure_step(
+            module, X, lambda q, keys=keys: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr)
+        )
+        q, g = motion.before, motion.gradient.clone()
+        g[[1, 3]] = g[1] + g[3]  # the two copies of identifier 3
+        torch.testing.assert_close(
+            motion.norms[1] ** -2 - motion.norms[0] ** -2, lr**2 * motion.norms[0] ** 4 * g.norm(dim=1) ** 2
+        )
+        assert (motion.growth < 0).all() and q.shape == g.shape
+        radial[lr] = motion.worst
+    assert radial[1e-3] == pytest.approx(radial[1e-2] / 10, rel=0.05)
+
+
+def test_momentum_pushes_outwards_by_the_formula() -> None:
+    module, lr, mu = tower("lookup"), 0.3, 0.9
+    keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
+    optimiser = torch.optim.SGD(module.parameters(), lr=lr, momentum=mu)
+    everything, squares = torch.arange(N), []
+    for t in range(6):
+        motion = measure_step(module, everything, lambda q: infonce(q, keys), optimiser)
+        predicted = lr**2 * sum(
+            (mu ** (t - s) * square for s, square in enumerate(squares)), torch.zeros(N, dtype=torch.float64)
+        )
+        torch.testing.assert_close(motion.radial, predicted, atol=1e-13, rtol=1e-9)
+        assert t == 0 or (motion.radial > 0).all()
+        squares.append((motion.step / lr).square().sum(1))
+
+
+@pytest.mark.parametrize("initial", [0.0, 0.5])
+def test_rowwise_adagrad_is_tangent_and_its_growth_is_bounded_by_a_logarithm(initial: float) -> None:
+    module, lr = tower("lookup"), 0.4
+    keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
+    optimiser, total, start = (
+        RowWiseAdagrad(module.parameters(), lr=lr, eps=0, initial=initial),
+        torch.full((N,), initial),
+        None,
+    )
+    for step in range(5):
+        motion = measure_step(module, torch.arange(N), lambda q: infonce(q, keys), optimiser)
+        total = total + motion.gradient.square().mean(1)
+        assert motion.worst < 1e-13
+        torch.testing.assert_close(motion.growth, lr**2 * motion.gradient.square().sum(1) / total)
+        start = motion.norms[0] ** 2 if step == 0 else start
+    if initial:
+        assert (motion.norms[1] ** 2 - start < lr**2 * D * (total / initial).log()).all()
+
+
+def test_adagrad_and_adam_and_decay_are_not_tangent() -> None:
+    for make in (
+        lambda p: torch.optim.Adagrad(p, lr=0.1),
+        lambda p: torch.optim.Adam(p, lr=0.1),
+        lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.1),
+    ):
+        module = tower("lookup")
+        keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
+        assert (
+            measure_step(
+                module, torch.arange(N), lambda q, keys=keys: infonce(q, keys), make(module.parameters())
+            ).worst
+            > 0.05
+        )
+
+
+def test_lazy_decay_leaves_alone_what_the_batch_does_not_hold() -> None:
+    for make, untouched in (
+        (lambda p: LazyDecaySGD(p, lr=0.5, weight_decay=0.2), 1.0),
+        (lambda p: torch.optim.SGD(p, lr=0.5, weight_decay=0.2), 0.9),
+    ):
+        module = tower("lookup")
+        motion = measure_step(
+            module, X, lambda q: q.square().sum() / 10, make(module.parameters()), probe=torch.arange(N)
+        )
+        ratio = motion.norms[1] / motion.norms[0]
+        torch.testing.assert_close(
+            ratio[[2, 4, 5]], torch.full((3,), untouched, dtype=torch.float64), rtol=1e-14, atol=0
+        )
+        # 1 - lr decay - lr 2/10, and for the identifier that occurs twice lr 4/10
+        torch.testing.assert_close(
+            ratio[[0, 1, 3]], torch.tensor([0.8, 0.8, 0.7], dtype=torch.float64), rtol=1e-14, atol=0
+        )
+
+
+@pytest.mark.parametrize("lr", [1e-2, 1.0, 20.0])
+def test_every_bias_free_layer_grows_as_the_layer_law_says(lr: float) -> None:
+    g = generator(2)
+    module = nn.Sequential(
+        encoders.Features(features()),
+        encoders._linear(H, 8, False, g),
+        nn.ReLU(),
+        encoders._linear(8, 8, False, g),
+        nn.ReLU(),
+        encoders._linear(8, D, False, g),
+    ).double()
+    keys = torch.randn(len(X), D, generator=g, dtype=torch.float64)
+    moved = measure_parameters(module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr))
+    assert len(moved) == 3
+    for motion in some(moved.values()):
+        assert motion.worst < 1e-11
+        torch.testing.assert_close(motion.growth, lr**2 * motion.gradient.square().sum(1), rtol=1e-8, atol=0)
+    biased = nn.Sequential(encoders.Features(features()), nn.Linear(H, 8), nn.ReLU(), nn.Linear(8, D)).double()
+    moved = measure_parameters(biased, X, lambda q: infonce(q, keys), torch.optim.SGD(biased.parameters(), lr=lr))
+    assert moved["1.weight"].worst > 1e-3
+
+
+def test_a_shared_table_is_tangent_as_a_whole_only() -> None:
+    items = encoders.Lookup(N, D, generator=generator()).double()
+    towers = encoders.TwoTower(encoders.MeanHistory(items, HISTORIES), items)
+    before = items.weight.detach().clone()
+    measure_step(towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=1.0))
+    products = (before * items.weight.grad).sum(1)
+    assert abs(float(products.sum())) < 1e-13 and float(products.abs().max()) > 1e-2
+
+
+# ---- the measuring itself
+
+
+def test_a_motion_knows_its_angles() -> None:
+    before = torch.tensor([[2.0, 0.0]] * 5, dtype=torch.float64)
+    after = before + torch.tensor([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
+    motion = Motion(before, after)
+    torch.testing.assert_close(motion.angle[:4], torch.tensor([90.0, 0.0, 180.0, 45.0], dtype=torch.float64))
+    assert motion.angle[4].isnan() and motion.moved.tolist() == [True] * 4 + [False]
+    assert motion.radial.tolist() == [0, 2, -2, 2, 0] and motion.growth.tolist() == [1, 5, -3, 6, 0]
+    assert motion.worst == 1.0 and Motion(before, before).worst == 0.0
+    assert jacobians.share_near_tangent(motion.angle) == 0.25
+    assert jacobians.share_near_tangent(motion.angle, within=45) == 0.5
+    with pytest.raises(ValueError, match="no embedding moved"):
+        jacobians.share_near_tangent(motion.angle[4:])
+
+
+def test_a_probe_sees_what_is_not_in_the_batch() -> None:
+    everything = torch.arange(N)
+    keys = torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
+    moved = {}
+    for name in ("lookup", "dense"):
+        module = tower(name)
+        motion = measure_step(
+            module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=0.1), probe=everything
+        )
+        assert motion.gradient is None
+        moved[name] = motion.moved.tolist()
+    assert moved == {"lookup": [True, True, False, True, False, False], "dense": [True] * N}
+
+
+def test_a_measured_step_is_the_same_step() -> None:
+    """Nothing but the optimiser moves the module: parameters, buffers and modes end as without measuring."""
+    plain, measured = Recurrent(), None
+    measured = copy.deepcopy(plain)
+    measured.norm.eval(), plain.norm.eval()
+    x = torch.randn(4, 7, 2)
+    for module in (plain, measured):
+        torch.manual_seed(0)
+        optimiser = torch.optim.SGD(module.parameters(), lr=0.1)
+        if module is measured:
+            measure_step(module, x, lambda q: q.square().sum(), optimiser)
+        else:
+            module(x).square().sum().backward()
+            optimiser.step()
+    states = (module.state_dict().values() for module in (plain, measured))
+    assert all(torch.equal(a, b) for a, b in some(zip(*states, strict=True)))
+    assert measured.training and not measured.norm.training
+
+
+def test_several_optimisers_step_together() -> None:
+    towers = encoders.TwoTower(tower("two layers"), tower("lookup"))
+    optimisers = [
+        torch.optim.Adam(towers.left.parameters(), lr=0.1),
+        torch.optim.SGD(towers.right.parameters(), lr=0.1),
+    ]
+    left, right = measure_step(towers, (X, X), infonce, optimisers)
+    assert left.worst > 1e-3 and right.worst < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: per_example_jacobian(encoders.Features(features()), X), "no trainable parameter"),
+        (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),
+        (lambda: per_example_jacobian(tower("lookup"), X, parameters=["bias"]), "parameters names"),
+        (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 2), lr=1), r"\(B, d\) = \(4, 3\)"),
+        (
+            lambda: measure_step(
+                tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)
+            ),
+            "one number",
+        ),
+        (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
+        (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
+    ],
+)
+def test_refusals(call, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        call()

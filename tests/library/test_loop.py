@@ -1,0 +1,695 @@
+"""training: a killed run resumes to the same bits, early stopping keeps the best, divergence is said plainly."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lightning_fabric.plugins.precision import MixedPrecision
+from torch.utils.data import DataLoader
+
+from course_lib import training
+from course_lib.checking import some
+from course_lib.optimisers import Together
+from course_lib.training import Diverged, Plan, checkpoints, fit
+from course_lib.training.finite import not_finite
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A module with dropout (so that torch's generator matters) and Adagrad (so that the optimizer's state matters).
+SCRIPT = """
+import sys, time, torch
+from course_lib.training import Plan, fit
+pause, checkpoint, out = float(sys.argv[1]), sys.argv[2] or None, sys.argv[3]
+torch.set_num_threads(1)
+torch.manual_seed(5)
+module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+optimizer = torch.optim.Adagrad(module.parameters(), lr=0.1)
+def batches(epoch, rng):
+    for _ in range(5):
+        time.sleep(pause)
+        yield torch.tensor(rng.normal(size=(16, 4)), dtype=torch.float32)
+def step(module, x):
+    return ((module(x)[:, 0] - x.sum(1)) ** 2).mean()
+def evaluate(module):
+    x = torch.linspace(-1, 1, 40).reshape(10, 4)
+    return {"quality": -float(((module(x)[:, 0] - x.sum(1)) ** 2).mean())}
+history = fit(module, optimizer, batches=batches, step=step, plan=Plan(12, monitor="quality", patience=8), seed=3,
+              evaluate=evaluate, checkpoint=checkpoint, progress=False)
+torch.save({"parameters": list(module.parameters()), "history": history.epochs, "stopped": history.stopped}, out)
+"""
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, checkpoint: Path | str, out: Path) -> dict[str, Any]:
+    """What SCRIPT saves that runs here, without pauses."""
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(sys, "argv", ["script", "0", str(checkpoint), str(out)])
+    with torch.random.fork_rng():
+        try:
+            exec(SCRIPT, {})
+        finally:
+            torch.set_num_threads(threads)
+    saved: dict[str, Any] = torch.load(out, weights_only=True)
+    return saved
+
+
+def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = tmp_path / "state.pt"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", SCRIPT, "0.05", str(checkpoint), str(tmp_path / "never.pt")]
+    killed = subprocess.Popen(command, env=environment)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not checkpoint.is_file():
+        time.sleep(0.01)
+    time.sleep(0.4)  # into the middle of a later epoch
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait(timeout=30) == -signal.SIGKILL and not (tmp_path / "never.pt").exists()
+    done = len(torch.load(checkpoint, weights_only=True)["history"]["epochs"])
+    assert 1 <= done < 12
+    resumed = in_process(monkeypatch, checkpoint, tmp_path / "resumed.pt")
+    whole = in_process(monkeypatch, "", tmp_path / "whole.pt")
+    assert all(torch.equal(a, b) for a, b in some(zip(whole["parameters"], resumed["parameters"], strict=True)))
+    assert whole["history"] == resumed["history"] and whole["stopped"] == resumed["stopped"]
+
+
+def line_fit(lr: float = 0.1, seed: int = 0, **arguments):
+    """One weight fitted to y = 2 x by SGD."""
+    module = torch.nn.utils.skip_init(torch.nn.Linear, 1, 1, bias=False)  # draws nothing from the global generator
+    torch.nn.init.zeros_(module.weight)
+    history = fit(
+        module,
+        torch.optim.SGD(module.parameters(), lr=lr),
+        batches=lambda epoch, rng: (torch.tensor(rng.normal(size=(8, 1)), dtype=torch.float32) for _ in range(4)),
+        step=lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
+        seed=seed,
+        progress=False,
+        **arguments,
+    )
+    return module, history
+
+
+def test_it_learns_and_the_seed_decides() -> None:
+    trained, history = line_fit(plan=Plan(20))
+    assert (
+        abs(float(trained.weight.detach()) - 2) < 1e-3 and history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
+    )
+    first, again, other = (line_fit(plan=Plan(2), seed=seed)[0].weight for seed in (0, 0, 1))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert history.stopped == "max_epochs" and len(history.epochs) == 20
+
+
+def test_training_leaves_the_global_generators_alone() -> None:
+    torch.manual_seed(9)
+    expected = torch.rand(1)
+    torch.manual_seed(9)
+    line_fit(plan=Plan(2))
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_every_epoch_of_every_seed_draws_its_own_batches_and_its_own_noise() -> None:
+    """`rng` is that of the documentation; torch's generator, from which dropout draws, repeats in no other epoch."""
+
+    def drawn(seed: int) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = []
+
+        def batches(epoch: int, rng: np.random.Generator) -> list[torch.Tensor]:
+            found.append((rng.random(), torch.rand(1).item()))
+            assert found[-1][0] == np.random.default_rng([seed, epoch]).random()
+            return [torch.ones(1, 1)]
+
+        module = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        fit(
+            module,
+            optimizer,
+            batches=batches,
+            step=lambda module, x: module(x).sum(),
+            plan=Plan(4, diverged_at=None),
+            seed=seed,
+            progress=False,
+        )
+        return found
+
+    first, again, other = drawn(3), drawn(3), drawn(4)
+    assert first == again and len(first) == 4
+    for kind in (0, 1):
+        assert len({draw[kind] for draw in first + other}) == 8
+    noise = torch.nn.Dropout(0.5)
+    masks = []
+    line_fit(plan=Plan(3), before_step=lambda *_: masks.append(tuple(noise(torch.ones(40)).tolist())))
+    assert len(set(masks)) == len(masks) == 12  # steps of an epoch, and epochs, differ
+
+
+def test_of_equal_epochs_the_first_is_the_best() -> None:
+    """A later one that is no better is no gain: its state is not taken, and patience runs out."""
+    seen = []
+
+    def evaluate(module: torch.nn.Module) -> dict[str, float]:
+        seen.append(module.weight.detach().clone())
+        return {"quality": 0.5}
+
+    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
+    assert history.best_epoch == 0 and len(history.epochs) == 3
+    assert torch.equal(module.weight.detach(), seen[0]) and not torch.equal(seen[0], seen[1])
+
+
+def test_early_stopping_returns_the_best_state() -> None:
+    scores = iter([0.1, 0.5, 0.4, 0.3, 0.2, 0.9])
+    seen = []
+
+    def evaluate(module: torch.nn.Module) -> dict[str, float]:
+        seen.append(module.weight.detach().clone())
+        return {"quality": next(scores)}
+
+    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=3), evaluate=evaluate)
+    assert history.best_epoch == 1 and len(history.epochs) == 5 and "no gain in quality" in history.stopped
+    assert torch.equal(module.weight.detach(), seen[1]) and not torch.equal(seen[1], seen[-1])
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first, one = line_fit(plan=Plan(5), checkpoint=tmp_path / "c.pt")
+    second, two = line_fit(plan=Plan(5), checkpoint=tmp_path / "c.pt")
+    assert torch.equal(first.weight, second.weight) and one.epochs == two.epochs
+    assert [path.name for path in tmp_path.iterdir()] == ["c.pt"]
+
+
+@pytest.mark.parametrize(("lr", "words"), [(50.0, "times the"), (1e30, "loss is (inf|nan)")])
+def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
+    with pytest.raises(Diverged, match=words) as caught:
+        line_fit(lr=lr, plan=Plan(10))
+    assert "lower the learning rate" in str(caught.value)
+
+
+class Rows(torch.nn.Module):
+    """Two tables, one with sparse gradients, and a temperature, whose gradient becomes NaN when a batch says so."""
+
+    def __init__(self, sparse: bool) -> None:
+        super().__init__()
+        self.left, self.right = torch.nn.Embedding(4, 2, sparse=sparse), torch.nn.Embedding(4, 2)
+        self.tau = torch.nn.Parameter(torch.tensor(0.5))
+        for parameter in self.parameters():
+            parameter.data.copy_(0.1 * torch.arange(1.0, 1 + parameter.numel()).view_as(parameter))
+
+    def forward(self, ids: torch.Tensor, spoilt: str) -> torch.Tensor:
+        """A finite loss whatever is spoilt: the root at 0 has the slope infinity, which the 0 before it makes NaN."""
+        left, right = self.left(ids), self.right(ids)
+        loss = ((left * right).sum(1) / self.tau).square().mean()
+        if spoilt:
+            value = {"left": left[1, 1], "right": right[1, 1], "tau": self.tau}[spoilt]
+            loss = loss + (0 * value).sqrt()
+        return loss
+
+
+def two_optimisers(module: Rows) -> torch.optim.Optimizer:
+    kind = torch.optim.SparseAdam if module.left.sparse else torch.optim.SGD
+    return Together(kind([module.left.weight], lr=0.1), torch.optim.Adam([module.right.weight, module.tau], lr=0.1))
+
+
+def spoilt_fit(spoilt: str, path: Path | None, make: Any = two_optimisers, at: int = 3, **given: Any) -> Rows:
+    """Two steps an epoch; the gradient of `spoilt` is NaN in step number `at`. Returns the module that stopped."""
+    plan = given.setdefault("plan", Plan(3))
+    module, seen = Rows(sparse=plan.clip_norm is None), []  # torch clips no sparse gradients
+
+    def step(module: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+        kept.append({name: value.clone() for name, value in module.state_dict().items()})
+        seen.append(1)
+        return module(ids, spoilt if len(seen) == at + 1 else "")
+
+    kept: list[dict[str, torch.Tensor]] = []
+    with pytest.raises(Diverged) as caught:
+        fit(
+            module,
+            make(module),
+            batches=lambda epoch, rng: [torch.tensor([0, 2]), torch.tensor([1, 3])],
+            step=step,
+            seed=0,
+            checkpoint=path,
+            progress=False,
+            **given,
+        )
+    place = {"left": "left.weight[3, 1]", "right": "right.weight[3, 1]", "tau": "tau"}[spoilt]
+    assert str(caught.value).startswith(f"the gradient of {place} is nan at step 1 of epoch 1, although the loss is")
+    assert len(seen) == at + 1
+    for name, value in some(module.state_dict().items()):  # as before the step
+        assert torch.equal(value, kept[-1][name]) and not torch.equal(value, kept[0][name])
+    return module
+
+
+@pytest.mark.parametrize("clip", [None, 0.5])
+@pytest.mark.parametrize("spoilt", ["left", "right", "tau"])
+def test_a_gradient_that_is_not_finite_stops_before_the_step(spoilt: str, clip: float | None, tmp_path: Path) -> None:
+    """Clipping would have made every parameter NaN. The checkpoint is that of the last good epoch."""
+    path = tmp_path / "c.pt"
+    spoilt_fit(spoilt, path, plan=Plan(3, clip_norm=clip))
+    state = torch.load(path, weights_only=True)
+    assert [record["epoch"] for record in state["history"]["epochs"]] == [0]
+    assert all(bool(value.isfinite().all()) for value in some(state["module"].values()))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda module: torch.optim.SGD(module.parameters(), lr=0.1),
+        lambda module: torch.optim.Adagrad([{"params": [one]} for one in module.parameters()], lr=0.1),
+    ],
+)
+def test_it_stops_with_any_optimiser_and_in_bfloat16(make: Any) -> None:
+    spoilt_fit("tau", None, make)
+    spoilt_fit("tau", None, make, fabric=training.Fabric(accelerator="cpu", devices=1, precision="bf16-mixed"))
+
+
+def test_an_overflow_is_named_and_large_numbers_are_none() -> None:
+    """Sums overflow where their terms do not: such gradients are looked at one by one, and are right."""
+    large = {"a": torch.full((4,), 3e38), "b": None, "c": torch.tensor([[1.0], [2.0]]), "d": torch.zeros(0, 3)}
+    assert not_finite(large) == "" == not_finite({"half": torch.full((9,), 6e4, dtype=torch.float16)})
+    assert not_finite({}) == "" == not_finite({"none": None})
+    large["c"] = torch.tensor([[1.0], [-torch.inf]])
+    assert not_finite(large) == "c[1, 0] is -inf"
+    assert not_finite({"both": torch.tensor([torch.inf, -torch.inf])}) == "both[0] is inf"
+    two = torch.sparse_coo_tensor([[5, 2, 2]], [[0.0, 1.0], [1.0, 2.0], [1.0, torch.nan]], (9, 2))
+    assert not_finite({"fine": torch.ones(3), "rows": two}) == "rows[2, 1] is nan"
+
+
+def test_a_parameter_that_overflows_in_the_last_step_is_not_written(tmp_path: Path) -> None:
+    """Loss and gradient of the step are finite, the step itself is not: nobody would see it before the checkpoint."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    rates = iter([0.1, 1e30])
+    with pytest.raises(
+        Diverged, match=r"the parameter weight\[0, 0\] is -?inf after epoch 1 .*lower the learning rate"
+    ):
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=lambda epoch, rng: [torch.full((1, 1), 1e5)],
+            step=lambda module, x: (module(x) - 1e5).square().mean(),
+            plan=Plan(2, diverged_at=None),
+            seed=0,
+            checkpoint=tmp_path / "c.pt",
+            before_step=lambda module, optimizer: optimizer.param_groups[0].update(lr=next(rates)),
+            progress=False,
+        )
+    assert bool(torch.load(tmp_path / "c.pt", weights_only=True)["module"]["weight"].isfinite())
+
+
+def scaled_fit(steps: int, spoilt: bool) -> float:
+    """`steps` steps in float16 with a loss that is scaled by 2^16 and more: the weight that should become 2."""
+    precision = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**40))
+    module = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(module.weight)
+
+    def step(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        loss = (module(x).float() - 2).square().mean()
+        return loss + (0 * module.weight[0, 0]).sqrt() if spoilt else loss
+
+    fit(
+        module,
+        torch.optim.SGD(module.parameters(), lr=0.1),
+        batches=lambda epoch, rng: [torch.ones(4, 1)] * steps,
+        step=step,
+        plan=Plan(1),
+        seed=0,
+        fabric=training.Fabric(accelerator="cpu", devices=1, plugins=[precision]),
+        progress=False,
+    )
+    return float(module.weight.detach())
+
+
+def test_a_scaled_loss_may_overflow_until_the_scale_is_gone() -> None:
+    assert scaled_fit(20, spoilt=False) == 0  # 2^40 is halved, step by step
+    assert scaled_fit(80, spoilt=False) == pytest.approx(2, abs=0.01)
+    with pytest.raises(Diverged, match=r"the gradient of weight\[0, 0\] is nan at step 41 of epoch 0"):
+        scaled_fit(80, spoilt=True)
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_epochs is 0"):
+        Plan(0)
+    with pytest.raises(ValueError, match="patience needs a monitor"):
+        Plan(3, patience=2)
+    with pytest.raises(ValueError, match=r"patience is 2\.5; expected a whole number"):
+        Plan(3, "quality", patience=2.5)
+    with pytest.raises(ValueError, match="diverged_at is -1; expected a finite number above 0"):
+        Plan(3, diverged_at=-1)
+    with pytest.raises(ValueError, match="monitor is 'other', but evaluate gave"):
+        line_fit(plan=Plan(2, monitor="other"), evaluate=lambda module: {"quality": 1.0})
+    line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt")
+    with pytest.raises(ValueError, match="is of seed 0, not 1"):
+        line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt", seed=1)
+    wide = torch.nn.Linear(2, 1)
+    given = {"step": lambda module, x: module(x).mean(), "plan": Plan(1), "seed": 0, "progress": False}
+    optimizer = torch.optim.SGD(wide.parameters(), lr=0.1)
+    with pytest.raises(ValueError, match="another model"):
+        fit(wide, optimizer, batches=lambda e, r: [torch.ones(1, 2)], checkpoint=tmp_path / "c.pt", **given)
+    with pytest.raises(ValueError, match="batches gave nothing in epoch 0"):
+        fit(wide, optimizer, batches=lambda e, r: [], **given)
+    with pytest.raises(ValueError, match="expected a scalar"):
+        fit(
+            wide,
+            optimizer,
+            batches=lambda e, r: [torch.ones(3, 2)],
+            **{**given, "step": lambda module, x: module(x)[:, 0]},
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"step": lambda module, x: 0.5}, "the loss that step returned is 0.5; expected a scalar tensor"),
+        ({"step": lambda module, x: x.mean()}, "a loss without a gradient"),
+        ({"step": lambda module, x: (module(x).mean(), 0)}, "the weight that step returned is 0; expected a finite"),
+        ({"evaluate": lambda module: None}, "what evaluate returned is None; expected a dict of numbers"),
+        ({"seed": None}, "seed is None; expected a whole number of at least 0"),
+        ({"batches": [torch.ones(1, 2)]}, "expected a function .* or a DataLoader"),
+        ({"plan": lambda: Plan(1, clip_norm=0)}, "clip_norm is 0; expected a finite number above 0"),
+        ({"plan": lambda: Plan(1, remainder="pad")}, "remainder is 'pad'; expected one of keep, drop"),
+    ],
+)
+def test_what_is_no_loss_no_metric_and_no_batch_is_refused(change: dict, words: str) -> None:
+    module = torch.nn.Linear(2, 1)
+    given = {"batches": lambda e, r: [torch.ones(1, 2)], "step": lambda module, x: module(x).mean(), "seed": 0}
+    with pytest.raises(ValueError, match=words):
+        plan = change.get("plan", lambda: Plan(1))()
+        fit(module, torch.optim.SGD(module.parameters(), lr=0.1), progress=False, **{**given, **change, "plan": plan})
+
+
+def loader(generator: torch.Generator | None = None) -> DataLoader:
+    return DataLoader(torch.arange(20.0)[:, None] / 20, batch_size=4, shuffle=True, generator=generator)
+
+
+def scheduled(epochs: int, checkpoint: Path | None = None, **change: object) -> tuple[torch.nn.Module, list[float]]:
+    """A line fitted to a shuffled DataLoader, with momentum, clipping, a falling rate: (module, rates of the steps)."""
+    module, rates = torch.nn.Linear(1, 1), []
+    for parameter in module.parameters():
+        torch.nn.init.zeros_(parameter)
+    optimizer = torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.5)
+    fit(
+        module,
+        optimizer,
+        **{
+            "batches": loader(torch.Generator()),
+            "step": lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
+            "plan": Plan(epochs, clip_norm=0.1),
+            "scheduler": torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
+            "before_step": lambda module, optimizer: rates.append(optimizer.param_groups[0]["lr"]),
+        }
+        | change,
+        seed=4,
+        checkpoint=checkpoint,
+        progress=False,
+    )
+    return module, rates
+
+
+def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> None:
+    whole, rates = scheduled(3)
+    assert rates == pytest.approx([0.9**at for at in range(15)])
+    scheduled(2, tmp_path / "c.pt")
+    resumed, late = scheduled(3, tmp_path / "c.pt")
+    assert torch.equal(whole.weight, resumed.weight) and late == rates[10:]
+    with pytest.raises(ValueError, match="holds a scheduler"):
+        scheduled(3, tmp_path / "c.pt", scheduler=None)
+
+
+@pytest.mark.parametrize("generator", [None, "its own"])
+def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str | None) -> None:
+    def orders(seed: int) -> list[tuple[float, ...]]:
+        module, seen = torch.nn.Linear(1, 1), []
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=loader(torch.Generator() if generator else None),
+            step=lambda module, x: seen.extend(x[:, 0].tolist()) or module(x).square().mean(),
+            plan=Plan(3),
+            seed=seed,
+            progress=False,
+        )
+        return [tuple(seen[at : at + 20]) for at in (0, 20, 40)]
+
+    first, other = orders(3), orders(4)
+    assert first == orders(3) and len(set(first + other)) == 6
+    assert len({tuple(sorted(order)) for order in first + other}) == 1
+
+
+def test_a_scheduler_may_go_by_epochs_or_by_the_monitor() -> None:
+    assert scheduled(3, plan=Plan(3, schedule="epoch"))[1][::5] == pytest.approx([1, 0.9, 0.81])
+    module = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    worse = iter([0.3, 0.2, 0.1, 0.0])
+    fit(
+        module,
+        optimizer,
+        batches=loader(),
+        step=lambda module, x: module(x).square().mean(),
+        plan=Plan(4, monitor="quality"),
+        seed=0,
+        evaluate=lambda module: {"quality": next(worse)},
+        scheduler=torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "max", patience=0),
+        progress=False,
+    )
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(1e-4)
+
+
+def test_gradients_are_clipped_before_the_step() -> None:
+    norms = []
+
+    def note(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        norms.append(float(torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in module.parameters()]))))
+
+    scheduled(1, before_step=note)
+    assert norms[0] == pytest.approx(0.1, rel=1e-4) and max(norms) < 0.1001
+
+
+def test_progress_is_shown(capsys: pytest.CaptureFixture) -> None:
+    module = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    fit(
+        module,
+        optimizer,
+        batches=lambda e, r: [torch.ones(1, 1)],
+        step=lambda m, x: m(x).pow(2).mean(),
+        plan=Plan(2),
+        seed=0,
+    )
+    shown = capsys.readouterr().err
+    assert "2/2" in shown and "loss=" in shown
+
+
+def test_the_metric_decides_not_the_order_of_epochs() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    calls = iter(values)
+    _, history = line_fit(plan=Plan(3, monitor="q"), evaluate=lambda module: {"q": next(calls)})
+    assert history.best_epoch == int(values.argmax())
+
+
+class Counter:
+    """Counts steps; of several processes each would keep its own count."""
+
+    def __init__(self) -> None:
+        self.count = torch.zeros(1)
+
+    def step(self, *_: object) -> None:
+        self.count += 1
+
+    def part(self) -> dict[str, torch.Tensor]:
+        return {"count": self.count}
+
+    def load_parts(self, parts: Sequence[Mapping[str, torch.Tensor]]) -> None:
+        self.count += sum(part["count"] for part in parts)
+
+
+def test_what_lies_in_parts_lies_beside_the_checkpoint(tmp_path: Path) -> None:
+    """Such as tables in shards. Only the newest part stays; without it, and with a monitor, a run is refused."""
+
+    def counted(plan: Plan, **arguments: object) -> float:
+        steps = Counter()
+        line_fit(plan=plan, stateful={"steps": steps}, before_step=steps.step, **arguments)
+        return float(steps.count)
+
+    checkpoint, part = tmp_path / "run.pt", tmp_path / "run.pt.epoch3.0-of-1"
+    assert [counted(Plan(epochs), checkpoint=checkpoint) for epochs in (1, 3)] == [4, 12]
+    assert sorted(tmp_path.iterdir()) == [checkpoint, part]
+    with pytest.raises(ValueError, match=r"holds no scheduler and stateful=\['steps in parts'\]"):
+        line_fit(plan=Plan(4), checkpoint=checkpoint)
+    part.unlink()
+    with pytest.raises(ValueError, match=r"lies in parts of 1 processes; expected run.pt.epoch3.0-of-1 beside it"):
+        counted(Plan(4), checkpoint=checkpoint)
+    with pytest.raises(ValueError, match=r"plan.monitor is 'loss'; expected None with stateful in parts"):
+        counted(Plan(4, monitor="loss"))
+
+
+# ------------------------------------------------------------------------------------------- files of a checkpoint
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """Such as on a disk that is full. The checkpoint before it stays."""
+    path = tmp_path / "run.pt"
+    checkpoints.write(path, {"epoch": 1})
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        checkpoints.write(path, {"epoch": torch.ones(1000), "no file holds it": lambda: None})
+    assert checkpoints.read(path, "cpu") == {"epoch": 1} and list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_of_dead_processes_go_with_the_next_save(tmp_path: Path) -> None:
+    """Those of the checkpoint's own name alone; what another living process writes is not touched."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    names = ("run.pt", "run.pt.epoch1.0-of-2", "run.pt.epoch7.1-of-2")
+    leftovers = [tmp_path / f".{name}.{dead.pid}" for name in names]
+    kept = [tmp_path / f".run.pt.{os.getppid()}", tmp_path / f".run.pt.old.{dead.pid}", tmp_path / ".run.pt.notes"]
+    for file in [*leftovers, *kept]:
+        file.touch()
+    line_fit(plan=Plan(1), checkpoint=tmp_path / "run.pt")
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "run.pt"])
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", {"weight": torch.ones(1)}, torch.ones(1), "half of it"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: Any) -> None:
+    path = tmp_path / "run.pt"
+    line_fit(plan=Plan(1), checkpoint=path)
+    content = path.read_bytes()[:1000] if isinstance(content, str) else content
+    path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+    with pytest.raises(ValueError, match=r"checkpoint .*run\.pt .*expected"):
+        line_fit(plan=Plan(2), checkpoint=path)
+
+
+def test_parts_of_a_checkpoint_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "run.pt"
+    checkpoints.write(checkpoints.part_of(path, 3, 0, 1), {"tables": {"first": 0}})
+    assert checkpoints.read_parts(path, 3, 1, ["tables"]) == [{"tables": {"first": 0}}]
+    with pytest.raises(ValueError, match=r"epoch3\.0-of-1 holds parts of \['tables'\]; expected of \['steps'\]"):
+        checkpoints.read_parts(path, 3, 1, ["steps"])
+    with pytest.raises(ValueError, match="size is 0; expected a whole number"):
+        checkpoints.read_parts(path, 3, 0, ["tables"])
+    checkpoints.part_of(path, 3, 0, 1).write_bytes(b"torn")
+    with pytest.raises(ValueError, match=r"run\.pt\.epoch3\.0-of-1 cannot be read; expected a whole one"):
+        checkpoints.read_parts(path, 3, 1, ["tables"])
+
+
+def test_the_package_has_fabric_and_nothing_that_it_does_not_name() -> None:
+    from lightning_fabric import Fabric
+
+    assert training.Fabric is Fabric
+    missing = "fabrik"
+    with pytest.raises(AttributeError, match="no attribute 'fabrik'"):
+        getattr(training, missing)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_monitor_that_is_not_finite_is_an_error(bad: float) -> None:
+    with pytest.raises(ValueError, match=f"the monitor 'm' after epoch 0 is {bad}; expected a finite number"):
+        line_fit(plan=Plan(3, monitor="m"), evaluate=lambda module: {"m": bad})
+
+
+@pytest.mark.parametrize("name", ["loss", "epoch"])
+def test_evaluate_overwrites_nothing_of_the_record(name: str) -> None:
+    with pytest.raises(ValueError, match=f"evaluate returned {name}, which the history itself records"):
+        line_fit(plan=Plan(2), evaluate=lambda module: {name: 1e-9})
+
+
+def resumable(path: Path, make: Any, epochs: int = 1, schedule: bool = False) -> torch.optim.Optimizer:
+    """One weight trained with the optimiser that `make` makes of its parameters."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    optimizer = make(list(module.parameters()))
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9) if schedule else None
+    fit(
+        module,
+        optimizer,
+        batches=lambda epoch, rng: [torch.ones(2, 1)],
+        step=lambda module, x: (module(x) ** 2).mean(),
+        plan=Plan(epochs),
+        seed=0,
+        checkpoint=path,
+        progress=False,
+        scheduler=scheduler,
+    )
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda p: torch.optim.SGD(p, lr=1e-9),
+        lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
+        lambda p: torch.optim.Adam(p, lr=0.01),
+        lambda p: torch.optim.SGD([{"params": p}, {"params": [torch.nn.Parameter(torch.ones(1))]}], lr=0.01),
+    ],
+)
+def test_a_checkpoint_of_another_optimiser_is_refused(tmp_path: Path, other: Any) -> None:
+    path = tmp_path / "c.pt"
+    resumable(path, lambda p: torch.optim.SGD(p, lr=0.01))
+    with pytest.raises(ValueError, match=r"c\.pt is of the optimiser"):
+        resumable(path, other, 2)
+
+
+def test_a_checkpoint_goes_on_with_a_scheduler_and_without_the_settings(tmp_path: Path) -> None:
+    path = tmp_path / "c.pt"
+    resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), schedule=True)
+    resumed = resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 2, schedule=True)
+    assert resumed.param_groups[0]["lr"] == pytest.approx(0.01 * 0.9**2)
+    state = torch.load(path, weights_only=True)
+    del state["settings"]  # as it was written before
+    torch.save(state, path)
+    assert resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 3, schedule=True).param_groups[0]["lr"] < 0.0075
+
+
+def stranger() -> torch.optim.Optimizer:
+    """Of a parameter that no module has. A function: the first optimizer of a process takes a second."""
+    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"plan": {"max_epochs": 3}}, "plan is"),
+        ({"optimizer": "adam"}, "optimizer is 'adam'"),
+        ({"module": None}, "module is None"),
+        ({"stateful": {"a": 3}}, r"stateful\['a'\] is 3"),
+        ({"stateful": 3}, "stateful is 3"),
+        ({"optimizer": stranger}, "none of the module's parameters"),
+        ({"checkpoint": ""}, "checkpoint is ''"),
+        ({"checkpoint": 3}, "checkpoint is 3"),
+        ({"checkpoint": ROOT}, "not of a folder"),
+        ({"checkpoint": Path(__file__) / "c.pt"}, "test_loop.py is none"),
+    ],
+)
+def test_what_fit_cannot_use_is_refused_before_a_step(given: dict[str, Any], words: str) -> None:
+    module = torch.nn.Linear(1, 1)
+    good = {"module": module, "optimizer": torch.optim.SGD(module.parameters(), lr=0.1), "plan": Plan(1), "seed": 0}
+    with pytest.raises(ValueError, match=words):
+        changed = {key: value() if value is stranger else value for key, value in given.items()}
+        fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | changed)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody is asked whether they live")
+def test_what_the_dead_left_half_written_is_removed_and_the_living_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.pt"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as alive:
+        dead = subprocess.Popen([sys.executable, "-c", ""])
+        dead.wait()
+        left = [tmp_path / f".state.pt.{process}" for process in (alive.pid, dead.pid)]
+        for file in left:
+            file.touch()
+        checkpoints.remove_other_parts(path, 1, 1)
+        assert [file.exists() for file in left] == [True, False] and alive.poll() is None
+        alive.communicate(b"\n")
+    assert alive.returncode == 0  # it was asked, and not disturbed
+
+
+def test_folders_of_a_checkpoint_are_made(tmp_path: Path) -> None:
+    line_fit(plan=Plan(1), checkpoint=tmp_path / "not" / "there" / "c.pt")
+    assert (tmp_path / "not" / "there" / "c.pt").is_file()
+
+
+def test_a_file_that_may_not_be_read_is_not_called_torn(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=str(tmp_path)):
+        checkpoints.read(tmp_path, "cpu")

@@ -1,0 +1,388 @@
+"""metrics: against a plain reference that loops over users, on random and on adversarial inputs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy.utilities.iterables import multiset_permutations
+
+from course_lib import metrics
+from course_lib.checking import some
+from course_lib.interactions import Interactions
+from course_lib.metrics import METRICS, evaluate, metrics_from_ranking, top_k
+
+
+def interactions(mask: np.ndarray) -> Interactions:
+    users, items = np.nonzero(mask)
+    return Interactions(users, items, n_users=mask.shape[0], n_items=mask.shape[1])
+
+
+def reference_ranking(scores: np.ndarray, seen: np.ndarray, k: int) -> list[int]:
+    """Sort the unseen items by (-score, id) and cut."""
+    order = sorted((j for j in range(len(scores)) if not seen[j]), key=lambda j: (-scores[j], j))
+    return order[:k]
+
+
+def reference_metrics(ranking: list[int], wanted: set[int], k: int) -> dict[str, float]:
+    """Textbook loops over one user's list."""
+    hits = [rank for rank, item in enumerate(ranking, start=1) if item in wanted]
+    dcg = sum(1 / math.log2(1 + rank) for rank in hits)
+    ideal = sum(1 / math.log2(1 + rank) for rank in range(1, min(k, len(wanted)) + 1))
+    precision_at = [(hits.index(rank) + 1) / rank for rank in hits]
+    return {
+        "precision": len(hits) / k,
+        "recall": len(hits) / len(wanted),
+        "ndcg": dcg / ideal,
+        "mrr": 1 / hits[0] if hits else 0.0,
+        "map": sum(precision_at) / min(k, len(wanted)),
+    }
+
+
+@st.composite
+def problems(draw):
+    """Small integer embeddings (many ties) and disjoint train and test sets with at least one test pair."""
+    m, n, d = draw(st.integers(1, 6)), draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kind = rng.choice(3, size=(m, n), p=[0.5, 0.3, 0.2])
+    kind[rng.integers(m), rng.integers(n)] = 2
+    spread = draw(st.sampled_from([1, 2, 50]))
+    users, items = rng.integers(-spread, spread + 1, (m, d)), rng.integers(-spread, spread + 1, (n, d))
+    return (
+        users.astype(float),
+        items.astype(float),
+        kind == 1,
+        kind == 2,
+        draw(st.integers(1, 11)),
+        draw(st.integers(1, 7)),
+    )
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_everything_equals_the_reference(problem) -> None:
+    users, items, train, test, k, block = problem
+    scores = users @ items.T
+    ranked = top_k(users, items, interactions(train), k, block=block)
+    found = evaluate(users, items, interactions(train), interactions(test), (1, k), block=block)
+    assert list(found["users"]) == [u for u in range(len(users)) if test[u].any()]
+    for u in some(range(len(users))):
+        expected = reference_ranking(scores[u], train[u], k)
+        assert [int(j) for j in ranked[u]] == expected + [-1] * (k - len(expected))
+    for cutoff in (1, k):
+        wanted = [
+            mean_over_orders(scores[u], train[u], set(np.flatnonzero(test[u]).tolist()), cutoff) for u in found["users"]
+        ]
+        for name in some(METRICS):
+            ours = found["per_user"][f"{name}@{cutoff}"]
+            np.testing.assert_allclose(ours, [row[name] for row in wanted], rtol=1e-12, atol=1e-15)
+            assert found[f"{name}@{cutoff}"] == pytest.approx(np.mean([row[name] for row in wanted]), rel=1e-12)
+
+
+def mean_over_orders(scores: np.ndarray, seen: np.ndarray, wanted: set[int], k: int) -> dict[str, float]:
+    """The means over all orders of the items with equal scores, each written out: lists of 0 (a miss) and 1 (a hit)."""
+    ranking = reference_ranking(scores, seen, len(scores))
+    groups = [list(group) for _, group in itertools.groupby(ranking, key=lambda j: scores[j])]
+    orders = [[*multiset_permutations(sorted(int(j in wanted) for j in group))] for group in groups]
+    found = []
+    for order in itertools.product(*orders):
+        hits = [rank for rank, hit in enumerate(itertools.chain(*order)) if hit]
+        found.append(reference_metrics([*range(len(ranking))][:k], set(hits), k))
+    return {name: float(np.mean([row[name] for row in found])) for name in METRICS}
+
+
+def test_equal_scores_earn_what_chance_earns_whatever_the_ids() -> None:
+    """Constant tables, partly equal rows, zero rows and scores of few whole numbers; ids by popularity, or reversed."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1.0, 201)
+    drawn = rng.random((300, 200)) < 0.5 * shares
+    kind = rng.random((300, 200)) < 0.7
+    train, test = drawn & kind, drawn & ~kind
+    whole = rng.integers(-2, 3, (300, 4)), rng.integers(-2, 3, (200, 4))
+    normal = rng.normal(size=(300, 4)), rng.normal(size=(200, 4))
+    tables = {
+        "constant": (np.ones((300, 4)), np.ones((200, 4))),
+        "equal halves": (normal[0], normal[1] * (np.arange(200) % 2)[:, None] + 1e-3),
+        "zero rows": (normal[0], normal[1] * (np.arange(200) > 40)[:, None]),
+        "whole numbers": (whole[0] * 1.0, whole[1] * 1.0),
+        "no ties": normal,
+    }
+    for name, (users, items) in tables.items():
+        ahead = evaluate(users, items, interactions(train), interactions(test), (5, 10))
+        turned = (interactions(mask[:, ::-1]) for mask in (train, test))
+        back = evaluate(users, items[::-1].copy(), *turned, (5, 10))
+        assert back["ndcg@10"] == pytest.approx(ahead["ndcg@10"], rel=1e-9), name
+        assert back["map@5"] == pytest.approx(ahead["map@5"], rel=1e-9), name
+    constant = evaluate(*tables["constant"], interactions(train), interactions(test), 10)["per_user"]["recall@10"]
+    users = np.flatnonzero(test.any(axis=1))
+    np.testing.assert_allclose(constant, 10 / (200 - train[users].sum(axis=1)))
+
+
+def test_without_ties_the_metrics_are_those_of_the_lists_to_the_last_bit() -> None:
+    rng = np.random.default_rng(1)
+    kind = rng.choice(3, size=(60, 90), p=[0.8, 0.1, 0.1])
+    train, test = interactions(kind == 1), interactions(kind == 2)
+    tables = rng.normal(size=(60, 8)).astype("f4"), rng.normal(size=(90, 8)).astype("f4")
+    found = evaluate(*tables, train, test, (5, 10))
+    by_lists = metrics_from_ranking(top_k(*tables, train, 10), test, (5, 10))
+    assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in some(METRICS) for k in (5, 10))
+
+
+def test_a_perfect_and_a_hopeless_ranking() -> None:
+    train, test = interactions(np.eye(3, 5, 4) > 0), interactions(np.eye(3, 5) > 0)
+    items = np.eye(5)
+    perfect = evaluate(np.eye(3, 5), items, train, test, 1)
+    hopeless = evaluate(-np.eye(3, 5), items, train, test, 1)
+    assert [perfect[f"{name}@1"] for name in METRICS] == [1.0] * 5
+    assert [hopeless[f"{name}@1"] for name in METRICS] == [0.0] * 5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(40, 8)).astype(dtype), rng.normal(size=(70, 8)).astype(dtype)
+    kind = rng.choice(3, size=(40, 70), p=[0.8, 0.1, 0.1])
+    train, test = interactions(kind == 1), interactions(kind == 2)
+    first = evaluate(users, items, train, test, (5, 10))
+    for other in (
+        evaluate(torch.tensor(users, requires_grad=True), torch.tensor(items), train, test, (5, 10)),
+        evaluate(users, items, train, test, (5, 10), block=1),
+        evaluate(users, items, train, test, (5, 10), block=7),
+    ):
+        assert {key: value for key, value in other.items() if "@" in key} == {
+            key: value for key, value in first.items() if "@" in key
+        }
+
+
+def test_all_scores_equal_lists_the_lowest_unseen_ids() -> None:
+    train = interactions(np.array([[1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]) > 0)
+    ranked = top_k(np.zeros((2, 3)), np.ones((6, 3)), train, 3)
+    assert ranked.tolist() == [[1, 2, 4], [0, 1, 2]]
+
+
+def test_a_tie_at_the_cut_is_decided_by_id_also_far_to_the_right() -> None:
+    items = np.full((5000, 1), 1.0)
+    items[4999] = 2.0
+    assert top_k(np.ones((3, 1)), items, interactions(np.zeros((3, 5000)) > 0), 4).tolist() == [[4999, 0, 1, 2]] * 3
+
+
+def test_train_pairs_are_never_recommended_however_high() -> None:
+    items = np.array([[100.0], [1.0], [2.0]])
+    train = interactions(np.array([[1, 0, 0]]) > 0)
+    assert top_k(np.ones((1, 1)), items, train, 3).tolist() == [[2, 1, -1]]
+
+
+def test_a_ranking_from_elsewhere() -> None:
+    test = interactions(np.array([[0, 1, 1, 0]]) > 0)
+    found = metrics_from_ranking(np.array([[3, 2, -1]]), test, (3,))
+    assert found["precision@3"] == pytest.approx(1 / 3) and found["mrr@3"] == 0.5 and found["recall@3"] == 0.5
+
+
+def small():
+    train, test = (interactions(np.eye(2, 3, above) > 0) for above in (0, 1))
+    return np.ones((2, 2)), np.ones((3, 2)), train, test
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda u, v, a, b: (u[:1], v, a, b, 1), "users has shape"),
+        (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "users has width 2 but items has width 1"),
+        (lambda u, v, a, b: (u * np.nan, v, a, b, 1), "users holds NaN"),
+        (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinity"),
+        (lambda u, v, a, b: (u * 1e200, v * 1e200, a, b, 1), r"scores hold NaN or \+inf"),
+        (lambda u, v, a, b: (u, v, a, b, 0), "k is 0"),
+        (lambda u, v, a, b: (u, v, a, b, 2.5), "k is 2.5"),
+        (lambda u, v, a, b: (u, v, a, b, ()), "k is empty"),
+        (lambda u, v, a, b: (u, v, "x", b, 1), "train is 'x'; expected Interactions"),
+        (lambda u, v, a, b: (u, v, a, "x", 1), "test is 'x'; expected Interactions"),
+        (lambda u, v, a, b: (u, v, a, a, 1), "shares 2 pairs with train"),
+        (lambda u, v, a, b: (u, v, a, interactions(np.zeros((2, 3)) > 0), 1), "test is empty"),
+        (lambda u, v, a, b: (u, v, a, interactions(np.ones((2, 4)) > 0), 1), "expected the same"),
+    ],
+)
+def test_errors_name_what_is_wrong(change, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate(*change(*small()))
+
+
+@pytest.mark.parametrize(("given", "words"), [({"train": "x"}, "train is 'x'"), ({"block": -1}, "block is -1")])
+def test_a_list_is_never_left_empty_in_silence(given: dict[str, Any], words: str) -> None:
+    """A block of -1 users would go through nobody."""
+    users, items, train, _ = small()
+    with pytest.raises(ValueError, match=words):
+        top_k(users, items, **{"train": train, "k": 1} | given)
+
+
+def test_memory_is_bounded_by_the_block() -> None:
+    """20,000 x 20,000 scores would need 1.6 GB in float32; the peak grows by far less."""
+    import resource
+
+    train = Interactions(np.arange(20000), np.arange(20000), n_users=20000, n_items=20000)
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(20000, 2)).astype("f4"), rng.normal(size=(20000, 2)).astype("f4")
+    top_k(users[:10], items, Interactions(np.arange(10), np.arange(10), n_users=10, n_items=20000), 5)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    top_k(users, items, train, 5)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 2e8
+
+
+def test_read_only_tables_are_taken_without_a_warning(recwarn):
+    train = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+    test = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
+    popular = np.broadcast_to(train.col_counts[:, None], (3, 1))
+    found = evaluate(np.ones((2, 1)), popular, train, test, 1)
+    assert found["precision@1"] == 0.5 and not recwarn.list
+
+
+# ------------------------------------------------------------------------------------------- the two ways to rank, and
+# ranx
+
+
+@given(problems())
+def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
+    """Whole numbers as embeddings: every score is exact, so the lists must be equal, ties and all."""
+    users, items, train, _, k, block = problem
+    seen = interactions(train).matrix
+    both = []
+    for rank in (metrics._ranked, metrics._ranked_compiled):
+        out = np.full((len(users), min(k, len(items))), -1, dtype=np.int64)
+        rank(torch.tensor(users), torch.tensor(items), seen, block, out)
+        both.append(out.tolist())
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (1025, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)]
+)
+def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
+    """Tiles hold 512 items, blocks 1024 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
+    rng = np.random.default_rng(m + n)
+    users, items, seen = (
+        rng.integers(-9, 10, (m, d)) * 1.0,
+        rng.integers(-9, 10, (n, d)) * 1.0,
+        rng.random((m, n)) < 0.3,
+    )
+    scores = np.where(seen, -np.inf, users @ items.T)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
+    assert np.array_equal(top_k(users, items, interactions(seen), k), expected)
+    assert np.array_equal(top_k(users.astype("f4"), items.astype("f4"), interactions(seen), k), expected)
+
+
+@pytest.mark.parametrize("k", [5, 150])  # compiled, and through torch
+def test_chosen_users_get_the_lists_that_they_have_among_all(k: int) -> None:
+    rng = np.random.default_rng(4)
+    users, items = rng.integers(-9, 10, (40, 3)) * 1.0, rng.integers(-9, 10, (200, 3)) * 1.0
+    train = interactions(rng.random((40, 200)) < 0.3)
+    everybody, chosen = top_k(users, items, train, k), [39, 0, 7, 0]
+    assert np.array_equal(top_k(users, items, train, k, user_ids=chosen), everybody[chosen])
+    assert np.array_equal(top_k(torch.tensor(users), items, train, k, user_ids=np.array(chosen)), everybody[chosen])
+    assert top_k(users, items, train, k, user_ids=[]).shape == (0, k)
+    with pytest.raises(ValueError, match=r"user_ids must lie in 0\.\.39 \(n_users=40\), got 40 at position 1"):
+        top_k(users, items, train, k, user_ids=[3, 40])
+    with pytest.raises(ValueError, match="user_ids must hold integers, got dtype bool"):
+        top_k(users, items, train, k, user_ids=np.ones(40, dtype=bool))
+
+
+def test_threads_change_nothing() -> None:
+    rng = np.random.default_rng(3)
+    users, items = rng.normal(size=(3000, 16)).astype("f4"), rng.normal(size=(700, 16)).astype("f4")
+    train = interactions(rng.random((3000, 700)) < 0.02)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = top_k(users, items, train, 10)
+        torch.set_num_threads(3)
+        assert np.array_equal(top_k(users, items, train, 10), alone)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_takes_the_way_through_torch(dtype: torch.dtype) -> None:
+    train = interactions(np.zeros((1, 3)) > 0)
+    found = top_k(torch.tensor([[1]], dtype=dtype), torch.tensor([[1], [3], [2]], dtype=dtype), train, 2)
+    assert found.tolist() == [[1, 2]]
+
+
+RANX = json.loads((Path(__file__).parents[1] / "fixtures" / "ranx.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("k", [1, 5, 10, 25])
+def test_ranx_says_the_same(name: str, k: int) -> None:
+    """Stored answers of ranx 0.3.21 (tests/fixtures/make_ranx.py);
+    its MAP is divided by |test items|, ours by min(K, |test items|).
+    """
+    wanted = RANX["wanted"]
+    mask = np.zeros((len(wanted), 80), dtype=bool)
+    for user, items in enumerate(wanted):
+        mask[user, items] = True
+    found = metrics_from_ranking(np.array(RANX["ranked"]), interactions(mask), (k,))["per_user"][f"{name}@{k}"]
+    theirs = np.array(RANX["ranx"][f"{name}@{k}"])
+    if name == "map":
+        sizes = mask.sum(axis=1)
+        theirs = theirs * sizes / np.minimum(sizes, k)
+    np.testing.assert_allclose(found, theirs, rtol=1e-12, atol=1e-12)
+    assert len(set(theirs.round(6))) > 1  # the problems are not all alike
+
+
+def test_the_stored_answers_are_ranx_s() -> None:
+    pytest.importorskip("ranx")
+    from fixtures.make_ranx import numbers
+
+    fresh = numbers(RANX["ranked"], RANX["wanted"])
+    for name, values in some(RANX["ranx"].items()):
+        np.testing.assert_allclose(fresh[name], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "cutoffs", "words"),
+    [
+        ([[0, 5], [0, 1]], (2,), r"ranked\[0\] holds 5"),
+        ([[0, 1], [-2, 1]], (2,), r"ranked\[1\] holds -2"),
+        ([[2, 2], [0, 1]], (2,), r"ranked\[0\] holds item 2 twice"),
+        ([[0, 0], [0, 1]], (2,), r"ranked\[0\] holds item 0 twice"),
+        ([[0.0, 1.0], [0.0, 1.0]], (2,), "dtype float64; expected whole ids"),
+        ([[0, 1]], (1,), r"shape \(1, 2\)"),
+        ([[0, 1], [0, 1]], (3,), "cutoffs is 3"),
+        ([[0, 1], [0, 1]], (0,), "cutoffs is 0"),
+        ([[0, 1], [0, 1]], (), "cutoffs is"),
+    ],
+)
+def test_a_ranking_that_is_none_is_refused(ranked: list, cutoffs: tuple[int, ...], words: str) -> None:
+    test = Interactions([0, 1], [2, 0], n_users=2, n_items=5)
+    with pytest.raises(ValueError, match=words):
+        metrics_from_ranking(ranked, test, cutoffs)
+    assert metrics_from_ranking([[2, -1], [-1, -1]], test, (1, 2))["recall@2"] == 0.5
+    with pytest.raises(ValueError, match="test is empty"):
+        metrics_from_ranking([[0, 1], [0, 1]], Interactions([], [], n_users=2, n_items=5), (1,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sixteen_bits_rank_as_float32_does(dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    users, items = (torch.randn(n, 16, generator=generator).to(dtype) for n in (50, 300))
+    train = interactions(np.zeros((50, 300)) > 0)
+    assert np.array_equal(top_k(users, items, train, 10), top_k(users.float(), items.float(), train, 10))
+    fine = torch.tensor([[1.0], [1.0001]])
+    assert top_k(torch.ones(1, 1, dtype=dtype), fine, interactions(np.zeros((1, 2)) > 0), 1).tolist() == [[1]]
+
+
+def test_arrays_of_any_layout_are_ranked_and_no_others() -> None:
+    users, items, train, _ = small()
+    users, items = users + np.arange(2)[:, None], items * np.arange(3)[:, None]
+    for left in (users[::-1][::-1], users[::-1].copy()[::-1], users.astype(">f4"), users.tolist()):
+        assert np.array_equal(top_k(left, items, train, 2), top_k(users, items, train, 2))
+    for wrong in (users.astype(object), users.astype(str), users * 1j, torch.tensor(users * 1j)):
+        with pytest.raises(ValueError, match="users has"):
+            top_k(wrong, items, train, 1)

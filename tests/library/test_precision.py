@@ -1,0 +1,168 @@
+"""Losses in production precision: 16 bits, autocast, temperatures that are trained, compiled, and given bad numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from torch import Tensor, nn
+
+from course_lib import checking, in_batch, losses, metrics
+from course_lib.backbones import MF, LightGCN
+from course_lib.interactions import Interactions
+from course_lib.training.bpr import bpr_epoch
+
+S = 12
+SCORES = torch.randn(S, S, generator=torch.Generator().manual_seed(0))
+ROWS, COLS = (torch.randint(200, 400, (S,), generator=torch.Generator().manual_seed(seed)) for seed in (1, 2))
+
+
+def loss_of(kind: str, scores: Tensor, **options: Any) -> Tensor:
+    return in_batch.batch_loss(
+        kind,
+        pos_loss=losses.logistic(1, scores.diagonal()),
+        neg_loss=losses.logistic(0, scores),
+        row_counts=ROWS,
+        col_counts=COLS,
+        n_positives=3000,
+        shape=(500, 500),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("kind", ["in_batch", "unbiased", "popularity", "pos_neg"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_counts_of_a_few_hundred_fit_into_16_bits(kind: str, dtype: torch.dtype) -> None:
+    """300 x 300 is more than float16 can hold: weights and sums are float32, in autocast too."""
+    exact = loss_of(kind, SCORES.to(dtype).double())
+    with torch.autocast("cpu", dtype):
+        for scores in (SCORES, SCORES.to(dtype)):
+            found = loss_of(kind, scores)
+            assert found.dtype == torch.float32
+            assert float(found) == pytest.approx(float(exact), rel=1e-2)
+    users, items = torch.randn(2, S, 4, generator=torch.Generator().manual_seed(3)).to(dtype)
+    given = {"row_counts": ROWS, "col_counts": COLS, "n_positives": 3000, "shape": (500, 500)}
+    with torch.autocast("cpu", dtype):
+        square = in_batch.square_batch_loss(kind, users=users, items=items, **given)
+    true = in_batch.square_batch_loss(kind, users=users.double(), items=items.double(), **given)
+    assert float(square) == pytest.approx(float(true), rel=1e-4)
+
+
+def test_losses_of_two_dtypes_are_summed_in_the_wider() -> None:
+    given = {"row_counts": ROWS, "col_counts": COLS, "n_positives": 3000, "shape": (500, 500)}
+    pos, neg = losses.logistic(1, SCORES.diagonal()), losses.logistic(0, SCORES)
+    for pos_type, neg_type, wide in (
+        (torch.float32, torch.bfloat16, torch.float32),
+        (torch.float64, torch.float16, torch.float64),
+    ):
+        found = in_batch.batch_loss("unbiased", pos_loss=pos.to(pos_type), neg_loss=neg.to(neg_type), **given)
+        assert found.dtype == wide and float(found) == pytest.approx(float(loss_of("unbiased", SCORES)), rel=1e-2)
+
+
+WITH_TAU: dict[str, Callable[[Tensor, Any], Tensor]] = {
+    "infonce": lambda scores, tau: losses.infonce(scores, tau=tau),
+    "infonce, positives": lambda scores, tau: losses.infonce(scores, tau=tau, positives=np.arange(S)[::-1].copy()),
+    "softmax": lambda scores, tau: losses.in_batch_softmax(scores, tau=tau, log_q=np.zeros(S)),
+    "cosine_margin": lambda scores, tau: losses.cosine_margin(scores, tau=tau, margin=0.2),
+    "angular_margin": lambda scores, tau: losses.angular_margin(scores.tanh(), tau=tau, margin=0.2),
+}
+
+
+@pytest.mark.parametrize("name", WITH_TAU)
+def test_a_temperature_that_is_a_parameter_gets_its_gradient(name: str) -> None:
+    loss, tau = WITH_TAU[name], nn.Parameter(torch.tensor([0.7], dtype=torch.float64))
+    scores, step = SCORES.double(), 1e-6
+    loss(scores, tau).backward()
+    slope = (loss(scores, 0.7 + step) - loss(scores, 0.7 - step)) / (2 * step)
+    assert tau.grad is not None and float(tau.grad) == pytest.approx(float(slope), rel=1e-6)
+
+
+COMPILED: dict[str, Callable[[Tensor], Tensor]] = {
+    **{kind: lambda scores, kind=kind: loss_of(kind, scores) for kind in ("in_batch", "unbiased")},
+    "omega": lambda scores: loss_of("unbiased_omega", scores, omega=0.5),
+    "softmax": lambda scores: losses.in_batch_softmax(scores, tau=0.2, log_q=torch.zeros(S), item_ids=ROWS),
+    "infonce": lambda scores: losses.infonce(scores, tau=0.2),
+    "bpr": lambda scores: losses.bpr(scores[:, :1], scores),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_torch_compiles_it_whole(name: str) -> None:
+    ours, theirs = (SCORES.clone().requires_grad_() for _ in "12")
+    compiled = torch.compile(COMPILED[name], fullgraph=True, backend="aot_eager")
+    plain, found = COMPILED[name](ours), compiled(theirs)
+    plain.backward()
+    found.backward()
+    torch.testing.assert_close(found, plain)
+    torch.testing.assert_close(theirs.grad, ours.grad)
+
+
+NAN = SCORES.clone()
+NAN[2, 3] = float("nan")
+IDS = torch.arange(2)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: losses.infonce(NAN, tau=0.1), r"scores\[2, 3\] = nan"),
+        (lambda: losses.cosine_margin(NAN, tau=0.1, margin=0.1), r"scores\[2, 3\] = nan"),
+        (lambda: losses.pair_losses("square", NAN), r"scores\[2, 3\] = nan"),
+        (lambda: losses.bpr(NAN, SCORES), r"pos_scores\[2, 3\] = nan"),
+        (lambda: losses.bpr(SCORES, NAN), r"neg_scores\[2, 3\] = nan"),
+        (lambda: losses.bpr(torch.zeros(2), torch.tensor([0.0, -torch.inf])), r"neg_scores\[1\] = -inf"),
+        (lambda: losses.bpr(np.array([0.0, np.inf]), np.zeros(2)), r"pos_scores\[1\] = inf"),
+        (lambda: losses.bpr(torch.ones(8), torch.ones(8, 8)), r"pos_scores has shape \(8,\) and neg_scores \(8, 8\)"),
+        (lambda: losses.bpr(torch.ones(0), torch.ones(0)), "at least one triple"),
+        (
+            lambda: MF(3, 3, 2, generator=torch.Generator()).loss(IDS, IDS[:1], IDS[:1]),
+            r"shapes \(2,\), \(1,\) and \(1,\)",
+        ),
+        (lambda: MF(3, 3, 2, generator=torch.Generator()).loss(IDS[:0], IDS[:0], IDS[:0]), "at least one triple"),
+        (
+            lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(-1.0)),
+            "omega is -1.0; expected a finite weight of at least 0",
+        ),
+        (
+            lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(float("nan"))),
+            "omega is nan; expected a finite weight",
+        ),
+        (
+            lambda: loss_of("unbiased_omega", SCORES, omega=torch.tensor(torch.inf)),
+            "omega is inf; expected a finite weight",
+        ),
+        (lambda: loss_of("unbiased", SCORES, labels=torch.eye(len(SCORES))), "kind='unbiased' does not look at them"),
+        (lambda: loss_of("unbiased", NAN), r"pos_loss|neg_loss\[2, 3\] = nan"),
+    ],
+)
+def test_bad_numbers_are_refused_by_name(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_a_graph_is_averaged_over_in_float32() -> None:
+    """torch has no sparse products of 16 bits; LightGCN trains under autocast all the same, with the same loss."""
+    data = Interactions([0, 1, 2, 2], [0, 1, 2, 0], n_users=3, n_items=3)
+    model = LightGCN(data, 4, generator=torch.Generator().manual_seed(0))
+    batch = [torch.tensor(ids) for ids in ([0, 1], [0, 1], [2, 2])]
+    plain = model.loss(*batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model.loss(*batch)
+        found.backward()
+    torch.testing.assert_close(found, plain, rtol=1e-2, atol=0)
+    assert model.users.grad is not None and bool(model.users.grad.isfinite().all())
+
+
+def test_tables_of_other_kinds_are_taken_or_refused_by_name() -> None:
+    data = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+    users, items = np.array([[1, 0], [0, 1]], dtype=np.int8), np.array([[1, 2], [3, 4], [5, 6]], dtype=np.int8)
+    assert metrics.top_k(users, items, data, 1).tolist() == metrics.top_k(users * 1.0, items * 1.0, data, 1).tolist()
+    with pytest.raises(ValueError, match="users is a csr_array; expected a NumPy array or a tensor"):
+        metrics.top_k(sparse.csr_array(users), items, data, 1)
+    with pytest.raises(ValueError, match="users must be an array or tensor of float32 or float64"):
+        bpr_epoch(torch.ones(2, 2, dtype=torch.bfloat16), torch.ones(3, 2), data, lr=0.1, rng=np.random.default_rng(0))
+    assert checking.table(users.astype(np.float16), "users").dtype == np.float32

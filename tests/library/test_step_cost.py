@@ -1,0 +1,85 @@
+"""The model of what a step costs: amounts counted on small cases, prices found again."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from course_lib import step_cost
+from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import OneBatchManyMachines
+
+RECIPES = [("local", "own"), *itertools.product(("constant", "gradients"), ("own", "all"))]
+
+
+def test_amounts_written_out() -> None:
+    """Three processes of 4 pairs, d = 5: the rows of one of them have 80 bytes."""
+    where = {"processes": 3, "batch_size": 4, "width": 5}
+    assert step_cost.amounts("local", "own", **where).tolist() == [1, 16, 480, 0]
+    assert step_cost.amounts("constant", "own", **where).tolist() == [1, 48, 1440, 240]
+    assert step_cost.amounts("gradients", "all", **where).tolist() == [1, 144, 4320, 960]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_interactive_computes_the_same_scores_and_sends_the_same_share(recipe: tuple[str, str]) -> None:
+    gather, rows = recipe
+    words = {"gather": gather.replace("local", "none"), "rows": rows}
+    picture = OneBatchManyMachines(processes=4, d=32, batch=16, tower=0.001, **words)
+    _, _, operations, copied = step_cost.amounts(gather, rows, processes=4, batch_size=16, width=32)
+    assert operations / (picture.rate * 1e12) == pytest.approx(picture.seconds()["scores"])
+    assert copied * 3 / 4 == picture.bytes_sent()
+
+
+def test_processes_that_share_cores_take_turns() -> None:
+    prices, what = [1.0, 0, 0, 0], [[1, 2, 3, 4]] * 2
+    for processes, cores, turns in ((4, 2, 2.0), (3, 2, 1.5), (2, 2, 1.0), (1, 8, 1.0)):
+        found = step_cost.seconds(prices, what, processes=processes, cores=cores)
+        assert found.tolist() == [turns, turns]
+
+
+def test_prices_are_found_again_and_never_negative() -> None:
+    sizes = itertools.product(RECIPES, (128, 512), (32, 64, 128))
+    what = [step_cost.amounts(*recipe, processes=2, batch_size=b, width=d) for recipe, b, d in sizes]
+    prices = np.array([1e-3, 5e-9, 1e-11, 2e-9])
+    took = step_cost.seconds(prices, what, processes=2, cores=2)
+    assert step_cost.fitted_prices(what, took) == pytest.approx(prices, rel=1e-6)
+    off = took * np.random.default_rng(0).uniform(0.8, 1.2, len(took))
+    near = step_cost.fitted_prices(what, off)
+    assert (near >= 0).all() and abs(step_cost.seconds(near, what, processes=2, cores=2) / took - 1).max() < 0.2
+    assert step_cost.fitted_prices(what[:4], took[:4]).shape == (4,)
+    # without bytes in the measurements nothing is known of their price
+    alone = [row for row in what if row[3] == 0]
+    assert len(alone) == 6 and step_cost.fitted_prices(alone, [row[0] for row in alone])[3] == 0
+
+
+def test_refused() -> None:
+    where = {"processes": 2, "batch_size": 4, "width": 4}
+    with pytest.raises(ValueError, match="gather is 'none'; expected one of local, constant, gradients"):
+        step_cost.amounts("none", "own", **where)
+    with pytest.raises(ValueError, match="batch_size is 0; expected a whole number of at least 1"):
+        step_cost.amounts("local", "own", **where | {"batch_size": 0})
+    what = [step_cost.amounts("local", "own", **where)] * 6
+    with pytest.raises(ValueError, match=r"what has shape \(3, 4\); expected \(n, 4\) with n of at least 4"):
+        step_cost.fitted_prices(what[:3], [1.0] * 3)
+    with pytest.raises(ValueError, match=r"measured has shape \(5,\); expected \(6,\)"):
+        step_cost.fitted_prices(what, [1.0] * 5)
+    with pytest.raises(ValueError, match="rows is 'all'; expected one of own"):
+        step_cost.amounts("local", "all", **where)
+    with pytest.raises(ValueError, match=r"measured is 0.0; expected seconds above 0"):
+        step_cost.fitted_prices(what, [1, 1, 1, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"what has shape \(3,\); expected \(..., 4\), an amount for each price"):
+        step_cost.seconds([1, 2, 3, 4], [1, 2, 3], processes=1, cores=1)
+    with pytest.raises(ValueError, match=r"what\[3\] = nan"):
+        step_cost.seconds([1, 2, 3, 4], [1, 2, 3, np.nan], processes=1, cores=1)
+    with pytest.raises(ValueError, match=r"prices has shape \(3,\); expected \(4,\)"):
+        step_cost.seconds([1, 2, 3], what, processes=1, cores=1)
+    for name in ("processes", "cores"):
+        with pytest.raises(ValueError, match=f"{name} is 0"):
+            step_cost.turns(**{"processes": 1, "cores": 1} | {name: 0})
+
+
+def test_amounts_that_are_fractions_cost_seconds_in_float64() -> None:
+    found = step_cost.seconds([1, 2, 3, 4], [Fraction(1, 2)] * 4, processes=1, cores=1)
+    assert found == 5 and found.dtype == np.float64
