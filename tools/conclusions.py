@@ -1,15 +1,13 @@
-"""What the conclusions of a page rest on: every sentence has a finding, a theorem, a number from code, or a mark.
+"""What the conclusions of a page rest on: a sentence with a number or a comparison names its source.
 
-A conclusion is a sentence of a box "What to remember", or of the last paragraph of a section before the exercises. It
-needs one of
+A conclusion is a sentence of a box "What to remember", or of the last paragraph of a section before the exercises. Where
+it has a decimal number, a percentage, "2 of 3" or "larger than", and in the box also where it says all, none, every,
+never or always, it needs one of
 
     {finding}`name`                     a finding (tools/findings.py)
     {prf:ref}`label`, {eq}`label`       a statement or an equation of the book
     {glue:text}`name`                   a number that code published
-    [P1-3.3](#claim-p1-3-3)             a row of the claims
-    <!-- not data -->                   the mark of a sentence that is about no data: a definition, advice, a question
-    <!-- paragraph: not data -->        the same for all of its paragraph; never at the head of a line, where Markdown
-                                        would take the whole paragraph for HTML
+    [P1-3.3](#claim-p1-3-3)             a row of the claims; or a link, or a {cite}
 
 The build warns of each sentence of any page that has none.
 """
@@ -23,8 +21,11 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-MARK = "<!-- paragraph: not data -->"
-EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text)\}`|\(\S*#claim-[\w-]+\)|<!-- not data -->")
+EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text|ref|cite(:\w+)?)\}`|\(\S*#claim-[\w-]+\)")
+# what is no number of ours: formulas, code, links, versions
+ASIDE = re.compile(r"\$[^$]*\$|`[^`]*`|\[[^\]]*\]\([^)]*\)|\b(PyTorch|Python|Section|Theorem|Appendix|Lemma) \w?[\d.]+")
+MEASURED = re.compile(r"\d\.\d|\d ?%|\d of \d|\b(\w+er|more|less|worse) than\b|\b(twice|half) as\b", re.I)
+SWEEPING = re.compile(r"\b(all|none|every|never|always)\b", re.I)
 BOX = re.compile(
     r"^(?P<fence>:{3,}|`{3,})\{admonition\}[^\n]*\n:class:[^\n]*\bremember\b[^\n]*\n(?P<body>.*?)\n(?P=fence)",
     re.S | re.M,
@@ -33,19 +34,17 @@ OTHER_BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{.*?^(?P=fence)\s*$", re.S | re
 DISPLAY = re.compile(r"^\$\$.*?\$\$[^\n]*$", re.S | re.M)
 HEADING = re.compile(r"^#{2,3} (?P<title>.*)$", re.M)
 LIST_ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.M)
-# a sentence ends at . ? or !, with what closes it and its mark, before a space and a capital or an opening sign
-END = re.compile(r"(?<!\b[A-Z])(?<!e\.g)(?<!i\.e)[.?!][\"”’)*_]*(?:\s*<!-- not data -->)?(?=\s+[A-Z\[({$*_“\"]|\s*$)")
+# a sentence ends at . ? or !, with what closes it, before a space and a capital or an opening sign
+END = re.compile(r"(?<!\b[A-Z])(?<!e\.g)(?<!i\.e)[.?!][\"”’)*_]*(?=\s+[A-Z\[({$*_“\"]|\s*$)")
 WITHOUT_CONCLUSIONS = ("Exercises", "Test yourself", "Further reading", "What to remember")
 logger = logging.getLogger(__name__)
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of prose, without marked paragraphs; each item of a list is a paragraph of its own."""
+    """The sentences of prose; each item of a list is a paragraph of its own."""
     found = []
     for block in re.split(r"\n\s*\n", LIST_ITEM.sub("\n\n", text)):
         line, start = " ".join(block.split()), 0
-        if MARK in line:
-            continue
         for match in END.finditer(line):
             found.append(line[start : match.end()].strip())
             start = match.end()
@@ -53,12 +52,15 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if re.search(r"\w", re.sub(r"<!--.*?-->", "", sentence))]
 
 
-def conclusions(text: str) -> Iterator[str]:
-    """The sentences of a page that conclude something: its boxes "What to remember", and the ends of its sections."""
+def in_boxes(text: str) -> Iterator[str]:
+    """The sentences of a page's boxes "What to remember"."""
     for box in BOX.finditer(text):
         yield from sentences(box["body"])
-    plain = DISPLAY.sub("", OTHER_BOX.sub("", text))
-    parts = HEADING.split(plain)
+
+
+def at_ends(text: str) -> Iterator[str]:
+    """The sentences of the last paragraph of each section of a page, up to its exercises."""
+    parts = HEADING.split(DISPLAY.sub("", OTHER_BOX.sub("", text)))
     for title, body in zip(parts[1::2], parts[2::2], strict=True):
         if title.strip() == "Exercises":
             return
@@ -75,8 +77,10 @@ def _last_paragraph(body: str) -> str:
 
 
 def unsupported(text: str) -> list[str]:
-    """The conclusions of a page that name nothing that they rest on."""
-    return [sentence for sentence in conclusions(text) if not EVIDENCE.search(sentence)]
+    """The conclusions of a page that claim something about data and name nothing that they rest on."""
+    boxes = [one for one in in_boxes(text) if MEASURED.search(plain := ASIDE.sub(" ", one)) or SWEEPING.search(plain)]
+    ends = [one for one in at_ends(text) if MEASURED.search(ASIDE.sub(" ", one))]
+    return [one for one in [*boxes, *ends] if not EVIDENCE.search(one) and not one.endswith(("?", ":"))]
 
 
 def text_of(path: Path) -> str:
@@ -91,7 +95,7 @@ def text_of(path: Path) -> str:
 def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
     """Warns of every conclusion of a page without support."""
     for sentence in unsupported(text_of(Path(app.env.doc2path(docname)))):
-        message = "conclusion without a finding, a theorem, a number or the mark <!-- not data -->: %s"
+        message = "conclusion with a number or a comparison, but without a finding, a theorem or a published number: %s"
         logger.warning(message, sentence, location=docname, type="conclusion")
 
 

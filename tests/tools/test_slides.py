@@ -116,7 +116,7 @@ def test_a_slide_leads_nowhere_and_holds_no_slide(chapter: Chapter) -> None:
 
 SOURCE = """# A topic
 
-In {glue:text}`many` of $n$ cases it holds {finding}`it-holds`.<!-- not data --> *This* ends.
+In {glue:text}`many` of $n$ cases it holds {finding}`it-holds`.<!-- a comment --> *This* ends.
 The {prf:ref}`thm-one` says more.
 
 :::{prf:theorem} All
@@ -155,7 +155,7 @@ GUIDE = """## Chapter by chapter
 Exercises. Before class: *By hand*. At home: *Two, or three?*, *Four*.
 Pitfalls:
 - The rate $\\eta$ alone
-  means *nothing* ({prf:ref}`thm-one`, {finding}`two`). <!-- not data --> Ask ([claim](#claim-a)). <!-- not data -->
+  means *nothing* ({prf:ref}`thm-one`, {finding}`two`). <!-- a comment --> Ask ([claim](#claim-a)). <!-- a comment -->
 - Another one.
 ## What to assign
 - Nothing.
