@@ -52,7 +52,8 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## build the website into _build/html, warnings as errors
-	$(BIN)/python tools/build_book.py build . -W --keep-going
+	$(BIN)/python -m tools.execution
+	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
@@ -144,7 +145,7 @@ bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/READM
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
-	$(BIN)/python tools/build_book.py build . --builder linkcheck
+	$(BIN)/jupyter-book build . --builder linkcheck
 
 classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
 	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -27,9 +28,16 @@ import torch
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the tests' own way to run a notebook, and a checkout needs no installation
 book = importlib.import_module("tests.notebooks.test_notebooks")
+execution = importlib.import_module("tools.execution")
 validation = importlib.import_module("tests.notebooks.validation")
 
 BAR, EXPORT_BAR = 100.0, 30.0
+
+
+def processor_seconds() -> float:
+    """What all processes that this one has started and seen end have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def reference_work() -> float:
@@ -79,8 +87,11 @@ def measure_notebook(path: Path, repeat: int) -> bool:
     """The median of `repeat` runs against the references around them; False for a missed bar or a wrong number."""
     seconds, references, right = [], [reference_seconds()], True
     for _ in range(repeat):
-        result = validation.validate(path, name=book.name_of(path))
-        seconds.append(result.seconds)
+        with tempfile.TemporaryDirectory() as folder:
+            start, cache = processor_seconds(), execution.Cache(Path(folder))
+            execution.refresh([path], cache)
+            seconds.append(processor_seconds() - start)
+            result = validation.validate(path, name=book.name_of(path), cache=cache)
         references.append(reference_seconds())
         right = right and not result.problems
     met = report(book.name_of(path), statistics.median(seconds), statistics.mean(references), BAR)
@@ -91,11 +102,11 @@ def measure_notebook(path: Path, repeat: int) -> bool:
 
 def measure_export() -> bool:
     """`make notebooks`: the copies for Binder and Colab."""
-    first, start = reference_seconds(), validation.processor_seconds()
+    first, start = reference_seconds(), processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(Path(folder) / "copies")]
         subprocess.run(command, check=True, capture_output=True)
-    seconds = validation.processor_seconds() - start
+    seconds = processor_seconds() - start
     return report("export of all notebooks", seconds, (first + reference_seconds()) / 2, EXPORT_BAR)
 
 

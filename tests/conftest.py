@@ -19,10 +19,8 @@ from tools import browsing
 
 ROOT = Path(__file__).resolve().parents[1]
 # pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than
-# many a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no
-# schema of notebooks uses it.
+# many a run.
 sys.dont_write_bytecode = False
-sys.modules["rfc3987_syntax"] = None
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 

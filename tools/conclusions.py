@@ -1,8 +1,8 @@
 """What the conclusions of a page rest on: a sentence with a number or a comparison names its source.
 
-A conclusion is a sentence of a box "What to remember", or of the last paragraph of a section before the exercises. Where
-it has a decimal number, a percentage, "2 of 3" or "larger than", and in the box also where it says all, none, every,
-never or always, it needs one of
+A conclusion is a sentence of a box "What to remember", or of the last paragraph of a section before the exercises.
+Where it has a decimal number, a percentage, "2 of 3" or "larger than", and in the box also where it says all, none,
+every, never or always, it needs one of
 
     {finding}`name`                     a finding (tools/findings.py)
     {prf:ref}`label`, {eq}`label`       a statement or an equation of the book

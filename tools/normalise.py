@@ -22,8 +22,9 @@ import nbformat
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:  # for tools.execution, where this file is run as a script
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # where this file is run as a script
+
+from tools import execution  # noqa: E402
 
 KEPT_OUTPUTS = ("text/plain", "text/html", "text/markdown", "text/latex", "application/papermill.record/text/plain")
 KEPT_CELL_METADATA = ("tags", "mystnb", "nbgrader")
@@ -37,23 +38,10 @@ PROGRESS = re.compile(r"^.* cells to run, about .* on 2 cores\n|^.*\d+%\|.*\| \d
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
-def book_notebooks() -> list[Path]:
-    """Every notebook of the book, sorted by path."""
-    found = (ROOT / "book").rglob("*.ipynb")
-    return sorted(path for path in found if ".ipynb_checkpoints" not in path.parts)
-
-
 def read(path: Path) -> NotebookNode:
     """A notebook from disk, as version 4."""
     notebook: NotebookNode = nbformat.read(path, as_version=4)
     return notebook
-
-
-def execute(notebook: NotebookNode, folder: Path) -> None:
-    """Run all cells in a fresh kernel whose working directory is ``folder``; an exception in a cell is raised here."""
-    from tools import execution
-
-    execution.execute(folder / "notebook.ipynb", notebook)
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
@@ -91,7 +79,11 @@ def _clean_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
             continue
         data = {kind: _clean_text(output.data[kind]) for kind in KEPT_OUTPUTS if kind in output.data}
         if any(data.values()):
-            metadata = {key: output.metadata[key] for key in KEPT_OUTPUT_METADATA if key in output.metadata}
+            metadata = {
+                key: {name: text for name, text in output.metadata[key].items() if name != "value"}  # digits differ
+                for key in KEPT_OUTPUT_METADATA
+                if key in output.metadata
+            }
             result.append(nbformat.from_dict({"output_type": output.output_type, "data": data, "metadata": metadata}))
     return result
 
@@ -142,22 +134,11 @@ def store(path: Path, executed: NotebookNode) -> None:
 
 
 def run_and_store(paths: list[Path], *, everything: bool) -> None:
-    """Run the notebooks that must run, or ``everything``, and store the normal form of each.
-
-    The cache is the book's; a notebook from elsewhere runs each time.
-    """
-    from tools import execution
-
-    of_the_book = [path for path in paths if path.is_relative_to(ROOT / "book")]
+    """Run the notebooks that must run, or ``everything``, and store the normal form of each."""
     cache = execution.Cache()
-    execution.refresh(of_the_book, cache, everything=everything)
+    execution.refresh(paths, cache, everything=everything)
     for path in paths:
-        if path not in of_the_book:
-            store(path, execution.execute(path).notebook)
-        elif cache.data(path) is None:
-            print(f"{path}: not stored, for a file that it rests on changed meanwhile; run this again", flush=True)
-        else:
-            store(path, cache.notebook(path))
+        store(path, cache.notebook(path))
 
 
 def check(paths: list[Path]) -> bool:
@@ -174,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="run also those whose outputs still hold")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
-    paths = [path.resolve() for path in options.notebooks] or book_notebooks()
+    paths = [path.resolve() for path in options.notebooks] or execution.book_notebooks()
     if options.check:
         return 0 if check(paths) else 1
     run_and_store(paths, everything=options.all)

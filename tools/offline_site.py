@@ -2,8 +2,7 @@
 
 It copies the parts of MathJax that a page may request, the course's style sheet and fonts and the interactives'
 JavaScript into the site; removes the inline script of sphinx-thebe; sets the repository's address from
-``pyproject.toml``; and executes, side by side, the notebooks whose outputs no longer hold before a page is
-read, so that no stale output is ever shown.
+``pyproject.toml``; and takes the notebooks' outputs from where `make book` has put them (tools/execution.py).
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout, for interactives and the API page
@@ -101,7 +98,7 @@ def notebook_cache(app: Sphinx) -> Cache:
 
 
 def set_notebook_cache(app: Sphinx, config: Config) -> None:
-    """Let MyST-NB take outputs from where `execute_notebooks` puts them."""
+    """Let MyST-NB take outputs from where tools/execution.py puts them."""
     config.nb_execution_cache_path = str(Path(app.outdir).parent / CACHE)
 
 
@@ -110,27 +107,6 @@ def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     from course_lib.dependencies import code_hash
 
     config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "tools" / "claims").glob("*.py")])
-
-
-def execute_notebooks(
-    app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], _removed: set[str]
-) -> list[str]:
-    """Execute the notebooks whose outputs do not hold, side by side; returns the pages that must be read again."""
-    from tools.execution import NotebookFailed, refresh
-
-    pages = notebook_pages(env)
-    tell = logging.getLogger(__name__).info
-    try:
-        done = refresh(pages, notebook_cache(app), tell=tell)
-    except NotebookFailed as error:
-        raise ExtensionError(f"a notebook stopped the build\n{error}") from error
-    return [pages[path] for path in done]
-
-
-def notebook_pages(env: BuildEnvironment) -> dict[Path, str]:
-    """The notebooks among the book's pages: path -> name of the page."""
-    found = {Path(env.doc2path(page)): page for page in sorted(env.found_docs)}
-    return {path: page for path, page in found.items() if path.suffix == ".ipynb"}
 
 
 def note_outputs(app: Sphinx, page: str, _source: list[str]) -> None:
@@ -249,7 +225,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_tools", "", "env")
     app.connect("config-inited", set_notebook_cache)
     app.connect("config-inited", read_again_with_new_tools)
-    app.connect("env-get-outdated", execute_notebooks)
     app.connect("source-read", note_outputs)
     app.connect("html-page-context", add_widgets)
     app.connect("html-page-context", repair_html)

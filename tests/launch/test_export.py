@@ -14,7 +14,7 @@ import pytest
 
 from tests.launch.environments import CHAPTER
 from tests.site.html_pages import read_page
-from tools import export_notebooks, normalise
+from tools import execution, export_notebooks, normalise
 from tools.course_index import Index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def prose(notebook: nbformat.NotebookNode) -> str:
 
 def test_every_notebook_of_the_book_is_exported(exported: Path, index: Index) -> None:
     assert set(copies(exported)) == set(index.notebooks())
-    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in normalise.book_notebooks()} == set(
+    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in execution.book_notebooks()} == set(
         index.notebooks()
     )
 

@@ -23,9 +23,10 @@ RIGHT, WRONG = '"rho = 0.5\\n"', '"rho = 0.25\\n"'
 def main() -> None:
     cells = [nbformat.v4.new_markdown_cell(INTRODUCTION), *map(nbformat.v4.new_code_cell, CODE)]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    normalise.execute(notebook, FOLDER)
-    text = normalise.write_text(normalise.clean(notebook))
-    (FOLDER / "canary.ipynb").write_text(text.replace(RIGHT, WRONG), encoding="utf-8")
+    path = FOLDER / "canary.ipynb"
+    nbformat.write(notebook, path)
+    normalise.run_and_store([path], everything=True)
+    path.write_text(path.read_text(encoding="utf-8").replace(RIGHT, WRONG), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ Message = dict[str, Any]
 
 
 class ReplayedKernel:
-    """Stands where nbval starts a kernel for `notebook`; ``COURSE_EXECUTED`` names its executed copy."""
+    """Stands where nbval starts a kernel for `notebook`; ``EXECUTED_NOTEBOOKS`` names its executed copy."""
 
     notebook = ""
 
     def __init__(self, *_: object, **__: object) -> None:
-        executed = nbformat.read(Path(json.loads(os.environ["COURSE_EXECUTED"])[self.notebook]), as_version=4)
+        executed = nbformat.read(Path(json.loads(os.environ["EXECUTED_NOTEBOOKS"])[self.notebook]), as_version=4)
         self.cells = deque(cell for cell in executed.cells if cell.cell_type == "code")
         self.messages: deque[Message] = deque()
         self.language = "python"

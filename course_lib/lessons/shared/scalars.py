@@ -1,17 +1,14 @@
 """Numbers that a notebook shows: named scalars, usable in its prose and checked by the tests, and tables.
 
-A number in a sentence must come from code. ``publish("ratio", 0.4)`` does three things:
+A number in a sentence must come from code. ``publish("ratio", 0.4)`` does two things:
 
 1. it prints ``ratio = 0.4``, so that the reader sees where the number comes from;
-2. it records the number under its name, where the prose of the page finds it (MyST's glue role);
-3. when the environment variable ``COURSE_SCALARS`` names a file, it appends one JSON line to that file.
-   The notebook tests read the file and compare each number with the tolerance in ``book/claims/*.yml``.
+2. it records the number under its name in the cell's output: its text, where the prose of the page finds it (MyST's
+   glue role), and its value, which the notebook tests compare with the tolerance in ``book/claims/*.yml``.
 """
 
 import html
-import json
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +16,6 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
-SCALARS_VARIABLE = "COURSE_SCALARS"
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 GLUE_PREFIX = "application/papermill.record/"  # the key under which MyST-NB looks for values to use in prose
 
@@ -58,8 +54,7 @@ def publish(name: str, value: Any, *, digits: int | None = None) -> None:
         )
     text = format_scalar(value, digits=digits)
     print(f"{name} = {text}")
-    record_for_prose(name, text)
-    _append_to_file(name, value)
+    record_for_prose(name, text, float(_as_number(value)))
 
 
 @dataclass(frozen=True)
@@ -137,8 +132,10 @@ def _as_number(value: Any) -> Real:
     return value
 
 
-def record_for_prose(name: str, text: str) -> None:
-    """Store the text in the cell's output, where MyST-NB's ``glue`` roles find it; nothing is shown for it."""
+def record_for_prose(name: str, text: str, value: float | None = None) -> None:
+    """Store a text, and perhaps its number, in the cell's output, where MyST-NB's ``glue`` roles find it; nothing is
+    shown for it.
+    """
     try:
         from IPython import display, get_ipython
     except ImportError:
@@ -146,14 +143,6 @@ def record_for_prose(name: str, text: str) -> None:
     if get_ipython() is None:
         return
     show: Any = display.display
+    kept = {"name": name, "mime_prefix": GLUE_PREFIX} | ({} if value is None else {"value": value})
     # repr keeps the text as written: the glue role evaluates literals, and 0.40 would become 0.4
-    metadata = {"scrapbook": {"name": name, "mime_prefix": GLUE_PREFIX}}
-    show({f"{GLUE_PREFIX}text/plain": repr(text)}, raw=True, metadata=metadata)
-
-
-def _append_to_file(name: str, value: Any) -> None:
-    """Append ``{"name": ..., "value": ...}`` to the file that the environment names, if it names one."""
-    path = os.environ.get(SCALARS_VARIABLE)
-    if path:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"name": name, "value": float(_as_number(value))}) + "\n")
+    show({f"{GLUE_PREFIX}text/plain": repr(text)}, raw=True, metadata={"scrapbook": kept})

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 
-from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, Table, format_scalar, publish
+from course_lib.lessons.shared.scalars import Table, format_scalar, publish
 from tests.notebooks.validation import read_scalars
 
 
@@ -56,30 +55,29 @@ def test_digits_must_count_decimals(digits) -> None:
         format_scalar(1.0, digits=digits)
 
 
-def test_the_full_value_goes_to_the_file_and_the_rounded_one_to_the_reader(tmp_path: Path, monkeypatch, capsys) -> None:
-    path = tmp_path / "scalars.jsonl"
-    monkeypatch.setenv(SCALARS_VARIABLE, str(path))
+def executed(*kept: dict[str, object]) -> nbformat.NotebookNode:
+    outputs = [nbformat.v4.new_output("display_data", metadata={"scrapbook": one}) for one in kept]
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
+
+
+def test_the_full_value_goes_to_the_output_and_the_rounded_one_to_the_reader(monkeypatch, capsys) -> None:
+    import IPython
+    import IPython.display
+
+    kept = []
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    monkeypatch.setattr(IPython.display, "display", lambda _, raw, metadata: kept.append(metadata["scrapbook"]))
     publish("ratio", 1 / 3, digits=2)
     publish("pairs", Fraction(7, 2))
     assert capsys.readouterr().out == "ratio = 0.33\npairs = 7/2\n"
-    assert read_scalars(path) == {"ratio": 1 / 3, "pairs": 3.5}
+    assert read_scalars(executed(*kept)) == {"ratio": 1 / 3, "pairs": 3.5}
 
 
-def test_without_the_variable_nothing_is_written(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.delenv(SCALARS_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
-    publish("ratio", 0.5)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_name_with_two_values_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "scalars.jsonl"
-    lines = [{"name": "a", "value": 1.0}, {"name": "a", "value": 1.0}, {"name": "a", "value": 2.0}]
-    path.write_text("\n".join(map(json.dumps, lines[:2])), encoding="utf-8")
-    assert read_scalars(path) == {"a": 1.0}
-    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+def test_one_name_with_two_values_is_an_error() -> None:
+    one, same, other = ({"name": "a", "value": value} for value in (1.0, 1.0, 2.0))
+    assert read_scalars(executed(one, same, {"name": "text"})) == {"a": 1.0}
     with pytest.raises(ValueError, match="'a' was published twice"):
-        read_scalars(path)
+        read_scalars(executed(one, same, other))
 
 
 def test_prose_finds_the_text_with_its_zeros(monkeypatch) -> None:
