@@ -20,12 +20,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.sparse import csr_array
 
 from course_lib import checking
+from course_lib.compiled import njit
 from course_lib.interactions import Interactions
 
 RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # positive _ negative term: P1, Table 5

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from course_lib import extras
+
+try:
+    import torch
+    from torch import Tensor
+except ImportError as error:
+    raise extras.missing(error, "course_lib.dependence") from error
 
 
 def distance_correlation(x: Tensor, y: Tensor) -> Tensor:

@@ -14,10 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from course_lib import checking
+from course_lib import checking, extras
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError as error:
+    raise extras.missing(error, "course_lib.encoders") from error
 
 PAD = -1  # fills up a history that is shorter than the others
 

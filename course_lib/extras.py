@@ -10,6 +10,7 @@ EXTRAS = {  # package as it is imported -> the extra of pyproject.toml that brin
     "pyarrow": "tables",
     "quickjs": "lessons",
     "safetensors": "tables",
+    "torch": "training",
 }
 
 

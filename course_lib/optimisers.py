@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import torch
-from torch import Tensor
+from course_lib import checking, extras
 
-from course_lib import checking
+try:
+    import torch
+    from torch import Tensor
+except ImportError as error:
+    raise extras.missing(error, "course_lib.optimisers") from error
 
 Closure = Callable[[], float] | None  # for the signature of torch.optim.Optimizer.step; not called here
 

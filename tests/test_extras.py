@@ -32,7 +32,7 @@ def test_each_package_is_brought_by_its_extra(package: str, extra: str) -> None:
 def test_a_new_extra_has_its_words() -> None:
     """Every distribution of the extras that the library imports, but for those that torch and Jupyter bring anyway."""
     lines = [line for extra in set(extras.EXTRAS.values()) for line in DECLARED[extra]]
-    named = {re.split(r"[^\w.-]", line)[0] for line in lines} - {"two-tower-course", "sympy"}
+    named = {re.split(r"[^\w.-]", line)[0] for line in lines} - {"two-tower-course", "sympy", "numba", "llvmlite"}
     assert named == {INSTALLED_AS.get(name, name).replace("_", "-") for name in extras.EXTRAS}
 
 
@@ -57,6 +57,7 @@ USES: dict[str, Callable[[Path], Any]] = {
     "pyarrow": _table(".parquet"),
     "quickjs": lambda _: paper.drawn("nobody", "{}"),
     "safetensors": _table(".safetensors"),
+    "torch": _table(".pt"),
 }
 
 

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import checking
+from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
 from course_lib.audit.columns import Candidates, candidates, families, number_of
@@ -148,8 +148,12 @@ def _read_npy(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
 
 
 def _read_torch(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        raise refuse_file(
+            name, path, "the package torch, which reads it, is not installed", extras.advice("torch")
+        ) from None
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # a broken file may make the restricted reader stumble in any way

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
+from course_lib import checking, extras
 
-from course_lib import checking
+try:
+    import torch
+except ImportError as error:
+    raise extras.missing(error, "course_lib.backbones") from error
+
 from course_lib.backbones.base import Backbone, Recommender, Tables, triple_scores
 from course_lib.backbones.dgcf import DGCF
 from course_lib.backbones.lightccf import LightCCF

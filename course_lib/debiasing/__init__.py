@@ -3,6 +3,13 @@
 Each is a `Recommender` that wraps a backbone or its tables. The mathematics of DDC is in `course_lib.correction`.
 """
 
+from course_lib import extras
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    raise extras.missing(error, "course_lib.debiasing") from error
+
 from course_lib.debiasing.dccl import DCCL
 from course_lib.debiasing.ddc import DDC
 from course_lib.debiasing.dice import DICE

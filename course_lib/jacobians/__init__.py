@@ -5,6 +5,13 @@ moves the embeddings: dq_i = -lr sum_j K_ij g_j (P0, eq. 4). `lookup_equivalent`
 tower; `measure_step` takes one real optimiser step and says how every embedding moved.
 """
 
+from course_lib import extras
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    raise extras.missing(error, "course_lib.jacobians") from error
+
 from course_lib.jacobians.criteria import (
     LookupReport,
     TangentReport,

@@ -16,24 +16,29 @@ so `evaluate` does not let them decide: where scores are equal it takes the mean
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from course_lib import checking
+from course_lib.arrays import is_torch
 from course_lib.interactions import Interactions, check_ids
 from course_lib.metrics.ties import expected_at, tied
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
 USERS = 1024  # ranked by one call of the compiled loop
 LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
+TOO_LARGE = "scores hold NaN or +inf: the embeddings are too large for their dtype, or training diverged"
 
 
 def top_k(
@@ -55,17 +60,17 @@ def top_k(
     Raises ValueError for shapes that do not fit, k < 1, ids that are no users, and for embeddings or scores that are
     not finite.
     """
-    users, items = _embeddings(users, items, train)
+    left, right = _embeddings(users, items, train)
     k, n, seen = checking.whole(k, "k"), train.n_items, train.matrix
     block = None if block is None else checking.whole(block, "block")
     if user_ids is not None:
         chosen = check_ids(user_ids, train.n_users, "user_ids", "n_users")
-        users, seen = users[torch.from_numpy(chosen).to(users.device)], seen[chosen]
-    result = np.full((len(users), k), -1, dtype=np.int64)
-    if _compiles(users, items, k):
-        _ranked_compiled(users, items, seen, block or USERS, result)
+        left, seen = left[chosen], seen[chosen]
+    result = np.full((len(left), k), -1, dtype=np.int64)
+    if _compiles(left, right, k):
+        _ranked_compiled(left, right, seen, block or USERS, result)
     else:
-        _ranked(users, items, seen, block or max(1, BLOCK_BYTES // (n * users.element_size())), result[:, : min(k, n)])
+        _ranked(left, right, seen, block or max(1, BLOCK_BYTES // (n * left.itemsize)), result[:, : min(k, n)])
     return result
 
 
@@ -106,9 +111,9 @@ def lists_and_metrics(
     longest = cutoffs[-1]
     ranked = top_k(users, items, train, longest + 1, user_ids=counted, block=block)  # one more shows a tie that goes on
     found = _means(ranked[:, :longest], counted, test, cutoffs)
-    left, right = _embeddings(users, items, train)
-    chosen, known, wanted = left[torch.from_numpy(counted).to(left.device)], train.matrix[counted], test.matrix[counted]
-    groups = tied(chosen, right, known, wanted, ranked, _hits(ranked, counted, test.matrix))
+    left, right = map(checking.as_numpy, _embeddings(users, items, train))
+    known, wanted = train.matrix[counted], test.matrix[counted]
+    groups = tied(left[counted], right, known, wanted, ranked, _hits(ranked, counted, test.matrix))
     if len(groups.rows):
         for at in cutoffs:
             for name, values in expected_at(groups, test.row_counts[counted[groups.rows]], at).items():
@@ -196,28 +201,28 @@ def _keys(matrix: sp.csr_matrix) -> np.ndarray:
     return keys if matrix.has_sorted_indices else np.sort(keys)
 
 
-def _compiles(users: Tensor, items: Tensor, k: int) -> bool:
+def _compiles(users: Any, items: Any, k: int) -> bool:
     """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
-    if (
-        not len(users)
-        or users.device.type != "cpu"
-        or users.dtype not in (torch.float32, torch.float64)
-        or k > LONGEST_COMPILED
-    ):
+    from course_lib.compiled import COMPILES  # brings numba, which takes half a second
+
+    if not (COMPILES and isinstance(users, np.ndarray) and len(users) and k <= LONGEST_COMPILED):
         return False
-    return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
+    if users.dtype not in (np.float32, np.float64):
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.linalg.norm(users, axis=1).max() * np.linalg.norm(items, axis=1).max()))
 
 
-def _ranked_compiled(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
-    """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
+def _ranked_compiled(users: np.ndarray, items: np.ndarray, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """Fills out (m, k) with each user's best items; the threads share the users, `block` at a time."""
     from course_lib.metrics.ranking import rank
 
-    tables = [np.ascontiguousarray(table.numpy()) for table in (users, items)]
+    tables = [np.ascontiguousarray(table) for table in (users, items)]
 
     def work(start: int) -> None:
         rank(tables[0], tables[1], seen.indptr, seen.indices, start, min(start + block, len(out)), out)
 
-    starts, threads = range(0, len(out), block), torch.get_num_threads()
+    starts, threads = range(0, len(out), block), _threads()
     if threads == 1 or len(starts) == 1:
         for start in starts:
             work(start)
@@ -226,17 +231,42 @@ def _ranked_compiled(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: i
         list(pool.map(work, starts))
 
 
-def _ranked(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
-    """The same through a matrix product and torch's own selection: on a GPU, and for long lists."""
+def _threads() -> int:
+    """As many as torch uses where it is loaded, else what OMP_NUM_THREADS says, else one for each processor."""
+    if torch := sys.modules.get("torch"):
+        return int(torch.get_num_threads())
+    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(said) if said.isdecimal() else os.cpu_count() or 1
+
+
+def _ranked(users: Any, items: Any, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """The same through a matrix product and a selection: for long lists, without numba, and on a GPU."""
+    best = _best_of_tensor if is_torch(users) else _best
     for start, scores in _masked_scores(users, items, seen, block):
-        out[start : start + len(scores)] = _best(scores, out.shape[1]).cpu().numpy()
+        out[start : start + len(scores)] = best(scores, out.shape[1])
 
 
-def _best(scores: Tensor, k: int) -> Tensor:
+def _best(scores: np.ndarray, k: int) -> np.ndarray:
     """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
+    if np.isnan(scores).any() or np.isposinf(scores).any():
+        raise ValueError(TOO_LARGE)
+    last = np.partition(scores, scores.shape[1] - k, axis=1)[:, scores.shape[1] - k, None]  # the k-th highest
+    above, equal = scores > last, scores == last
+    room = k - above.sum(axis=1, keepdims=True)
+    ids = np.nonzero(above | (equal & (np.cumsum(equal, axis=1) <= room)))[1].reshape(len(scores), k)
+    values = np.take_along_axis(scores, ids, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    ids, values = np.take_along_axis(ids, order, axis=1), np.take_along_axis(values, order, axis=1)
+    return np.where(np.isneginf(values), -1, ids)
+
+
+def _best_of_tensor(scores: Tensor, k: int) -> np.ndarray:
+    """The same on the device of the scores."""
+    import torch
+
     values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
     if torch.isnan(values).any() or torch.isposinf(values).any():
-        raise ValueError("scores hold NaN or +inf: the embeddings are too large for their dtype, or training diverged")
+        raise ValueError(TOO_LARGE)
     if values.shape[1] > k:
         cut_in_a_tie = torch.nonzero((values[:, k - 1] == values[:, k]) & torch.isfinite(values[:, k])).flatten()
         values, ids = values[:, :k], ids[:, :k]
@@ -245,51 +275,51 @@ def _best(scores: Tensor, k: int) -> Tensor:
             values[cut_in_a_tie], ids[cut_in_a_tie] = full.values[:, :k], full.indices[:, :k]
     ids, order = torch.sort(ids, dim=1)
     values, order = torch.sort(values.gather(1, order), dim=1, descending=True, stable=True)
-    return torch.where(torch.isneginf(values), -1, ids.gather(1, order))
+    return checking.as_numpy(torch.where(torch.isneginf(values), -1, ids.gather(1, order)))
 
 
-def _masked_scores(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int) -> Iterator[tuple[int, Tensor]]:
+def _masked_scores(users: Any, items: Any, seen: sp.csr_matrix, block: int) -> Iterator[tuple[int, Any]]:
     """(first user, scores (b, n) with -inf at the seen pairs) block by block."""
-    m, n = seen.shape
-    for start in range(0, m, block):
-        stop = min(start + block, m)
-        counts = np.diff(seen.indptr[start : stop + 1])
-        columns = seen.indices[seen.indptr[start] : seen.indptr[stop]]
-        rows = np.repeat(np.arange(stop - start), counts)
-        scores = users[start:stop] @ items.T  # (b, d) @ (d, n) -> (b, n)
-        flat = torch.from_numpy(rows * n + columns).to(scores.device)
-        scores.view(-1)[flat] = -torch.inf
+    for start in range(0, seen.shape[0], block):
+        stop = min(start + block, seen.shape[0])
+        rows = np.repeat(np.arange(stop - start), np.diff(seen.indptr[start : stop + 1]))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by name
+            scores = users[start:stop] @ items.T  # (b, d) @ (d, n) -> (b, n)
+        scores[rows, seen.indices[seen.indptr[start] : seen.indptr[stop]]] = -np.inf
         yield start, scores
 
 
-def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Tensor]:
-    """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
+def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Any, Any]:
+    """Both tables in one dtype and on one device, checked against the shape of the interactions."""
     _check_interactions(train=train)
-    users, items = _tensor(users, "users"), _tensor(items, "items")
+    users, items = _floats(users, "users"), _floats(items, "items")
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
             raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), a row for each of train's")
-        if not torch.isfinite(table).all():
+        if not (table.isfinite() if is_torch(table) else np.isfinite(table)).all():
             raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
     checking.same_width(users, items, "users", "items")
-    return users, items.to(users)
+    if is_torch(users):
+        return users, (items if is_torch(items) else users.new_tensor(items)).to(users)
+    return users, checking.as_numpy(items).astype(users.dtype, copy=False)
 
 
-def _tensor(table: Any, name: str) -> Tensor:
-    """The table as a constant tensor of floats, of 32 bits at least; a read-only array is copied: torch would warn."""
+def _floats(table: Any, name: str) -> Any:
+    """The table as constant floats of 32 bits at least: a tensor where it lies on another device, else an array."""
     table = np.asarray(table) if isinstance(table, (list, tuple)) else table
-    if not isinstance(table, (np.ndarray, Tensor)):
-        found = f"{name} is a {type(table).__name__}"
-        raise ValueError(f"{found}; expected a NumPy array or a tensor (n, d), such as matrix.toarray()")
-    if isinstance(table, Tensor):
+    if is_torch(table):
+        import torch
+
         if table.is_complex():
             raise ValueError(f"{name} has dtype {table.dtype}; expected real numbers")
         wide = torch.promote_types(table.dtype, torch.float32) if table.is_floating_point() else torch.float64
-        return table.detach().to(wide)
+        table = table.detach().to(wide)
+        return table.numpy() if table.device.type == "cpu" else table
+    if not isinstance(table, np.ndarray):
+        found = f"{name} is a {type(table).__name__}"
+        raise ValueError(f"{found}; expected a NumPy array or a tensor (n, d), such as matrix.toarray()")
     array = checking.table(table, name)
-    foreign = not array.dtype.isnative or min(array.strides) < 0  # torch takes neither; other arrays keep their layout
-    array = np.array(array, dtype=array.dtype.newbyteorder("="), order="C") if foreign else array
-    return torch.as_tensor(array) if array.flags.writeable else torch.tensor(array)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check_interactions(**given: Any) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from course_lib.compiled import njit
 
 USERS = 1024  # ranked together, so that a tile of items is prepared once for all of them
 TILE = 1024  # items

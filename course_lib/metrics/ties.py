@@ -8,16 +8,16 @@ scores, ECIR 2008. With the K items of a list goes their group: `start` items sc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 SAME = 1e-12  # of |u| max |v|: scores of float64 that are no farther apart are one number, but for rounding
 BLOCK_BYTES = 64 * 2**20
 
+AnyArray = NDArray[Any]
 Float = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -33,32 +33,31 @@ class Tied:
 
 
 def tied(
-    users: Tensor, items: Tensor, seen: sp.csr_matrix, test: sp.csr_matrix, ranked: Ids, hits: NDArray[np.bool_]
+    users: AnyArray, items: AnyArray, seen: sp.csr_matrix, test: sp.csr_matrix, ranked: Ids, hits: NDArray[np.bool_]
 ) -> Tied:
     """The ties of lists (u, K + 1) of the users (u, d) among items (n, d), with hits (u, K + 1).
 
     One more place than is judged shows whether a group goes on beyond the list; then it is counted over all items.
     seen, test: (u, n). Scores are computed anew in float64, where those differ that were only rounded to one number.
     """
-    users, items = users.cpu(), items.cpu()  # not every device has float64
-    longest = float(items.norm(dim=1).max())
+    longest = float(np.linalg.norm(items, axis=1).max())
     k = ranked.shape[1] - 1
     wide, found = None, list[tuple[int, Ids, Ids, Ids]]()
     block = max(1, BLOCK_BYTES // (8 * ranked.shape[1] * items.shape[1]))
     for begin in range(0, len(users), block):
-        part, lists = users[begin : begin + block].double(), ranked[begin : begin + block]
-        rows = items[torch.from_numpy(np.maximum(lists, 0))].double()
-        scores = (rows * part[:, None]).sum(dim=2).numpy()  # (b, K + 1)
-        tolerance = SAME * longest * part.norm(dim=1).numpy()
+        part, lists = users[begin : begin + block].astype(np.float64), ranked[begin : begin + block]
+        rows = items[np.maximum(lists, 0)].astype(np.float64)
+        scores = np.einsum("bkd,bd->bk", rows, part)  # (b, K + 1)
+        tolerance = SAME * longest * np.linalg.norm(part, axis=1)
         equal = (lists[:, 1:] >= 0) & (np.abs(np.diff(scores, axis=1)) <= tolerance[:, None])
         if wide is None and equal[:, -1].any():
-            wide = items.double()
+            wide = items.astype(np.float64)
         for row in np.flatnonzero(equal.any(axis=1)):
             user, first = begin + int(row), np.append(True, ~equal[row])  # whether a group begins, at K + 1 places
             start = np.flatnonzero(first)
             size, relevant = np.diff(np.append(start, k + 1)), np.add.reduceat(hits[user].astype(np.int64), start)
             if equal[row, -1] and wide is not None:
-                same = np.abs((wide @ part[row]).numpy() - scores[row, -1]) <= tolerance[row]
+                same = np.abs(wide @ part[row] - scores[row, -1]) <= tolerance[row]
                 same[_of(seen, user)] = False
                 size[-1], relevant[-1] = same.sum(), same[_of(test, user)].sum()
             group = np.cumsum(first)[:k] - 1  # of each place

@@ -18,6 +18,12 @@ What is no module, and has a loop of its own:
 from typing import TYPE_CHECKING, Any
 
 from course_lib import extras
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    raise extras.missing(error, "course_lib.training") from error
+
 from course_lib.training.loop import Diverged, Evaluate, History, Plan, fit
 from course_lib.training.processes import Disagreement, FabricProcesses, ProcessLost
 

@@ -248,16 +248,20 @@ def test_read_only_tables_are_taken_without_a_warning(recwarn):
 
 
 @given(problems())
-def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
+def test_the_compiled_loop_numpy_and_torch_rank_alike(problem) -> None:
     """Whole numbers as embeddings: every score is exact, so the lists must be equal, ties and all."""
     users, items, train, _, k, block = problem
     seen = interactions(train).matrix
     both = []
-    for rank in (metrics._ranked, metrics._ranked_compiled):
+    for rank, kind in (
+        (metrics._ranked, np.array),
+        (metrics._ranked, torch.tensor),
+        (metrics._ranked_compiled, np.array),
+    ):
         out = np.full((len(users), min(k, len(items))), -1, dtype=np.int64)
-        rank(torch.tensor(users), torch.tensor(items), seen, block, out)
+        rank(kind(users), kind(items), seen, block, out)
         both.append(out.tolist())
-    assert both[0] == both[1]
+    assert both[0] == both[1] == both[2]
 
 
 @pytest.mark.parametrize(
