@@ -12,13 +12,36 @@ except ImportError as error:
 
 
 def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
-    """dCor(x, y) = dCov(x, y) / sqrt(dCov(x, x) dCov(y, y)) of paired rows (N, p) and (N, q): a number in [0, 1].
+    """Compute how dependent two sets of paired rows are, as their distance correlation.
 
-    dCov^2(x, y) is the mean of A * B, with A and B (N, N) the distances within x and within y less their row and column
-    means plus their mean. Near 0 for many independent rows, 1 where y = a + b x; 0 where x or y is constant. Scaling x
-    or y changes nothing, as in the definition; code that goes with DGCF, RecBole's too, adds 1e-8 under every square
-    root and so makes small embeddings look less dependent, and constant ones entirely dependent.
-    Source: Szekely, Rizzo and Bakirov, Annals of Statistics 2007 (arXiv 0803.4101).
+    ``dCor(x, y) = dCov(x, y) / sqrt(dCov(x, x) dCov(y, y))``, where ``dCov^2(x, y)`` is the mean of ``A * B``. ``A``
+    and ``B`` (N, N) are the distances within x and within y, less their row and column means plus their mean.
+
+    Parameters
+    ----------
+    x, y : Tensor, shape (N, p) and (N, q)
+        The paired rows.
+
+    Returns
+    -------
+    Tensor, shape ()
+        A number in [0, 1]: near 0 for many independent rows, 1 where ``y = a + b x``, 0 where x or y is constant.
+
+    Notes
+    -----
+    Scaling x or y changes nothing, as in the definition. Code that goes with DGCF, RecBole's too, adds 1e-8 under
+    every square root. So it makes small embeddings look less dependent, and constant ones entirely dependent. Source:
+    Szekely, Rizzo and Bakirov, Annals of Statistics 2007 (arXiv 0803.4101).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.dependence import distance_correlation
+    >>> x = torch.tensor([[0.0], [1.0], [3.0]])
+    >>> round(float(distance_correlation(x, 5 - 2 * x)), 4)
+    1.0
+    >>> float(distance_correlation(x, torch.ones(3, 1)))
+    0.0
     """
     one, other = _centred_distances(x), _centred_distances(y)
     product, spread = (one * other).mean(), (one.square().mean() * other.square().mean()).sqrt()

@@ -27,9 +27,36 @@ PAD = -1  # fills up a history that is shorter than the others
 
 
 class Lookup(nn.Module):
-    """q_i = E_i: one row of parameters per identifier (P0, Appendix A.1).
+    """Give each identifier its own row of parameters, ``q_i = E_i``.
 
-    weight (n, d), normal with standard deviation `scale`.
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    generator : torch.Generator, optional
+        Draws the start of the table. Without it torch's global generator does.
+    scale : float
+        Standard deviation of the normal entries at the start.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1. A call refuses identifiers that are no integers,
+        or lie outside 0 to n - 1.
+
+    Notes
+    -----
+    The parameter ``weight`` has shape (n, d). Source: P0, Appendix A.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.Lookup(5, 3)
+    >>> tuple(tower(torch.tensor([4, 0, 0])).shape)
+    (3, 3)
+    >>> torch.equal(tower(torch.tensor([2]))[0], tower.weight[2])
+    True
     """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
@@ -43,7 +70,28 @@ class Lookup(nn.Module):
 
 
 class Features(nn.Module):
-    """x -> row x of a fixed matrix (n, h): the first stage of a tower over features. It has no parameters."""
+    """Look up row ``x`` of a fixed matrix: the first stage of a tower over features, without parameters.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, h)
+        The features, one row per identifier. Integers become PyTorch's default dtype, floats keep their own.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that has not two axes. A call refuses identifiers that are no integers, or lie outside 0 to n - 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> ages = encoders.Features([[31], [27], [45]])
+    >>> ages(torch.tensor([2, 0])).tolist()
+    [[45.0], [31.0]]
+    >>> list(ages.parameters())
+    []
+    """
 
     matrix: Tensor
 
@@ -73,9 +121,37 @@ class _OverFeatures(nn.Sequential):
 
 
 class DenseLinear(_OverFeatures):
-    """q_i = W x_i, with `bias` W x_i + b (P0, Appendix A.2).
+    """Apply one linear layer to the features, ``q_i = W x_i``, or ``W x_i + b`` with a bias.
 
-    features (n, h): row i is x_i; weight (d, h), bias (d,) as in torch.nn.Linear.
+    Parameters
+    ----------
+    features : array_like, shape (n, h)
+        Row i is ``x_i``, the features of identifier i.
+    d : int
+        The width of an embedding.
+    bias : bool
+        Whether the layer has a bias, which starts at zero.
+    generator : torch.Generator, optional
+        Draws the weight: normal with variance 1 / h. Without it torch's global generator does.
+
+    Raises
+    ------
+    ValueError
+        For features that have not two axes, and for a ``d`` that is no whole number of at least 1.
+
+    Notes
+    -----
+    The weight has shape (d, h) and the bias (d,), as in ``torch.nn.Linear``. The features are converted to the dtype
+    of the parameters. Source: P0, Appendix A.2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.DenseLinear([[1.0, 0.0], [0.0, 2.0]], d=3)
+    >>> weight = tower[1].weight
+    >>> torch.allclose(tower(torch.tensor([1]))[0], 2 * weight[:, 1])
+    True
     """
 
     def __init__(self, features: Any, d: int, bias: bool = False, *, generator: torch.Generator | None = None) -> None:
@@ -84,16 +160,66 @@ class DenseLinear(_OverFeatures):
 
 
 class OneHotLinear(DenseLinear):
-    """A linear layer on one-hot inputs: with bias=False (PyTorch's default is True) a lookup, done by a product."""
+    """Apply one linear layer to one-hot inputs: without a bias a lookup that is done by a matrix product.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    bias : bool
+        Whether the layer has a bias. The default is False; the default of ``torch.nn.Linear`` is True.
+    generator : torch.Generator, optional
+        Draws the weight: normal with variance 1 / n. Without it torch's global generator does.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.OneHotLinear(4, 2)
+    >>> weight = tower[1].weight
+    >>> torch.allclose(tower(torch.tensor([3, 0])), weight[:, [3, 0]].T)
+    True
+    """
 
     def __init__(self, n: int, d: int, bias: bool = False, *, generator: torch.Generator | None = None) -> None:
         super().__init__(torch.eye(checking.whole(n, "n")), d, bias, generator=generator)
 
 
 class TwoLayers(_OverFeatures):
-    """q_i = B A x_i: two linear layers with nothing between them (P0, Appendix A.3).
+    """Apply two linear layers with nothing between them, ``q_i = B A x_i``.
 
-    features (n, h), A (hidden, h), B (d, hidden); without biases.
+    Parameters
+    ----------
+    features : array_like, shape (n, h)
+        Row i is ``x_i``, the features of identifier i.
+    hidden : int
+        The width between the two layers.
+    d : int
+        The width of an embedding.
+    generator : torch.Generator, optional
+        Draws both weights: normal with variance 1 / (width of the layer's input).
+
+    Raises
+    ------
+    ValueError
+        For features that have not two axes, and for widths that are no whole numbers of at least 1.
+
+    Notes
+    -----
+    ``A`` has shape (hidden, h), ``B`` (d, hidden); there are no biases. Source: P0, Appendix A.3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.TwoLayers(torch.eye(4), hidden=5, d=3)
+    >>> [tuple(parameter.shape) for parameter in tower.parameters()]
+    [(5, 4), (3, 5)]
     """
 
     def __init__(self, features: Any, hidden: int, d: int, *, generator: torch.Generator | None = None) -> None:
@@ -103,9 +229,32 @@ class TwoLayers(_OverFeatures):
 
 
 class EmbeddingThenLinear(nn.Sequential):
-    """q_i = B E_i: an embedding layer and a linear layer on top (P0, Table 1, rows 4 and, frozen, 5).
+    """Put a linear layer on top of an embedding layer, ``q_i = B E_i``.
 
-    E (n, hidden), B (d, hidden); frozen=True keeps E at its start, so that E_i is a plain feature vector.
+    Parameters
+    ----------
+    n, hidden, d : int
+        The number of identifiers, the width of ``E``, and the width of an embedding.
+    frozen : bool
+        Whether ``E`` keeps its start. Then ``E_i`` is a plain feature vector.
+    generator : torch.Generator, optional
+        Draws ``E``, with deviation 1, and ``B``, with variance 1 / hidden.
+
+    Raises
+    ------
+    ValueError
+        For an ``n``, ``hidden`` or ``d`` that is no whole number of at least 1.
+
+    Notes
+    -----
+    ``E`` has shape (n, hidden), ``B`` (d, hidden). Source: P0, Table 1, row 4 and, with ``frozen``, row 5.
+
+    Examples
+    --------
+    >>> from course_lib import encoders
+    >>> tower = encoders.EmbeddingThenLinear(10, 4, 2, frozen=True)
+    >>> [name for name, parameter in tower.named_parameters() if parameter.requires_grad]
+    ['1.weight']
     """
 
     def __init__(
@@ -117,7 +266,32 @@ class EmbeddingThenLinear(nn.Sequential):
 
 
 class BiasedLookup(nn.Module):
-    """q_i = E_i + b with one b for all: the smallest tower that is parameter-linear and no lookup."""
+    """Add one bias for all to a lookup, ``q_i = E_i + b``: the smallest parameter-linear tower that is no lookup.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    generator : torch.Generator, optional
+        Draws the start of the table.
+    scale : float
+        Standard deviation of the table's entries at the start. The bias starts at zero.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.BiasedLookup(5, 2)
+    >>> tower.rows.weight.data[3] = torch.tensor([1.0, 2.0])
+    >>> tower.bias.data += 10
+    >>> tower(torch.tensor([3])).tolist()
+    [[11.0, 12.0]]
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -131,7 +305,36 @@ class BiasedLookup(nn.Module):
 
 
 class ScaledLookup(nn.Module):
-    """q_i = s E_i with one learned number s for all: not parameter-linear, and still tangent (claim X7)."""
+    """Multiply a lookup by one learned number, ``q_i = s E_i``: not parameter-linear, and still tangent.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    generator : torch.Generator, optional
+        Draws the start of the table.
+    scale : float
+        Standard deviation of the table's entries at the start. The factor ``s`` starts at 1.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1.
+
+    Notes
+    -----
+    Source: claim X7.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.ScaledLookup(5, 2)
+    >>> tower.factor.data *= 2
+    >>> x = torch.tensor([0, 3])
+    >>> torch.equal(tower(x), 2 * tower.rows(x))
+    True
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -145,7 +348,36 @@ class ScaledLookup(nn.Module):
 
 
 class ExponentialLookup(nn.Module):
-    """q_i = e^{b_i} E_i with a learned number b_i per identifier: not parameter-linear, still tangent (claim X7)."""
+    """Multiply each row of a lookup by a learned factor, ``q_i = e^(b_i) E_i``: not parameter-linear, still tangent.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    generator : torch.Generator, optional
+        Draws the start of the table.
+    scale : float
+        Standard deviation of the table's entries at the start. The exponents ``b_i`` start at 0.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1.
+
+    Notes
+    -----
+    Source: claim X7.
+
+    Examples
+    --------
+    >>> import math, torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.ExponentialLookup(5, 2)
+    >>> tower.exponents.data[3] = math.log(2)
+    >>> x = torch.tensor([3])
+    >>> torch.allclose(tower(x), 2 * tower.rows(x))
+    True
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -159,7 +391,35 @@ class ExponentialLookup(nn.Module):
 
 
 class InvertedLookup(nn.Module):
-    """q_i = E_i / ||E_i||^2, inversion in the unit sphere: non-linear and conformal, J_i J_i^T = I / ||E_i||^4."""
+    """Invert each row of a lookup in the unit sphere, ``q_i = E_i / ||E_i||^2``: non-linear and conformal.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of identifiers and the width of an embedding.
+    generator : torch.Generator, optional
+        Draws the start of the table.
+    scale : float
+        Standard deviation of the table's entries at the start.
+
+    Raises
+    ------
+    ValueError
+        For an ``n`` or ``d`` that is no whole number of at least 1.
+
+    Notes
+    -----
+    Conformal means that ``J_i J_i^T = I / ||E_i||^4``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.InvertedLookup(5, 2)
+    >>> tower.rows.weight.data[3] = torch.tensor([0.0, 4.0])
+    >>> tower(torch.tensor([3])).tolist()
+    [[0.0, 0.25]]
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -172,9 +432,29 @@ class InvertedLookup(nn.Module):
 
 
 class MeanHistory(nn.Module):
-    """A user is the mean of the embeddings of the items in the history, taken from the item tower's own table.
+    """Represent a user by the mean of the embeddings of the items in their history, from the item tower's own table.
 
-    items: the item tower, shared and not copied; histories (m, L) of item identifiers, filled up with PAD (-1).
+    Parameters
+    ----------
+    items : torch.nn.Module
+        The item tower. It is shared, not copied.
+    histories : array_like of int, shape (m, L)
+        Item identifiers of each user, filled up with ``PAD`` (-1).
+
+    Raises
+    ------
+    ValueError
+        For histories that are no integers of shape (m, L), hold numbers below -1, or leave a user without an item.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> items = encoders.Lookup(3, 2)
+    >>> items.weight.data = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]])
+    >>> users = encoders.MeanHistory(items, [[0, 1], [2, -1]])
+    >>> users(torch.tensor([0, 1])).tolist()
+    [[0.5, 0.5], [3.0, 3.0]]
     """
 
     histories: Tensor
@@ -193,13 +473,43 @@ class MeanHistory(nn.Module):
 
 
 class HistoryTransformer(nn.Module):
-    """A BERT-like user tower over item histories: item and position embeddings, transformer layers, mean, linear.
+    """Encode a user's item history with a BERT-like transformer: item and position embeddings, layers, mean, linear.
 
-    histories (m, L) of item identifiers below n_items, filled up with PAD (-1) at the end; weights are normal with
-    standard deviation 0.02 as in BERT, biases 0. It has an item table of its own: its parameters and those of the item
-    tower are disjoint. `dropout` acts in train mode only. width: inside the transformer (default d), a multiple of
-    `heads`.
-    Source: P0, Table 1 row 3 and Section 4.3 (left tower), after Sun et al. (2019).
+    Parameters
+    ----------
+    n_items : int
+        The number of items.
+    d : int
+        The width of an embedding.
+    histories : array_like of int, shape (m, L)
+        Item identifiers below ``n_items`` of each user, filled up with ``PAD`` (-1) at the end.
+    width : int, optional
+        The width inside the transformer, a multiple of ``heads``. The default is ``d``.
+    layers, heads : int
+        The number of transformer layers and of attention heads.
+    dropout : float
+        The rate of dropout, in train mode only.
+    generator : torch.Generator, optional
+        Draws the weights: normal with standard deviation 0.02 as in BERT. Biases start at 0.
+
+    Raises
+    ------
+    ValueError
+        For a width that is no multiple of ``heads``, and for histories that are no integers of shape (m, L), hold
+        other numbers than items and -1, or leave a user without an item.
+
+    Notes
+    -----
+    The tower has an item table of its own: its parameters and those of the item tower are disjoint.
+    Source: P0, Table 1, row 3 and Section 4.3 (left tower), after Sun et al. (2019).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> users = encoders.HistoryTransformer(10, 4, histories=[[3, 1, -1], [2, 5, 7]])
+    >>> tuple(users(torch.tensor([1, 0, 0])).shape)
+    (3, 4)
     """
 
     histories: Tensor
@@ -240,11 +550,37 @@ class HistoryTransformer(nn.Module):
 
 
 class Bags(nn.Module):
-    """x -> for each kind of feature the mean of the embeddings in the bag that x has of it, side by side.
+    """Average the embeddings in each bag of features that an identifier has, and put the means side by side.
 
-    bags: name -> (n, vocabulary) scipy sparse 0/1 matrix, row i the features of identifier i; an empty bag gives zeros.
-    width: of each kind's embedding, so the output is (B, kinds * width). Two towers may share one `Bags`.
-    Source: the input layer of P4's networks, Section 4.1.
+    Parameters
+    ----------
+    bags : dict of str to sparse matrix, shape (n, vocabulary)
+        For each kind of feature a SciPy sparse matrix of zeros and ones. Row i holds the features of identifier i.
+    width : int
+        The width of the embedding of each kind. The output has shape (B, kinds * width).
+    generator : torch.Generator, optional
+        Draws the start of the tables.
+    scale : float
+        Standard deviation of the tables' entries at the start.
+
+    Raises
+    ------
+    ValueError
+        For no bag, bags with different numbers of rows, or a width that is no whole number of at least 1.
+
+    Notes
+    -----
+    An empty bag gives zeros. Two towers may share one ``Bags``. Source: the input layer of P4's networks, Section 4.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from scipy import sparse
+    >>> from course_lib import encoders
+    >>> bags = encoders.Bags({"genre": sparse.csr_array([[1, 1, 0], [0, 0, 0]])}, width=1)
+    >>> bags.tables["genre"].data = torch.tensor([[2.0], [4.0], [9.0]])
+    >>> bags(torch.tensor([0, 1])).tolist()
+    [[3.0], [0.0]]
     """
 
     def __init__(self, bags: Any, width: int, *, generator: torch.Generator | None = None, scale: float = 0.1) -> None:
@@ -278,10 +614,33 @@ class Bags(nn.Module):
 
 
 class Perceptron(nn.Sequential):
-    """Linear layers with ReLU between them, after an input stage: `Perceptron(bags, (150, 256, 64))`.
+    """Stack linear layers with ReLU between them on an input stage, as in ``Perceptron(bags, (150, 256, 64))``.
 
-    widths: of the input and of each layer's output. The last layer is linear: with a ReLU after it no inner product of
-    two embeddings could be negative.
+    Parameters
+    ----------
+    first : torch.nn.Module
+        The input stage, from identifiers (B,) to (B, widths[0]).
+    widths : sequence of int
+        The width of the input, then of each layer's output.
+    generator : torch.Generator, optional
+        Draws the weights: normal with variance 1 / (width of the layer's input). Biases start at zero.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two widths.
+
+    Notes
+    -----
+    The last layer is linear. With a ReLU after it no inner product of two embeddings could be negative.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> tower = encoders.Perceptron(encoders.Features(torch.eye(5)), (5, 8, 3))
+    >>> [type(layer).__name__ for layer in tower]
+    ['Features', 'Linear', 'ReLU', 'Linear']
     """
 
     def __init__(self, first: nn.Module, widths: Sequence[int], *, generator: torch.Generator | None = None) -> None:
@@ -294,7 +653,25 @@ class Perceptron(nn.Sequential):
 
 
 class Renamed(nn.Module):
-    """x -> table[x]: the identifiers of one side in the numbering that the next stage uses. No parameters."""
+    """Translate the identifiers of one side to the numbering that the next stage uses, without parameters.
+
+    Parameters
+    ----------
+    table : array_like of int, shape (n,)
+        Entry x is what identifier x is called in the other list.
+
+    Raises
+    ------
+    ValueError
+        A call refuses identifiers that are no integers, or lie outside 0 to n - 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> encoders.Renamed([20, 10, 30])(torch.tensor([1, 1, 2])).tolist()
+    [10, 10, 30]
+    """
 
     table: Tensor
 
@@ -308,9 +685,27 @@ class Renamed(nn.Module):
 
 
 class TwoTower(nn.Module):
-    """Two encoders side by side: forward(users, items) -> ((B, d), (B, d)).
+    """Put two encoders side by side: ``forward(users, items)`` gives two embeddings of shape (B, d).
 
-    Any module that gives (B, d) may be a tower. P0 assumes that the two share no parameter; `shared_parameters` says.
+    Parameters
+    ----------
+    left, right : torch.nn.Module
+        The towers of users and of items. Any module that gives (B, d) may be a tower.
+
+    Notes
+    -----
+    P0 assumes that the two towers share no parameter. ``shared_parameters`` names those that they do share.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> towers = encoders.TwoTower(encoders.Lookup(3, 2), encoders.Lookup(4, 2))
+    >>> [tuple(rows.shape) for rows in towers(torch.tensor([0, 2]), torch.tensor([3, 1]))]
+    [(2, 2), (2, 2)]
+    >>> table = encoders.Lookup(3, 2)
+    >>> encoders.TwoTower(table, table).shared_parameters()
+    ['weight']
     """
 
     def __init__(self, left: nn.Module, right: nn.Module) -> None:
@@ -333,9 +728,30 @@ class TwoTower(nn.Module):
 
 
 def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times: Any | None = None) -> np.ndarray:
-    """The last `length` items of every user, oldest first, as an (n_users, length) array filled up with PAD (-1).
+    """Collect the last ``length`` items of every user, oldest first.
 
-    users, items (and times, if known) of the pairs; without times the order of the pairs counts.
+    Parameters
+    ----------
+    users, items : array_like of int, shape (``|O|``,)
+        The user and the item of each pair.
+    n_users : int
+        The number of users.
+    length : int
+        How many items to keep of each user.
+    times : array_like, shape (``|O|``,), optional
+        The time of each pair. Without times the order of the pairs counts.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_users, length)
+        The histories, filled up with ``PAD`` (-1) at the end.
+
+    Examples
+    --------
+    >>> from course_lib import encoders
+    >>> users, items = [0, 0, 0, 1], [5, 6, 7, 8]
+    >>> encoders.recent_histories(users, items, n_users=3, length=2).tolist()
+    [[6, 7], [8, -1], [-1, -1]]
     """
     users, items = np.asarray(users), np.asarray(items)
     order = np.lexsort((np.arange(len(users)) if times is None else np.asarray(times), users))

@@ -17,10 +17,43 @@ Closure = Callable[[], float] | None  # for the signature of torch.optim.Optimiz
 
 
 class RowWiseAdagrad(torch.optim.Optimizer):
-    """One accumulator per ROW of a table: S_r += mean_n g_rn^2, then row r -= lr g_r / (sqrt(S_r) + eps).
+    """Train with Adagrad that keeps one accumulator per ROW of a table.
 
+    ``S_r += mean_n g_rn^2``, then row r moves by ``-lr g_r / (sqrt(S_r) + eps)``.
+
+    Parameters
+    ----------
+    params : iterable of Tensor
+        The parameters, row by row along the first axis.
+    lr : float
+        The learning rate.
+    eps : float
+        Added to the root of the accumulator.
+    initial : float
+        The accumulators at the start.
+
+    Raises
+    ------
+    ValueError
+        For a learning rate that is negative or not finite.
+
+    Notes
+    -----
     A row's step is a multiple of its gradient, so a lookup trained on a cosine loss stays exactly tangent (claim X6).
-    Plain Adagrad divides entry by entry and does not. It is the optimiser of many industrial embedding tables.
+    Plain Adagrad divides entry by entry and does not. Row-wise Adagrad is the optimiser of many industrial embedding
+    tables.
+
+    Examples
+    --------
+    The mean of 1^2 and 7^2 is 25, so the row moves by its gradient over 5, times the learning rate.
+
+    >>> import torch
+    >>> from course_lib.optimisers import RowWiseAdagrad
+    >>> table = torch.nn.Parameter(torch.zeros(1, 2))
+    >>> table.grad = torch.tensor([[1.0, 7.0]])
+    >>> RowWiseAdagrad([table], lr=5.0).step()
+    >>> table.data.round(decimals=4).tolist()
+    [[-1.0, -7.0]]
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1e-2, *, eps: float = 1e-10, initial: float = 0.0) -> None:
@@ -38,10 +71,38 @@ class RowWiseAdagrad(torch.optim.Optimizer):
 
 
 class LazyDecaySGD(torch.optim.Optimizer):
-    """SGD whose weight decay touches only the rows that this batch touched: row r *= 1 - lr decay if g_r != 0.
+    """Train with SGD whose weight decay touches only the rows that this batch touched.
 
-    Then row r -= lr g_r. This is what sparse gradients with decay do in practice; the ordinary decay of
-    `torch.optim.SGD` shrinks every row at every step, whether its item was seen or not (claim X6).
+    Row r is multiplied by ``1 - lr weight_decay`` if ``g_r != 0``, then moves by ``-lr g_r``.
+
+    Parameters
+    ----------
+    params : iterable of Tensor
+        The parameters, row by row along the first axis.
+    lr : float
+        The learning rate.
+    weight_decay : float
+        The decay of the rows that have a gradient.
+
+    Raises
+    ------
+    ValueError
+        For a learning rate or a decay that is negative or not finite.
+
+    Notes
+    -----
+    This is what sparse gradients with decay do in practice. The ordinary decay of ``torch.optim.SGD`` shrinks every
+    row at every step, whether its item was seen or not (claim X6).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.optimisers import LazyDecaySGD
+    >>> table = torch.nn.Parameter(torch.ones(2, 1))
+    >>> table.grad = torch.tensor([[1.0], [0.0]])
+    >>> LazyDecaySGD([table], lr=0.5, weight_decay=0.5).step()
+    >>> table.tolist()  # 1 * 0.75 - 0.5, and the row that was not seen
+    [[0.25], [1.0]]
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0) -> None:
@@ -59,10 +120,29 @@ class LazyDecaySGD(torch.optim.Optimizer):
 
 
 class SphereSGD(torch.optim.SGD):
-    """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
+    """Train with SGD that puts every row of its tables back on one sphere after each step.
 
-    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of
-    plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    Parameters
+    ----------
+    params : iterable of Tensor, shape (n, d) each
+        The tables.
+    lr : float
+        The learning rate.
+
+    Notes
+    -----
+    All rows of a table have the same length: the root mean square length of its rows before the first step. The step
+    is that of plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.optimisers import SphereSGD
+    >>> table = torch.nn.Parameter(torch.tensor([[1.0, 0.0], [0.0, 7.0]]))
+    >>> table.grad = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    >>> SphereSGD([table], lr=0.1).step()
+    >>> [round(length, 4) for length in table.norm(dim=1).tolist()]  # sqrt((1 + 49) / 2)
+    [5.0, 5.0]
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
@@ -82,9 +162,33 @@ class SphereSGD(torch.optim.SGD):
 
 
 class Together(torch.optim.Optimizer):
-    """Several optimisers as one, each with its own parameters; with `cycle`, all rates follow one triangle.
+    """Use several optimisers as one, each with its own parameters; with ``cycle`` all rates follow one triangle.
 
-    cycle: steps of a whole triangle from low * lr up to lr and back (Smith's cyclical rate, the triangular form).
+    Parameters
+    ----------
+    *optimisers : torch.optim.Optimizer
+        The parts, of which no two hold the same parameter.
+    cycle : int, optional
+        Steps of a whole triangle from ``low * lr`` up to ``lr`` and back. Without it the rates stay.
+    low : float
+        The lowest rate, as a share of ``lr``.
+
+    Notes
+    -----
+    The rates are Smith's cyclical rates in the triangular form.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.optimisers import Together
+    >>> users, items = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    >>> both = Together(torch.optim.SGD([users], lr=1.0), torch.optim.Adam([items], lr=0.1), cycle=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(both.param_groups[0]["lr"], 4))
+    ...     both.step()
+    >>> rates
+    [0.1, 0.55, 1.0, 0.55, 0.1]
     """
 
     def __init__(self, *optimisers: torch.optim.Optimizer, cycle: int | None = None, low: float = 0.1) -> None:

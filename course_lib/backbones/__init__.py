@@ -42,12 +42,58 @@ _OF_A_GRAPH: dict[str, Callable[..., Backbone]] = {"LightGCN": LightGCN, "DGCF":
 
 
 def names() -> tuple[str, ...]:
-    """The names that `make` knows, in the order of P1's Table 2."""
+    """List the names that ``make`` knows, in the order of P1's Table 2.
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Examples
+    --------
+    >>> from course_lib import backbones
+    >>> backbones.names()
+    ('MF', 'LightGCN', 'DGCF', 'NCL', 'LightCCF')
+    """
     return ("MF", *_OF_A_GRAPH)
 
 
 def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
-    """A backbone for the training pairs `interactions`; options: its own arguments. Tables come from `generator`."""
+    """Make the backbone of this name for a set of training pairs.
+
+    Parameters
+    ----------
+    name : str
+        One of ``names()``.
+    interactions : Interactions
+        The training pairs. They give the numbers of users and items, and the graph.
+    d : int
+        The width of an embedding.
+    generator : torch.Generator
+        Draws the trained tables.
+    **options
+        The backbone's own arguments.
+
+    Returns
+    -------
+    Backbone
+        The model, not trained.
+
+    Raises
+    ------
+    ValueError
+        For another name, and for ``interactions`` of another kind.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 0, 1], [0, 1, 2], n_users=2, n_items=3)
+    >>> model = backbones.make("LightGCN", data, d=4, generator=torch.Generator().manual_seed(0))
+    >>> [tuple(table.shape) for table in model()]
+    [(2, 4), (3, 4)]
+    """
     if not isinstance(interactions, Interactions):
         raise checking.refuse(interactions, "interactions", "Interactions, such as datasets.load(...) gives")
     if checking.choice(name, "name", names()) == "MF":

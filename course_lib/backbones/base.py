@@ -15,10 +15,28 @@ Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d
 
 
 class Recommender(nn.Module):
-    """What the training loop and the evaluation ask: a loss on triples, and two tables whose inner product ranks.
+    """Give what the training loop and the evaluation ask for: a loss on triples, and two tables to rank by.
 
-    Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
-    `course_lib.debiasing` wrap one.
+    Users are 0 to n_users - 1, items 0 to n_items - 1. The inner product of a row of each table ranks.
+
+    Notes
+    -----
+    A subclass writes ``forward``, which gives the embeddings (m, d) and (n, d); in this class it raises
+    NotImplementedError. The other methods have defaults: ``ranking`` gives the embeddings, ``loss`` is that of BPR
+    plus ``penalty``, which is zero. A ``Backbone`` has trained tables of its own; DDC and the rivals of
+    ``course_lib.debiasing`` wrap one. ``sparse`` says whether the gradients of the trained tables hold a batch's rows
+    alone.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.backbones import Recommender
+    >>> class Fixed(Recommender):
+    ...     def forward(self):
+    ...         return torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]])
+    >>> users, items = Fixed().ranking()
+    >>> (users @ items.T).tolist()
+    [[0.0, 2.0]]
     """
 
     n_users: int
@@ -53,7 +71,17 @@ class Recommender(nn.Module):
 
 
 class Common(TypedDict, total=False):
-    """What every backbone takes besides its own arguments; explained at `Backbone`."""
+    """Name the arguments that every backbone takes besides its own; ``Backbone`` explains them.
+
+    Parameters
+    ----------
+    decay : float
+        The weight of the regulariser.
+    scale : float
+        The standard deviation of the trained tables at the start.
+    generator : torch.Generator
+        Draws the trained tables. It must be given.
+    """
 
     decay: float
     scale: float
@@ -61,16 +89,49 @@ class Common(TypedDict, total=False):
 
 
 class Backbone(Recommender):
-    """A collaborative-filtering model that scores by y_ui = <e_u, e_i> and is trained with BPR (P1, equations 1 to 3).
+    """Score pairs by ``y_ui = <e_u, e_i>`` and train the embeddings with BPR.
 
-    Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i,
-    and, if it has one, in `contrast` which contrastive term it adds. So its loss on a batch of triples (u, i, j) is
+    Users are 0 to m - 1, items 0 to n - 1. A subclass says in ``forward`` how its trained tables become the embeddings
+    ``e_u`` and ``e_i``, and, if it has one, in ``contrast`` which contrastive term it adds. So its loss on a batch of
+    triples (u, i, j) is::
 
         mean -ln sigma(<e_u, e_i> - <e_u, e_j>)  +  decay * mean (|e0_u|^2 + |e0_i|^2 + |e0_j|^2)  +  contrast.
 
-    The second term is lambda |Theta|^2 of P1's equation (3) on the trained rows e0 that the batch touches; (3) sums it
-    once over all parameters, practice (RecBole, LightGCN's own code) over the batch, as here. decay is lambda itself,
-    without the 1/2 that some libraries put before it.
+    Parameters
+    ----------
+    n_users, n_items : int
+        The numbers m and n.
+    d : int
+        The width of an embedding.
+    decay : float
+        The weight lambda of the regulariser, without the 1/2 that some libraries put before it.
+    scale : float
+        The standard deviation of the tables' normal entries at the start.
+    generator : torch.Generator
+        Draws the trained tables.
+
+    Raises
+    ------
+    ValueError
+        For sizes that are no whole numbers of at least 1, a negative ``decay`` or ``scale``, and a ``generator`` of
+        another kind.
+
+    Notes
+    -----
+    The second term is ``lambda |Theta|^2`` of P1's equation (3) on the trained rows e0 that the batch touches.
+    Equation (3) sums it once over all parameters; practice (RecBole, LightGCN's own code) sums over the batch, as
+    here. Source: P1, equations (1) to (3).
+
+    Examples
+    --------
+    Where all scores are equal, BPR's loss is ln 2.
+
+    >>> import torch
+    >>> from course_lib.backbones import Backbone
+    >>> model = Backbone(2, 3, d=4, scale=0.0, generator=torch.Generator())
+    >>> users, positives, negatives = torch.tensor([[0, 1], [2, 0], [1, 1]])
+    >>> round(model.loss(users, positives, negatives).item(), 4)
+    0.6931
     """
 
     def __init__(
@@ -121,7 +182,36 @@ class Backbone(Recommender):
 def triple_scores(
     tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor, *, sparse: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples. ValueError for none, and for unequal numbers."""
+    """Compute the two scores of each triple, ``<e_u, e_i>`` and ``<e_u, e_j>``.
+
+    Parameters
+    ----------
+    tables : tuple of Tensor, shape (m, d) and (n, d)
+        The embeddings of users and items.
+    users, positives, negatives : Tensor of int, shape (B,)
+        The triples (u, i, j).
+    sparse : bool
+        Whether the gradients of the tables are sparse tensors; only for tables that are trained themselves.
+
+    Returns
+    -------
+    tuple of Tensor, shape (B,) each
+        The scores of the positives and of the negatives.
+
+    Raises
+    ------
+    ValueError
+        For no triple, and for unequal numbers of users, positives and negatives.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.backbones import triple_scores
+    >>> tables = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    >>> positive, negative = triple_scores(tables, torch.tensor([0]), torch.tensor([0]), torch.tensor([1]))
+    >>> positive.tolist(), negative.tolist()
+    ([3.0], [8.0])
+    """
     shapes = [tuple(ids.shape) for ids in (users, positives, negatives)]
     if len({*shapes}) > 1 or len(shapes[0]) != 1 or shapes[0] == (0,):
         found = "users, positives and negatives have shapes {}, {} and {}".format(*shapes)
@@ -132,15 +222,61 @@ def triple_scores(
 
 
 def rows(table: Tensor, ids: Tensor, *, sparse: bool = False) -> Tensor:
-    """table[ids]: (n, d), (B,) -> (B, d). Unlike indexing, its gradient is the same for any number of threads.
+    """Gather the rows ``table[ids]`` with a gradient that is the same for any number of threads, unlike indexing.
 
-    sparse: the gradient is a sparse tensor of these rows; only for a table that is trained itself.
+    Parameters
+    ----------
+    table : Tensor, shape (n, d)
+        The table.
+    ids : Tensor of int, shape (B,)
+        Which rows.
+    sparse : bool
+        Whether the gradient is a sparse tensor of these rows; only for a table that is trained itself.
+
+    Returns
+    -------
+    Tensor, shape (B, d)
+        The rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.backbones.base import rows
+    >>> table = torch.tensor([[0.0], [1.0], [2.0]], requires_grad=True)
+    >>> chosen = rows(table, torch.tensor([2, 2, 0]), sparse=True)
+    >>> chosen.sum().backward()
+    >>> chosen.tolist(), table.grad.to_dense().tolist()
+    ([[2.0], [2.0], [0.0]], [[1.0], [0.0], [2.0]])
     """
     return nn.functional.embedding(ids, table, sparse=sparse)
 
 
 def check_generator(generator: torch.Generator) -> torch.Generator:
-    """`generator`, or ValueError where it is none of torch's."""
+    """Return the generator, and refuse what is none of torch's.
+
+    Parameters
+    ----------
+    generator : torch.Generator
+        The value to check.
+
+    Returns
+    -------
+    torch.Generator
+        The same object.
+
+    Raises
+    ------
+    ValueError
+        For anything else, such as a seed.
+
+    Examples
+    --------
+    >>> from course_lib.backbones.base import check_generator
+    >>> check_generator(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: generator is 0; expected a torch.Generator such as torch.Generator().manual_seed(0)
+    """
     if not isinstance(generator, torch.Generator):
         expected = "a torch.Generator such as torch.Generator().manual_seed(0)"
         raise ValueError(f"generator is {generator!r}; expected {expected}")

@@ -18,25 +18,64 @@ SAMPLE = 128  # users, and as many items, whose parts are compared
 
 
 class DGCF(Backbone):
-    """K = intents parts e_1, ..., e_K of width d / K; routing finds how much of each edge (h, t) belongs to each.
+    """Split each embedding into parts, one per intent, and average each part over its own weighting of the graph.
 
-    S_k(h, t) starts at 1. One layer repeats `routings` times, with x the part of the previous layer's embedding:
+    There are ``K = intents`` parts ``e_1, ..., e_K`` of width d / K. Routing finds how much of each edge (h, t)
+    belongs to each part. ``S_k(h, t)`` starts at 1. One layer repeats ``routings`` times, with x the part of the
+    previous layer's embedding::
 
         share_k(h, t) = softmax over k of S_k(h, t);        D_k(h) = sum over neighbours t of share_k(h, t)
         y_k(h) = sum over neighbours t of  share_k(h, t) / sqrt(D_k(h) D_k(t)) * x_k(t)
         S_k(h, t) += < y_k(h), tanh x_k(t) >
 
-    and its outcome is the last y. The embedding is the mean over the layers, 0 included. With one intent this is
-    LightGCN. The loss adds correlation * (sum over pairs of intents of the distance correlation of their parts), which
-    is 0 for independent parts only.
+    Its outcome is the last y. The embedding is the mean over the layers, 0 included. With one intent this is LightGCN.
 
-    Choices. (h, t) and (t, h) have affinities of their own, y_k(h) and x_k(t) are normalised to length 1 in the last
-    line, and S goes on from layer to layer, all three as in the authors' code; the mean over layers, where the paper
-    sums, rescales all scores alike. The correlation is that of up to 128 users and 128 items of the batch, over all
-    pairs of intents as the paper writes it (its code and RecBole take neighbouring intents only, divide by
-    K (K + 1) / 2, and add 1e-8 under every square root, so that their dCor depends on the scale of the embeddings).
+    Parameters
+    ----------
+    interactions : Interactions
+        The training pairs, which are the edges of the graph.
+    d : int
+        The width of an embedding, a multiple of ``intents``.
+    intents : int
+        The number K of parts.
+    layers : int
+        The number of layers; 0 is MF.
+    routings : int
+        How often a layer repeats the routing.
+    correlation : float
+        The weight of the term in the loss that is the sum over pairs of intents of the distance correlation of their
+        parts, which is 0 for independent parts only.
+    **common
+        ``decay``, ``scale`` and ``generator``, as for ``Backbone``.
+
+    Raises
+    ------
+    ValueError
+        For a width that the intents do not share evenly, and for numbers out of range.
+
+    Notes
+    -----
+    Choices. (h, t) and (t, h) have affinities of their own, ``y_k(h)`` and ``x_k(t)`` are normalised to length 1 in
+    the last line, and S goes on from layer to layer, all three as in the authors' code; the mean over layers, where
+    the paper sums, rescales all scores alike. The correlation is that of up to 128 users and 128 items of the batch,
+    over all pairs of intents as the paper writes it (its code and RecBole take neighbouring intents only, divide by K
+    (K + 1) / 2, and add 1e-8 under every square root, so that their dCor depends on the scale of the embeddings).
+
     Source: Wang et al., SIGIR 2020 (arXiv 2007.01764), Sections 3.1 to 3.3; code:
-    xiangwang1223/disentangled_graph_collaborative_filtering.
+    ``xiangwang1223/disentangled_graph_collaborative_filtering``.
+
+    Examples
+    --------
+    With one intent DGCF gives the embeddings of LightGCN.
+
+    >>> import torch
+    >>> from course_lib.backbones import DGCF, LightGCN
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2)
+    >>> one = DGCF(data, 4, intents=1, routings=1, generator=torch.Generator().manual_seed(0))
+    >>> other = LightGCN(data, 4, layers=1, generator=torch.Generator().manual_seed(0))
+    >>> torch.allclose(one()[0], other()[0], atol=1e-6)
+    True
     """
 
     def __init__(

@@ -16,15 +16,58 @@ from course_lib.interactions import Interactions
 
 
 def adjacency(interactions: Interactions) -> sparse.csr_array:
-    """A = [[0, Y], [Y', 0]] of the m + n nodes, users first: (m + n, m + n) of zeros and ones, float32."""
+    """Build the adjacency matrix ``A = [[0, Y], [Y', 0]]`` of the m + n nodes, users first.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The pairs, which are the edges.
+
+    Returns
+    -------
+    sparse.csr_array, shape (m + n, m + n)
+        Zeros and ones, float32.
+
+    Examples
+    --------
+    One user with two items:
+
+    >>> from course_lib.backbones.graph import adjacency
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 0], [0, 1], n_users=1, n_items=2)
+    >>> adjacency(data).toarray().astype(int).tolist()
+    [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    """
     matrix = interactions.matrix
     return sparse.csr_array(sparse.block_array([[None, matrix], [matrix.T, None]], format="csr"))
 
 
 def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
-    """D^(-1/2) A D^(-1/2), so 1 / sqrt(deg u deg i) for each pair; symmetric. Nodes without an edge have rows of zeros.
+    """Build ``D^(-1/2) A D^(-1/2)``, which holds ``1 / sqrt(deg u deg i)`` for each pair.
 
+    Parameters
+    ----------
+    interactions : Interactions
+        The pairs, which are the edges.
+
+    Returns
+    -------
+    sparse.csr_array, shape (m + n, m + n)
+        The symmetric matrix in float64, users first. Nodes without an edge have rows of zeros.
+
+    Notes
+    -----
     Source: P1, equation (2); He et al., LightGCN, SIGIR 2020, equation (8).
+
+    Examples
+    --------
+    One user with four items:
+
+    >>> from course_lib.backbones.graph import normalised_adjacency
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 0, 0, 0], [0, 1, 2, 3], n_users=1, n_items=4)
+    >>> normalised_adjacency(data).toarray()[0].tolist()
+    [0.0, 0.5, 0.5, 0.5, 0.5]
     """
     graph = adjacency(interactions)
     degree = np.diff(graph.indptr).astype(np.float64)
@@ -34,10 +77,28 @@ def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
 
 
 class Graph(nn.Module):
-    """A constant symmetric sparse matrix A (N, N): `Graph(matrix)(table)` is A X, differentiable in X.
+    """Multiply a table by a constant symmetric sparse matrix: ``Graph(matrix)(table)`` is ``A X``.
 
-    Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they
-    come from the data.
+    Parameters
+    ----------
+    matrix : sparse.csr_array, shape (N, N)
+        The matrix ``A``. It must be symmetric: the gradient with respect to ``X`` is computed as ``A G``.
+
+    Notes
+    -----
+    The matrix is held as plain buffers in its own dtype (torch can neither copy nor save its CSR tensors), which no
+    state_dict holds: they come from the data. A call converts the values to the dtype of the table.
+
+    Examples
+    --------
+    Each node gets the sum of its neighbours:
+
+    >>> import torch
+    >>> from course_lib.backbones.graph import Graph, adjacency
+    >>> from course_lib.interactions import Interactions
+    >>> graph = Graph(adjacency(Interactions([0, 0], [0, 1], n_users=1, n_items=2)))
+    >>> graph(torch.tensor([[1.0], [10.0], [20.0]])).tolist()
+    [[30.0], [1.0], [1.0]]
     """
 
     pointers: Tensor
@@ -75,13 +136,29 @@ _symmetric_product: Callable[[Tensor, Tensor], Tensor] = _SymmetricProduct.apply
 
 
 class Edges(nn.Module):
-    """The directed edges (h, t) of a symmetric graph, sorted by h and then t, with weights that are learned.
+    """Sum over neighbours with weights that are learned, one for each directed edge (h, t) of a symmetric graph.
 
-    Two operations, each the other's gradient, without a table of (edges x d) numbers:
+    The edges are sorted by h and then t. There are two operations, each the other's gradient, without a table of
+    (edges x d) numbers::
 
         sums(w, x)[h] = sum over t of w(h, t) x(t);        products(a, b)(h, t) = <a(h), b(t)>
 
-    both for K parts at once: w and products (K, E), x, a, b and sums (K, N, c).
+    Both work for K parts at once: w and products have shape (K, E), and x, a, b and sums (K, N, c).
+
+    Parameters
+    ----------
+    matrix : sparse.csr_array, shape (N, N)
+        The graph. Only where its entries stand counts.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.backbones.graph import Edges, adjacency
+    >>> from course_lib.interactions import Interactions
+    >>> edges = Edges(adjacency(Interactions([0, 0], [0, 1], n_users=1, n_items=2)))
+    >>> weights = torch.tensor([[0.5, 2.0, 1.0, 1.0]])  # of the edges (0, 1), (0, 2), (1, 0), (2, 0)
+    >>> edges.sums(weights, torch.tensor([[[1.0], [10.0], [20.0]]])).tolist()
+    [[[45.0], [1.0], [1.0]]]
     """
 
     pointers: Tensor

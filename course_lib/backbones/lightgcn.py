@@ -14,12 +14,45 @@ from course_lib.interactions import Interactions
 
 
 class LightGCN(Backbone):
-    """E^(k) = D^(-1/2) A D^(-1/2) E^(k-1) from the trained E^(0), and e = mean of E^(0), ..., E^(layers).
+    """Average the trained tables with those of their neighbours on the user-item graph, layer after layer.
 
-    In words: e_u^(k) = sum over the items i of u of e_i^(k-1) / sqrt(deg u deg i), and the same for items. layers = 0
-    is MF. P1 leaves the weights alpha_k of the layers open ("typically a weighted sum"); here 1 / (layers + 1), as in
-    the LightGCN paper.
-    Source: P1, equation (2); He et al., SIGIR 2020 (arXiv 2002.02126), equations (3), (4) and (8).
+    ``E^(k) = D^(-1/2) A D^(-1/2) E^(k-1)`` from the trained ``E^(0)``, and e is the mean of
+    ``E^(0), ..., E^(layers)``. In words: ``e_u^(k)`` is the sum over the items i of u of
+    ``e_i^(k-1) / sqrt(deg u deg i)``, and the same for items.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The training pairs, which are the edges of the graph.
+    d : int
+        The width of an embedding.
+    layers : int
+        The number of layers; 0 is MF.
+    **common
+        ``decay``, ``scale`` and ``generator``, as for ``Backbone``.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of range.
+
+    Notes
+    -----
+    P1 leaves the weights alpha_k of the layers open ("typically a weighted sum"). Here they are 1 / (layers + 1), as
+    in the LightGCN paper. Source: P1, equation (2); He et al., SIGIR 2020 (arXiv 2002.02126), equations (3), (4) and
+    (8).
+
+    Examples
+    --------
+    A user and an item that have only each other meet halfway:
+
+    >>> import torch
+    >>> from course_lib.backbones import LightGCN
+    >>> from course_lib.interactions import Interactions
+    >>> model = LightGCN(Interactions([0], [0], n_users=1, n_items=1), 2, layers=1, generator=torch.Generator())
+    >>> model.users.data, model.items.data = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> [table.tolist() for table in model()]
+    [[[0.5, 0.5]], [[0.5, 0.5]]]
     """
 
     def __init__(self, interactions: Interactions, d: int = 64, *, layers: int = 3, **common: Unpack[Common]) -> None:

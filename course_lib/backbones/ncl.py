@@ -20,26 +20,72 @@ ITERATIONS = 25  # of k-means
 
 
 class NCL(LightGCN):
-    """BPR + structure * S + prototypes * P on LightGCN. All vectors are normalised to length 1 inside S and P.
+    """Add to LightGCN two contrastive terms, one over neighbours in the graph, one over clusters of like embeddings.
 
-    S, the structural neighbours: with z^(k) the embedding after an even number k of steps (a user's comes from
-    like-minded users),
+    The loss is BPR plus ``structure * S + prototypes * P``. All vectors are normalised to length 1 inside S and P.
+
+    S, the structural neighbours: with ``z^(k)`` the embedding after an even number k of steps (a user's comes from
+    like-minded users)::
 
         S = mean over the batch of -log [ exp(z_u^(k) z_u^(0) / tau) / sum over ALL v of exp(z_u^(k) z_v^(0) / tau) ]
             + alpha * the same over the batch's positive items.
 
-    P, the semantic neighbours: with c_u the centre of u's cluster among `clusters` of k-means on E^(0), found anew
-    before each epoch,
+    P, the semantic neighbours: with ``c_u`` the centre of u's cluster among ``clusters`` of k-means on ``E^(0)``,
+    found anew before each epoch::
 
         P = mean over the batch of -log [ exp(z_u^(0) c_u / tau) / sum over all centres c of exp(z_u^(0) c / tau) ]
             + the same over items.
 
+    Parameters
+    ----------
+    interactions : Interactions
+        The training pairs, which are the edges of the graph.
+    d : int
+        The width of an embedding.
+    layers : int
+        The number of layers of LightGCN.
+    steps : int
+        The k of ``z^(k)``, even and at least 2, so that a user meets users.
+    structure : float
+        The weight of S.
+    alpha : float
+        The weight of the items in S.
+    prototypes : float
+        The weight of P.
+    clusters : int
+        The number of clusters of users, and of items.
+    warm_up : int
+        The number of first epochs without P.
+    tau : float
+        The temperature, above 0.
+    **common
+        ``decay``, ``scale`` and ``generator``, as for ``Backbone``.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of range, odd ``steps``, and more clusters than users or items (unless ``prototypes`` is 0).
+
+    Notes
+    -----
     Choices. Means over the batch where the paper and its code sum: their weights 1e-7 (S) and 8e-8 (P) at 4096 pairs
-    are 4e-4 and 3e-4 here. P is left out for the first `warm_up` epochs, as in RecBole, and the centres carry no
-    gradient. k-means starts from random rows and is scipy's, where RecBole has faiss on a GPU. A user who stands in the
-    batch twice counts twice.
-    Source: Lin et al., WWW 2022 (arXiv 2202.06200), equations (5) to (14); defaults of RecBole 1.2.1, with fewer
-    clusters.
+    are 4e-4 and 3e-4 here. P is left out for the first ``warm_up`` epochs, as in RecBole, and the centres carry no
+    gradient. k-means starts from random rows and is SciPy's, where RecBole has faiss on a GPU. A user who stands in
+    the batch twice counts twice. Source: Lin et al., WWW 2022 (arXiv 2202.06200), equations (5) to (14); defaults of
+    RecBole 1.2.1, with fewer clusters.
+
+    Examples
+    --------
+    The clusters are there after the warm-up:
+
+    >>> import numpy as np, torch
+    >>> from course_lib.backbones import NCL
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 1, 2], [0, 1, 2], n_users=3, n_items=3)
+    >>> model = NCL(data, 4, clusters=2, warm_up=1, generator=torch.Generator().manual_seed(0))
+    >>> model.begin_epoch(1, np.random.default_rng(0))
+    >>> [tuple(centres.shape) for centres, _ in model.centres]  # of users and of items
+    [(2, 4), (2, 4)]
     """
 
     def __init__(
@@ -112,9 +158,34 @@ class NCL(LightGCN):
 
 
 def clustered(table: Tensor, clusters: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """(centres (clusters, d) of length 1, the cluster of each row) by k-means from random rows.
+    """Cluster the rows of a table by k-means from random rows.
 
-    An empty cluster keeps its centre.
+    Parameters
+    ----------
+    table : Tensor, shape (n, d)
+        The rows.
+    clusters : int
+        The number of clusters, at most n.
+    rng : numpy.random.Generator
+        Chooses the rows to start from.
+
+    Returns
+    -------
+    centres : Tensor, shape (clusters, d)
+        The centres, scaled to length 1. An empty cluster keeps its centre.
+    cluster : Tensor of int64, shape (n,)
+        The cluster of each row.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from course_lib.backbones.ncl import clustered
+    >>> table = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    >>> centres, cluster = clustered(table, 2, np.random.default_rng(0))
+    >>> [bool(cluster[a] == cluster[b]) for a, b in ((0, 1), (2, 3), (0, 2))]
+    [True, True, False]
+    >>> sorted(centres.tolist())
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     points = table.double().cpu().numpy()
     first = points[rng.choice(len(points), clusters, replace=False)]

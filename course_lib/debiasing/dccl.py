@@ -13,9 +13,10 @@ from course_lib.interactions import Interactions
 
 
 class DCCL(TwinRival):
-    """Disentangling by contrast.
+    """Disentangle interest and conformity by two contrasts in the batch, each with its own pairs that count.
 
-    With p_i = pop_i / max pop, cosines cos_int and cos_con of the two embeddings, pairs b of the batch:
+    With ``p_i = pop_i / max pop``, cosines ``cos_int`` and ``cos_con`` of the two embeddings, and the pairs b of the
+    batch::
 
         interest    mean over b of w_b (-ln [exp(cos_int(u_b, i_b) / tau) / sum_c exp(cos_int(u_b, i_c) / tau)]),
                     w_b = exp(-min(rate * p_b, 1)): an unpopular choice says much about interest
@@ -26,14 +27,49 @@ class DCCL(TwinRival):
 
     Served by the joined embeddings: interest plus conformity.
 
-    limit: at most so many pairs of the batch, drawn at random, enter the contrasts, whose cost grows with their square.
+    Parameters
+    ----------
+    backbone : Backbone
+        Gives the embeddings of interest. Its twin gives those of conformity.
+    interactions : Interactions
+        The training pairs, which say how popular an item is.
+    weight_interest, weight_conformity : float
+        The weights of the two contrasts.
+    rate : float
+        How fast the weight ``w_b`` falls with popularity.
+    tau : float
+        The temperature, above 0.
+    limit : int
+        At most so many pairs of the batch, drawn at random, enter the contrasts, whose cost grows with their square.
+    generator : torch.Generator
+        Draws the parameters of the twin.
 
-    Source: Zhao et al., WWW 2023 (arXiv 2302.03248); weights and defaults after the repository somestudies/DCCL. The
-    paper's text was at hand only as a summary (Kuaishou's own, besthub.dev), so that repository decides. Choices: it
-    gives more popular items the score 0, which leaves exp(0) = 1 in the sum, here they leave the sum; it counts the
-    same user's other items of the batch as positives of the same row, here they, and copies of the same item, leave the
-    sum; sums over the batch are means here.
-    Widths: the twin is as wide as the backbone; for as many numbers as the backbone has alone give it half the width.
+    Raises
+    ------
+    ValueError
+        For numbers out of range, and for a backbone that does not fit the interactions.
+
+    Notes
+    -----
+    Source: Zhao et al., WWW 2023 (arXiv 2302.03248); weights and defaults after the repository ``somestudies/DCCL``.
+    The paper's text was at hand only as a summary (Kuaishou's own, besthub.dev), so that repository decides. Choices:
+    it gives more popular items the score 0, which leaves exp(0) = 1 in the sum, here they leave the sum; it counts the
+    same user's other items of the batch as positives of the same row, here they, and copies of the same item, leave
+    the sum; sums over the batch are means here.
+
+    Widths: the twin is as wide as the backbone. For as many numbers as the backbone has alone give it half the width.
+
+    Examples
+    --------
+    Item 0 has two pairs and item 1 has one, so the weights are exp(-1) and exp(-1/2).
+
+    >>> import torch
+    >>> from course_lib import backbones, debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> model = debiasing.DCCL(backbones.MF(2, 2, 4, generator=generator), data, generator=generator)
+    >>> [round(weight, 4) for weight in model.interest_weights().tolist()]
+    [0.3679, 0.6065]
     """
 
     def __init__(

@@ -43,7 +43,17 @@ Ids = NDArray[np.int64]
 
 
 class Frozen(NamedTuple):
-    """The frozen tables of a `DDC` in float64: users and pref (m, d), items (n, d), pop (d,)."""
+    """Hold the frozen tables of a ``DDC`` in float64.
+
+    Parameters
+    ----------
+    users, pref : ndarray, shape (m, d)
+        The embeddings of the users, and their preference directions.
+    items : ndarray, shape (n, d)
+        The embeddings of the items.
+    pop : ndarray, shape (d,)
+        The popularity direction.
+    """
 
     users: Float
     items: Float
@@ -52,9 +62,16 @@ class Frozen(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Margins x of users' triples as functions of their scalars: one entry for each triple (T,).
+    """Hold the margins of users' triples as functions of their scalars, one entry for each triple.
 
-    owners: whose triple; margins: x at (0, 0); by_alpha, by_beta: dx/dalpha and dx/dbeta.
+    Parameters
+    ----------
+    owners : ndarray of int64, shape (T,)
+        The user of each triple.
+    margins : ndarray, shape (T,)
+        The margin x at alpha = beta = 0.
+    by_alpha, by_beta : ndarray, shape (T,)
+        The derivatives ``dx/dalpha`` and ``dx/dbeta``.
     """
 
     owners: Ids
@@ -64,15 +81,54 @@ class Problem(NamedTuple):
 
 
 class DDC(Recommender):
-    """P1's fine-tuning stage: frozen tables, one alpha and one beta for each user. Train it like any `Recommender`.
+    """Fine-tune one alpha and one beta for each user on frozen tables: the second stage of P1.
 
-    users (m, d), items (n, d): the tables of a trained model; interactions: its training pairs, which give the counts,
-    the popularity direction (4) with head and tail of `ratio` each, and the preference directions (10) of the best
-    `top` of each user's items. rule: one of RULES, "positive term _ negative term", where "a" stands for alpha e_pop
-    and "b" for beta e_pref. final: which of the two corrections the served embedding carries ("ab" is (14), "a" and "b"
-    its ablations).
-    start: standard deviation of the first scalars, drawn from `generator` (P1 draws them and does not say how; 0 starts
-    at the model).
+    Train it like any ``Recommender``, or set all scalars with ``solve``.
+
+    Parameters
+    ----------
+    users, items : array_like, shape (m, d) and (n, d)
+        The tables of a trained model.
+    interactions : Interactions
+        Its training pairs. They give the counts and the directions.
+    top : float
+        The preference directions (10) are made of the best ``top`` of each user's items, a share in (0, 1].
+    ratio : float
+        The popularity direction (4) has a head and a tail of this share each.
+    rule : str
+        One of ``RULES``, "positive term _ negative term", where "a" stands for ``alpha e_pop`` and "b" for
+        ``beta e_pref``.
+    final : str
+        Which of the two corrections the served embedding carries: "ab" is (14), "a" and "b" are its ablations, "" is
+        none.
+    start : float
+        Standard deviation of the first scalars. P1 draws them and does not say how; 0 starts at the model.
+    generator : torch.Generator, optional
+        Draws the first scalars; needed for a positive ``start``.
+
+    Raises
+    ------
+    ValueError
+        For tables that do not fit the interactions, an unknown ``rule`` or ``final``, a share out of range, a negative
+        ``start``, and a positive ``start`` without a generator.
+
+    Notes
+    -----
+    Source: P1, Sections 3.4 and 4. The mathematics is in ``course_lib.correction``.
+
+    Examples
+    --------
+    With both scalars at 0 the users are those of the model. The solution of the convex problem moves them.
+
+    >>> import numpy as np, torch
+    >>> from course_lib import debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, rng = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=3), np.random.default_rng(0)
+    >>> model = debiasing.DDC(rng.standard_normal((2, 4)), rng.standard_normal((3, 4)), data)
+    >>> torch.equal(model()[0], model.users)
+    True
+    >>> model.solve(ridge=0.1).tolist(), bool((model.alpha != 0).all())  # with a ridge nobody is without a minimiser
+    ([], True)
     """
 
     users: Tensor

@@ -18,9 +18,9 @@ INDEPENDENCE = ("distance correlation", "l1", "l2")
 
 
 class DICE(TwinRival):
-    """Interest and conformity learned from different triples.
+    """Learn interest and conformity from different triples, told apart by how popular the negative is.
 
-    With s = s_int + s_con, the inner product of the joined embeddings:
+    With ``s = s_int + s_con``, the inner product of the joined embeddings::
 
         click       -ln sigma(s_ui - s_uj)            of all triples
         interest    -ln sigma(s_int_ui - s_int_uj)    where j is MORE popular than i: chosen against the crowd
@@ -29,28 +29,67 @@ class DICE(TwinRival):
         loss = click + weight * (interest + conformity) + apart * (how dependent the two embeddings are)
                + the backbones' penalties
 
-    A pair whose item is the more popular one may be explained by popularity, so the interest task leaves it alone. Each
-    term is a mean over the batch, triples outside its case counting 0. Served by the joined embeddings: interest plus
-    conformity.
+    A pair whose item is the more popular one may be explained by popularity, so the interest task leaves it alone.
+    Each term is a mean over the batch, and triples outside its case count 0. Served by the joined embeddings: interest
+    plus conformity.
 
-    The negatives are drawn here, not taken from the batch (`draw_negatives`): half of them from items with more than
-    margin above the positive's popularity, half from items more than margin below. margin: in pairs; default a tenth of
-    the mean popularity.
-    pool: of a side with fewer items than this no negative is drawn, unless the other side has none.
-    decay: margin, pool and weight shrink by it every epoch, from easy triples to hard ones. resample=False takes the
-    batch's negatives; those within the margin then serve the click task alone.
+    Parameters
+    ----------
+    backbone : Backbone
+        Gives the embeddings of interest. Its twin gives those of conformity.
+    interactions : Interactions
+        The training pairs, which say how popular an item is.
+    weight : float
+        The weight of the interest and the conformity task.
+    apart : float
+        The weight of the dependence of the two embeddings.
+    margin : float, optional
+        In pairs: half of the negatives come from items with more than ``margin`` above the positive's popularity, half
+        from items more than ``margin`` below. The default is a tenth of the mean popularity.
+    pool : int
+        Of a side with fewer items than this no negative is drawn, unless the other side has none.
+    decay : float
+        Margin, pool and weight shrink by this factor every epoch, from easy triples to hard ones.
+    independence : str
+        "distance correlation", to be made small, or the mean absolute ("l1") or squared ("l2") difference, made large.
+    resample : bool
+        Whether the negatives are drawn here (``draw_negatives``). False takes the batch's negatives; those within the
+        margin then serve the click task alone.
+    generator : torch.Generator
+        Draws the parameters of the twin.
 
-    independence: "distance correlation" to be made small, or the mean absolute ("l1") or squared ("l2") difference,
-    made large.
+    Raises
+    ------
+    ValueError
+        For numbers out of range, an unknown ``independence``, and a backbone that does not fit the interactions.
 
-    Source: Zheng et al., WWW 2021 (arXiv 2006.11011), equations (3) to (10), read in a reader's notes, and the authors'
-    repository tsinghua-fib-lab/DICE, whose loss and gradients these are. The paper writes minus the BPR loss for
-    conformity where j is more popular, which has no lower bound; the repository changes the two sides instead, as here.
-    Choices: the repository's margin is 40 and its lower side "less than half the popularity", here both sides have the
-    same margin, as in the paper; distance correlation sees ROWS random users and items of the batch (batches were 128
-    there). Widths: the twin is as wide as the backbone; for as many numbers as the backbone has alone give it half the
-    width. On test sets that follow the training data's popularity (a random split) this law of negatives costs
-    accuracy, whatever the embeddings: compare resample=False.
+    Notes
+    -----
+    Source: Zheng et al., WWW 2021 (arXiv 2006.11011), equations (3) to (10), read in a reader's notes, and the
+    authors' repository ``tsinghua-fib-lab/DICE``, whose loss and gradients these are. The paper writes minus the BPR
+    loss for conformity where j is more popular, which has no lower bound; the repository changes the two sides
+    instead, as here. Choices: the repository's margin is 40 and its lower side "less than half the popularity", here
+    both sides have the same margin, as in the paper; distance correlation sees ``ROWS`` random users and items of the
+    batch (batches were 128 there).
+
+    Widths: the twin is as wide as the backbone. For as many numbers as the backbone has alone give it half the width.
+    On test sets that follow the training data's popularity (a random split) this law of negatives costs accuracy,
+    whatever the embeddings: compare ``resample=False``.
+
+    Examples
+    --------
+    All scores are 0 here. In the first triple the negative, item 0, is the more popular item, so interest counts it
+    alone.
+
+    >>> import torch
+    >>> from course_lib import backbones, debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> model = debiasing.DICE(backbones.MF(2, 2, 4, scale=0.0, generator=generator), data, generator=generator)
+    >>> triples = torch.tensor([[1, 0], [1, 0], [0, 1]])  # users, positives, negatives
+    >>> terms = model.terms(model.backbone(), model.conformity(), *triples)
+    >>> {name: round(value.item(), 4) for name, value in terms.items()}
+    {'click': 0.6931, 'interest': 0.3466, 'conformity': 0.6931, 'dependence': 0.0}
     """
 
     by_popularity: Tensor

@@ -16,7 +16,9 @@ from course_lib.interactions import Interactions
 
 
 class PAAC(Rival):
-    """Popularity-aware alignment and contrast: BPR + align * L_sa + contrast * (L_item + L_user) / 2 + penalty.
+    """Pull unpopular items towards the same user's popular ones, and contrast within groups of popularity.
+
+    The loss is ``BPR + align * L_sa + contrast * (L_item + L_user) / 2 + penalty``, with the backbone's penalty and::
 
         L_sa    mean over users u of |f(i) - f(i')|^2, i from the popular half and i' from the unpopular half of u's
                 items, f the embedding scaled to length 1
@@ -24,23 +26,64 @@ class PAAC(Rival):
                 noisy views h', h'' and E_ij = exp(h'_i.h''_j / tau):
                 L_pop = mean over popular i of -ln [E_ii / (sum over popular j of E_ij + beta sum over others of E_ij)]
                 and L_unpop with the two halves exchanged
-        L_user  the same over the users of the batch, without halves: `losses.infonce`
+        L_user  the same over the users of the batch, without halves: losses.infonce
 
-    The penalty is the backbone's. beta < 1 pushes items of the other half less far away than those of the own one;
-    beta = 0 not at all. L_sa pulls both ends of a pair: the popular item moves towards the unpopular one as well.
     Served like the backbone.
 
-    noise: each view adds to an embedding a vector of this length, its signs those of the embedding. limit: at most so
-    many users and items of a batch, drawn at random, enter the contrast, whose cost grows with their square.
+    Parameters
+    ----------
+    backbone : Backbone
+        The model to train.
+    interactions : Interactions
+        The training pairs, which say how popular an item is.
+    align, contrast : float
+        The weights of the alignment and of the contrast.
+    gamma : float
+        The share of the popular items in ``L_item``, in [0, 1].
+    beta : float
+        The weight of the other half's items, in [0, 1]. Below 1 they are pushed less far away than those of the own
+        half; at 0 not at all.
+    tau : float
+        The temperature, above 0.
+    noise : float
+        Each view adds to an embedding a vector of this length, its signs those of the embedding.
+    limit : int
+        At most so many users and items of a batch, drawn at random, enter the contrast, whose cost grows with their
+        square.
+    generator : torch.Generator
+        Draws pairs, views and samples before the first epoch; later each epoch has its own.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of range, and for a backbone that does not fit the interactions.
+
+    Notes
+    -----
+    ``L_sa`` pulls both ends of a pair: the popular item moves towards the unpopular one as well.
 
     Source: Cai et al., KDD 2024 (arXiv 2405.20718), equations (4) to (11), and the authors' repository
-    miaomiao-cai2/KDD2024-PAAC. Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without
-    scaling; the repository aligns scaled embeddings once per epoch, one pair per popular item among all of a user's
-    items; here a mean, one random pair per triple of the batch, scaled, among all items of its user. An odd item in the
-    middle is left out. Noise is added to the final embeddings, since MF has no others (there: to every layer). The
-    repository counts the positive twice in the denominator, the paper and this class once. The paper's text says that
-    gamma = 0 stresses popular items, its equation (7), the repository and this class do the opposite; its (8) and (9)
-    lack the minus sign that its Figure 2 has.
+    ``miaomiao-cai2/KDD2024-PAAC``. Choices: the paper sums over all pairs (i, i') of a user's items in the batch,
+    without scaling; the repository aligns scaled embeddings once per epoch, one pair per popular item among all of a
+    user's items; here a mean, one random pair per triple of the batch, scaled, among all items of its user. An odd
+    item in the middle is left out. Noise is added to the final embeddings, since MF has no others (there: to every
+    layer). The repository counts the positive twice in the denominator, the paper and this class once. The paper's
+    text says that gamma = 0 stresses popular items, its equation (7), the repository and this class do the opposite;
+    its (8) and (9) lack the minus sign that its Figure 2 has.
+
+    Examples
+    --------
+    A user's two items stand at a right angle, so the squared distance of the scaled embeddings is 2.
+
+    >>> import torch
+    >>> from course_lib import backbones, debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 0, 1], [0, 1, 0], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> backbone = backbones.MF(2, 2, 2, generator=generator)
+    >>> backbone.items.data = torch.tensor([[7.0, 0.0], [0.0, 3.0]])
+    >>> model = debiasing.PAAC(backbone, data, generator=generator)
+    >>> model.alignment(torch.tensor([0]), model()).item()
+    2.0
     """
 
     ranked: Tensor
@@ -118,10 +161,40 @@ class PAAC(Rival):
 
 
 def info_nce(first: Tensor, second: Tensor, others: Tensor, tau: float, weight: float) -> Tensor:
-    """mean over rows b of -ln [exp(x_b.y_b / tau) / (sum_j exp(x_b.y_j / tau) + weight * sum_k exp(x_b.z_k / tau))].
+    """Compute InfoNCE in which further candidates count with a weight.
 
-    A candidate of weight w is one with -ln w as its log_q in `losses.in_batch_softmax`. With weight 0 it is `infonce`.
-    first x and second y (n, d): the two views of the positives; others z (k, d). 0 for n = 0.
+    It is the mean over rows b of ``-ln [exp(x_b.y_b / tau) / (sum_j exp(x_b.y_j / tau) + weight * sum_k exp(x_b.z_k /
+    tau))]``.
+
+    Parameters
+    ----------
+    first, second : Tensor, shape (n, d)
+        The two views x and y of the positives.
+    others : Tensor, shape (k, d)
+        The further candidates z.
+    tau : float
+        The temperature.
+    weight : float
+        The weight of the further candidates. With 0 it is ``infonce``.
+
+    Returns
+    -------
+    Tensor, shape ()
+        The loss in nats; 0 for n = 0.
+
+    Notes
+    -----
+    A candidate of weight w is one with -ln w as its ``log_q`` in ``losses.in_batch_softmax``.
+
+    Examples
+    --------
+    One further candidate with the score of the positive and weight 3: ln(1 + 3).
+
+    >>> import torch
+    >>> from course_lib.debiasing.paac import info_nce
+    >>> x = torch.tensor([[1.0, 0.0]])
+    >>> round(float(info_nce(x, x, x, tau=0.5, weight=3.0)), 4)
+    1.3863
     """
     if not len(first):
         return first.new_zeros(())

@@ -14,23 +14,59 @@ BLOCK = 10_000  # pairs whose embeddings are gathered at a time
 
 
 class PC(Rival):
-    """Popularity compensation, a re-ranking: trained as the backbone alone, and served by
+    """Re-rank a trained model's scores with a compensation that is the larger the less popular the item is.
+
+    Popularity compensation trains as the backbone alone, and serves by::
 
         r*_ui = r_ui + alpha (n_u / m_u) c_ui,    c_ui = (beta r_ui / n_u + 1 - beta) / (pop_i + 1),
 
-    where r_ui = <e_u, e_i>. n_u and m_u are the root mean squares of r_ui and c_ui over the items that user u does not
-    have: so for each user the compensations are alpha times as large as the scores. beta weighs liking against rarity
-    alone; at beta = 0 the order of the compensations is the same for all users. alpha and beta are plain attributes, to
-    be chosen on validation data after training.
-    Tables for serving: [e_u, (alpha beta / m_u) e_u, alpha (1 - beta) n_u / m_u] and [e_i, w_i e_i, w_i] with w_i = 1 /
-    (pop_i + 1), 2d + 1 numbers per row. n_u and m_u come from d x d matrices and the training pairs, never from all m x
-    n scores.
+    where ``r_ui = <e_u, e_i>``. ``n_u`` and ``m_u`` are the root mean squares of ``r_ui`` and ``c_ui`` over the items
+    that user u does not have: so for each user the compensations are alpha times as large as the scores.
 
-    Source: Zhu et al., WSDM 2021 (post-processing). The paper's c_ui = (beta r_ui + 1 - beta) / pop_i depends on the
-    unit of the scores; code that goes with it (found without its repository's name) divides r_ui by n_u first and adds
-    1 to the count, so that items without a pair are allowed. That is what stands here. The paper itself was not at
-    hand, its formulas came from a reader's notes. Its norms divide by the number of items and not by the root of it,
-    which cancels in n_u / m_u. The defaults alpha = 1 and beta = 0.4 are a remark in that code.
+    Parameters
+    ----------
+    backbone : Backbone
+        The model whose scores are served.
+    interactions : Interactions
+        The training pairs, which say how popular an item is.
+    alpha : float
+        The size of the compensations. A plain attribute, to be chosen on validation data after training.
+    beta : float
+        Weighs liking against rarity alone. At 0 the order of the compensations is the same for all users. A plain
+        attribute as well.
+    generator : torch.Generator
+        As for every rival; this one draws nothing.
+
+    Raises
+    ------
+    ValueError
+        For negative numbers, and for a backbone that does not fit the interactions.
+
+    Notes
+    -----
+    Tables for serving: ``[e_u, (alpha beta / m_u) e_u, alpha (1 - beta) n_u / m_u]`` and ``[e_i, w_i e_i, w_i]`` with
+    ``w_i = 1 / (pop_i + 1)``, 2d + 1 numbers per row. ``n_u`` and ``m_u`` come from d x d matrices and the training
+    pairs, never from all m x n scores.
+
+    Source: Zhu et al., WSDM 2021 (post-processing). The paper's ``c_ui = (beta r_ui + 1 - beta) / pop_i`` depends on
+    the unit of the scores; code that goes with it (found without its repository's name) divides ``r_ui`` by ``n_u``
+    first and adds 1 to the count, so that items without a pair are allowed. That is what stands here. The paper itself
+    was not at hand, its formulas came from a reader's notes. Its norms divide by the number of items and not by the
+    root of it, which cancels in ``n_u / m_u``. The defaults alpha = 1 and beta = 0.4 are a remark in that code.
+
+    Examples
+    --------
+    All scores of the user are 1, so rarity alone decides: item 1 has one pair fewer than item 0.
+
+    >>> import torch
+    >>> from course_lib import backbones, debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 0, 1], [0, 1, 0], n_users=3, n_items=2), torch.Generator().manual_seed(0)
+    >>> backbone = backbones.MF(3, 2, 1, generator=generator)
+    >>> backbone.users.data, backbone.items.data = torch.ones(3, 1), torch.ones(2, 1)
+    >>> users, items = debiasing.PC(backbone, data, generator=generator).ranking()
+    >>> (users[2] @ items.T).argmax().item(), tuple(items.shape)
+    (1, (2, 3))
     """
 
     rarity: Tensor

@@ -22,12 +22,58 @@ RIVALS: dict[str, type[Rival]] = {rival.__name__: rival for rival in (IPS, DICE,
 
 
 def names() -> tuple[str, ...]:
-    """The seven rivals, in the order of P1's Table 3."""
+    """List the seven rivals, in the order of P1's Table 3.
+
+    Returns
+    -------
+    tuple of str
+        The names that ``make`` knows.
+
+    Examples
+    --------
+    >>> from course_lib import debiasing
+    >>> debiasing.names()
+    ('IPS', 'DICE', 'MACR', 'PC', 'PAAC', 'DCCL', 'TPAB')
+    """
     return tuple(RIVALS)
 
 
 def make(
     name: str, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator, **options: Any
 ) -> Rival:
-    """The rival of that name around a backbone; options go to its class. Raises ValueError for another name."""
+    """Make the rival of this name around a backbone.
+
+    Parameters
+    ----------
+    name : str
+        One of ``names()``.
+    backbone : Backbone
+        The model inside, trained or not.
+    interactions : Interactions
+        The training pairs.
+    generator : torch.Generator
+        Draws what the method adds to the parameters.
+    **options
+        The own arguments of the rival's class.
+
+    Returns
+    -------
+    Rival
+        The model.
+
+    Raises
+    ------
+    ValueError
+        For another name, and as the class does.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones, debiasing
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> model = debiasing.make("PC", backbones.MF(2, 2, 4, generator=generator), data, alpha=0.5, generator=generator)
+    >>> type(model).__name__, model.alpha
+    ('PC', 0.5)
+    """
     return RIVALS[checking.choice(name, "name", names())](backbone, interactions, generator=generator, **options)

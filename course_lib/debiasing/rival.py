@@ -14,11 +14,36 @@ from course_lib.interactions import Interactions
 
 
 class Rival(Recommender):
-    """A backbone in the hands of a method: it gives the embeddings and its own penalty, the method all the rest.
+    """Wrap a backbone in a method: the backbone gives the embeddings and its own penalty, the method all the rest.
 
-    backbone: any `Backbone`, trained or not. interactions: the training data, which say how popular an item is.
-    generator: draws what the method adds to the parameters; what it draws in an epoch comes from the `rng` that
-    `begin_epoch` is given.
+    Parameters
+    ----------
+    backbone : Backbone
+        Any backbone, trained or not.
+    interactions : Interactions
+        The training data, which say how popular an item is.
+    generator : torch.Generator
+        Draws what the method adds to the parameters. What it draws in an epoch comes from the ``rng`` that
+        ``begin_epoch`` is given.
+
+    Raises
+    ------
+    ValueError
+        For a backbone of another kind or another shape than the interactions, and for a generator that is none of
+        torch's.
+
+    Examples
+    --------
+    The base class changes nothing: its embeddings are those of the backbone.
+
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.debiasing.rival import Rival
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> model = Rival(backbones.MF(2, 2, 4, generator=generator), data, generator=generator)
+    >>> torch.equal(model()[0], model.backbone.users), model.popularity.tolist()
+    (True, [2.0, 1.0])
     """
 
     popularity: Tensor
@@ -51,10 +76,35 @@ class Rival(Recommender):
 
 
 class TwinRival(Rival):
-    """A rival with two embeddings per user and item: the backbone's say interest, its twin's conformity to the crowd.
+    """Give each user and item two embeddings: the backbone's say interest, its twin's conformity to the crowd.
 
     The twin is a second copy of the backbone with parameters of its own. Users are served by the sum of both scores,
     which is the inner product of the joined embeddings, 2d numbers per row.
+
+    Parameters
+    ----------
+    backbone : Backbone
+        Any backbone, trained or not.
+    interactions : Interactions
+        The training data, which say how popular an item is.
+    generator : torch.Generator
+        Draws the parameters of the twin.
+
+    Raises
+    ------
+    ValueError
+        As ``Rival`` does.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.debiasing.rival import TwinRival
+    >>> from course_lib.interactions import Interactions
+    >>> data, generator = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2), torch.Generator().manual_seed(0)
+    >>> model = TwinRival(backbones.MF(2, 2, 4, generator=generator), data, generator=generator)
+    >>> [tuple(table.shape) for table in model()]
+    [(2, 8), (2, 8)]
     """
 
     def __init__(self, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator) -> None:
@@ -79,9 +129,30 @@ class TwinRival(Rival):
 
 
 def twin(backbone: Backbone, generator: torch.Generator) -> Backbone:
-    """A copy of the backbone whose parameters are drawn anew: normal, with the deviation that each table has.
+    """Copy a backbone with parameters that are drawn anew: normal, with the deviation that each table has.
 
-    Buffers are shared.
+    Parameters
+    ----------
+    backbone : Backbone
+        The model to copy. It stays as it is.
+    generator : torch.Generator
+        Draws the parameters.
+
+    Returns
+    -------
+    Backbone
+        The copy. Buffers and interactions are shared with the original.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.debiasing.rival import twin
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> one = backbones.MF(2, 3, 4, generator=generator)
+    >>> other = twin(one, generator)
+    >>> other.items.shape == one.items.shape, torch.equal(other.items, one.items)
+    (True, False)
     """
     shared: dict[int, Any] = {id(buffer): buffer for buffer in backbone.buffers()}
     shared |= {id(value): value for value in vars(backbone).values() if isinstance(value, Interactions)}
@@ -94,24 +165,109 @@ def twin(backbone: Backbone, generator: torch.Generator) -> Backbone:
 
 
 def joined(left: Tables, right: Tables) -> Tables:
-    """Two pairs of tables side by side; the inner products add up."""
+    """Put two pairs of tables side by side, so that their inner products add up.
+
+    Parameters
+    ----------
+    left, right : tuple of Tensor, shape (m, c) and (n, c) each
+        Tables of users and items. The two widths may differ.
+
+    Returns
+    -------
+    tuple of Tensor
+        The joined tables of users and of items.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.debiasing.rival import joined
+    >>> left, right = (torch.tensor([[1.0]]), torch.tensor([[2.0]])), (torch.tensor([[3.0]]), torch.tensor([[4.0]]))
+    >>> users, items = joined(left, right)
+    >>> users.tolist(), (users @ items.T).item()  # 1 * 2 + 3 * 4
+    ([[1.0, 3.0]], 14.0)
+    """
     return torch.cat((left[0], right[0]), dim=1), torch.cat((left[1], right[1]), dim=1)
 
 
 def pair_keys(interactions: Interactions) -> Tensor:
-    """(|O|,) u n + i of the training pairs, ascending: what `pair_positions` searches."""
+    """Number the training pairs by their cells, ``u n + i``.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The training pairs.
+
+    Returns
+    -------
+    Tensor of int64, shape (``|O|``,)
+        The numbers, ascending: what ``pair_positions`` searches.
+
+    Examples
+    --------
+    >>> from course_lib.debiasing.rival import pair_keys
+    >>> from course_lib.interactions import Interactions
+    >>> pair_keys(Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2)).tolist()
+    [0, 2, 3]
+    """
     return torch.as_tensor(interactions.users * interactions.n_items + interactions.items)
 
 
 def pair_positions(keys: Tensor, users: Tensor, items: Tensor, n_items: int) -> Tensor:
-    """(B,) where each pair stands among the training pairs; -1 for one that is none of them."""
+    """Find where each pair stands among the training pairs.
+
+    Parameters
+    ----------
+    keys : Tensor of int64, shape (``|O|``,)
+        The numbers of the training pairs, from ``pair_keys``.
+    users, items : Tensor of int, shape (B,)
+        The pairs to find.
+    n_items : int
+        The number of items.
+
+    Returns
+    -------
+    Tensor of int64, shape (B,)
+        The positions; -1 for a pair that is none of the training pairs.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.debiasing.rival import pair_keys, pair_positions
+    >>> from course_lib.interactions import Interactions
+    >>> keys = pair_keys(Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2))
+    >>> pair_positions(keys, torch.tensor([1, 0]), torch.tensor([1, 1]), 2).tolist()
+    [2, -1]
+    """
     wanted = users * n_items + items
     found = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
     return torch.where(keys[found] == wanted, found, -1)
 
 
 def sample(ids: Tensor, most: int, generator: torch.Generator) -> Tensor:
-    """The ids as they are, or `most` of them drawn without replacement."""
+    """Return the ids as they are, or ``most`` of them drawn without replacement.
+
+    Parameters
+    ----------
+    ids : Tensor, shape (B,)
+        The ids to draw from.
+    most : int
+        The largest number of ids that comes back.
+    generator : torch.Generator
+        Draws them.
+
+    Returns
+    -------
+    Tensor, shape (min(B, most),)
+        The ids.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.debiasing.rival import sample
+    >>> ids, generator = torch.tensor([4, 7, 9]), torch.Generator().manual_seed(0)
+    >>> sample(ids, 5, generator).tolist(), len(sample(ids, 2, generator))
+    ([4, 7, 9], 2)
+    """
     if len(ids) <= most:
         return ids
     order = torch.randperm(len(ids), generator=generator, device=generator.device)
@@ -119,7 +275,37 @@ def sample(ids: Tensor, most: int, generator: torch.Generator) -> Tensor:
 
 
 def as_weights(values: Any, n: int, name: str) -> Tensor:
-    """A finite non-negative vector (n,), or a ValueError that names it."""
+    """Return a finite non-negative vector with one number per item, and refuse anything else by name.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The numbers.
+    n : int
+        The number of items.
+    name : str
+        What the message calls the values.
+
+    Returns
+    -------
+    Tensor of float64, shape (n,)
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        For another shape, and for a negative number, NaN or infinity.
+
+    Examples
+    --------
+    >>> from course_lib.debiasing.rival import as_weights
+    >>> as_weights([1, 0.5], 2, "propensities").tolist()
+    [1.0, 0.5]
+    >>> as_weights([1, -1], 2, "propensities")
+    Traceback (most recent call last):
+        ...
+    ValueError: propensities must be finite and not negative
+    """
     vector = torch.as_tensor(np.asarray(values, dtype=np.float64))
     if vector.shape != (n,):
         raise ValueError(f"{name} has shape {tuple(vector.shape)}; expected one number per item, ({n},)")

@@ -19,10 +19,26 @@ TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-4}
 
 @dataclass(frozen=True)
 class LookupReport:
-    """What `lookup_equivalent` found; true when both conditions hold.
+    """Hold what ``lookup_equivalent`` found; true when both conditions hold.
 
-    alpha (B,): the mean diagonal of K_ii; leak: the largest |entry| of K_ij over different inputs (condition i);
-    anisotropy: that of K_ij - alpha_i I over equal inputs (condition ii). Both as shares of the largest |entry| of K.
+    Parameters
+    ----------
+    alpha : Tensor, shape (B,)
+        The mean diagonal entry of each ``K_ii``.
+    leak : float
+        The largest absolute entry of ``K_ij`` over different inputs (condition i), as a share of the largest of ``K``.
+    anisotropy : float
+        The largest absolute entry of ``K_ij - alpha_i I`` over equal inputs (condition ii), as a share of the same.
+    tol : float
+        The largest share that counts as 0.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> report = jacobians.lookup_equivalent(encoders.Lookup(3, 2), torch.tensor([0, 1]))
+    >>> bool(report), report.alpha.tolist(), report.leak
+    (True, [1.0, 1.0], 0.0)
     """
 
     alpha: Tensor
@@ -36,11 +52,34 @@ class LookupReport:
 
 @dataclass(frozen=True)
 class TangentReport:
-    """What `tangent_criterion` found; true when no tangent gradient can push any embedding in or out.
+    """Hold what ``tangent_criterion`` found; true when no tangent gradient pushes an embedding in or out.
 
-    pushes (B, B, d): entry (i, j) is P_j K_ji q_i / ||q_i||, where P_j removes the part along q_j. Minus it is the
-    tangent gradient at j that drives q_i outwards most, and its length the radial speed that a gradient of length 1
-    reaches; scale: the largest spectral norm of a K_ij, the speed that gradients reach in any direction.
+    Parameters
+    ----------
+    pushes : Tensor, shape (B, B, d)
+        Entry (i, j) is ``P_j K_ji q_i / ||q_i||``, where ``P_j`` removes the part along ``q_j``. Its negative is the
+        tangent gradient at j that drives ``q_i`` outwards most. Its length is the radial speed that a gradient of
+        length 1 reaches.
+    scale : float
+        The largest spectral norm of a ``K_ij``: the speed that gradients reach in any direction.
+    tol : float
+        The largest leak that counts as 0.
+
+    Notes
+    -----
+    ``leak`` (B, B) gives the radial speeds as shares of ``scale``, ``worst`` the largest of them.
+
+    Examples
+    --------
+    In a tower with one bias for all, half of the speed that item 1 gives to item 0 may point outwards.
+
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> tower = encoders.BiasedLookup(2, 2)
+    >>> tower.rows.weight.data = torch.eye(2)
+    >>> report = jacobians.tangent_criterion(tower, torch.tensor([0, 1]))
+    >>> bool(report), report.leak.round(decimals=4).tolist()
+    (False, [[0.0, 0.5], [0.5, 0.0]])
     """
 
     pushes: Tensor
@@ -62,11 +101,47 @@ class TangentReport:
 
 
 def lookup_equivalent(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> LookupReport:
-    """Do these inputs meet P0's conditions (i) K_ij = 0 for x_i != x_j and (ii) K_ij = alpha_i I for x_i = x_j?
+    """Test whether a step of SGD moves each ``q_i`` along minus its own gradient, as in a lookup.
 
-    Then a step of SGD moves q_i along minus its own gradient, to first order. P0 calls two architectures
-    lookup-equivalent; this asks for what they are needed for. Two inputs are the same when all their entries are.
-    tol: largest share that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
+    The conditions of P0 are (i) ``K_ij = 0`` for ``x_i != x_j`` and (ii) ``K_ij = alpha_i I`` for ``x_i = x_j``.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, where it is now.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with. Two inputs are the same when all their entries are. Outputs of two towers never
+        have the same input.
+    tol : float, optional
+        The largest share of the largest entry of ``K`` that counts as 0. The default is 1e-10 in float64, 1e-4 in
+        float32.
+
+    Returns
+    -------
+    LookupReport
+        True when both conditions hold.
+
+    Raises
+    ------
+    ValueError
+        For a module that gives no embeddings (B, d), has no trainable parameter, or gives several outputs whose number
+        is not that of its inputs.
+
+    Notes
+    -----
+    With both conditions the step of SGD is that of a lookup to first order. P0 calls two architectures
+    lookup-equivalent; this function asks for what P0 needs them for. A pass is no theorem about other inputs; a
+    failure is a counterexample.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> x = torch.tensor([0, 1, 1])
+    >>> bool(jacobians.lookup_equivalent(encoders.OneHotLinear(3, 2), x))
+    True
+    >>> bool(jacobians.lookup_equivalent(encoders.BiasedLookup(3, 2), x))
+    False
     """
     kernel = kernels.kernel_blocks(module, inputs)
     same = _same_inputs(module, inputs, len(kernel))[..., None, None]
@@ -79,14 +154,43 @@ def lookup_equivalent(module: nn.Module, inputs: kernels.Inputs, tol: float | No
 
 
 def tangent_criterion(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> TangentReport:
-    """Is K_ji q_i along q_j for all i and j (claim X7)? Then every tangent gradient makes a tangent step.
+    """Test whether every tangent gradient makes a tangent step: ``K_ji q_i`` lies along ``q_j`` for all i and j.
 
-    It is equivalent to <q_i, dq_i> = 0 to first order for ALL tangent gradients,
-    because <q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>, and a vector is orthogonal to all g_j with <q_j, g_j> = 0 exactly
-    when it is a multiple of q_j. A failure means that some gradients of the kind that cosine losses have break
-    orthogonality, not that every one of them does.
-    tol: largest leak that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
-    Raises ValueError for an embedding of length 0, which has no tangent.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, where it is now.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with.
+    tol : float, optional
+        The largest leak that counts as 0. The default is 1e-10 in float64, 1e-4 in float32.
+
+    Returns
+    -------
+    TangentReport
+        True when the criterion holds.
+
+    Raises
+    ------
+    ValueError
+        For an embedding of length 0, which has no tangent, and for a module that gives no embeddings (B, d) or has no
+        trainable parameter.
+
+    Notes
+    -----
+    The criterion is equivalent to ``<q_i, dq_i> = 0`` to first order for ALL tangent gradients, because
+    ``<q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>``, and a vector is orthogonal to all ``g_j`` with ``<q_j, g_j> = 0``
+    exactly when it is a multiple of ``q_j``. A failure means that some gradients of the kind that cosine losses have
+    break orthogonality, not that every one of them does. Source: claim X7.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> x, kinds = torch.tensor([0, 1, 2]), (encoders.ScaledLookup, encoders.BiasedLookup)
+    >>> towers = [kind(3, 2, generator=torch.Generator().manual_seed(0)).double() for kind in kinds]
+    >>> [bool(jacobians.tangent_criterion(tower, x)) for tower in towers]
+    [True, False]
     """
     kernel = kernels.kernel_blocks(module, inputs)
     with torch.no_grad():
@@ -104,9 +208,43 @@ def tangent_criterion(module: nn.Module, inputs: kernels.Inputs, tol: float | No
 def parameter_linear(
     module: nn.Module, inputs: kernels.Inputs, *, generator: torch.Generator | None = None, tol: float | None = None
 ) -> bool:
-    """Is q = J theta with a J that does not depend on theta (P0, eq. 5)? Compared at theta and at a random theta.
+    """Test whether ``q = J theta`` with a Jacobian ``J`` that does not depend on the parameters ``theta``.
 
-    A tower with a fixed offset (q = J theta + c) is not parameter-linear in this sense, though (4) is exact for it.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower. It is not changed: the comparison is made on a copy.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with.
+    generator : torch.Generator, optional
+        Draws the second ``theta``, the present one plus standard normal noise.
+    tol : float, optional
+        The largest relative difference that counts as 0. The default is 1e-10 in float64, 1e-4 in float32.
+
+    Returns
+    -------
+    bool
+        Whether the degree is 1 (``euler_degree``) and ``J`` is the same at both ``theta``.
+
+    Raises
+    ------
+    ValueError
+        For a module that gives no embeddings (B, d) or has no trainable parameter.
+
+    Notes
+    -----
+    A tower with a fixed offset, ``q = J theta + c``, is not parameter-linear in this sense, although (4) is exact for
+    it. Source: P0, eq. (5).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> x, generator = torch.tensor([0, 1]), torch.Generator().manual_seed(0)
+    >>> jacobians.parameter_linear(encoders.BiasedLookup(3, 2), x, generator=generator)
+    True
+    >>> jacobians.parameter_linear(encoders.TwoLayers(torch.eye(3), 4, 2), x, generator=generator)
+    False
     """
     jacobian, degree = kernels.per_example_jacobian(module, inputs), euler_degree(module, inputs, tol=tol)
     moved = _with_random_parameters(module, generator)
@@ -115,9 +253,37 @@ def parameter_linear(
 
 
 def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None = None) -> int | None:
-    """The m with J theta = m q: the degree of which the tower is homogeneous in its parameters, None if there is none.
+    """Find the m with ``J theta = m q``: the degree of which the tower is homogeneous in its parameters.
 
-    Lookup and linear layers have 1, two bias-free layers 2, and layers with biases beside them none.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, where it is now.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with.
+    tol : float, optional
+        The largest relative difference that counts as 0. The default is 1e-10 in float64, 1e-4 in float32.
+
+    Returns
+    -------
+    int or None
+        The degree, None if there is none. Lookup and linear layers have 1, two bias-free layers 2, and layers with
+        biases beside them none.
+
+    Raises
+    ------
+    ValueError
+        For a module that gives no embeddings (B, d) or has no trainable parameter.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> x = torch.tensor([0, 1])
+    >>> jacobians.euler_degree(encoders.Lookup(3, 2), x)
+    1
+    >>> jacobians.euler_degree(encoders.TwoLayers(torch.eye(3), 4, 2), x)
+    2
     """
     jacobian = kernels.per_example_jacobian(module, inputs)
     with torch.no_grad():

@@ -15,14 +15,42 @@ Parameters = dict[str, Tensor]
 
 
 def per_example_jacobian(module: nn.Module, inputs: Inputs, *, parameters: Iterable[str] | None = None) -> Tensor:
-    """J_i = dq_i / dtheta for every example of a batch, (B, d, P).
+    """Compute the Jacobian ``J_i = dq_i / dtheta`` for every example of a batch.
 
-    module(inputs) must give (B, d), or a tuple of such outputs, which are laid one below the other (two towers with two
-    batches of B give 2 B examples). P counts the trainable parameters in the order of `parameter_names`, each flattened
-    row by row; `parameters` keeps some of them by name. The module runs in its present mode: call `.eval()` first if it
-    has dropout or batch normalisation (in train mode an example's embedding depends on the rest of its batch, and so
-    does this Jacobian). Nothing in the module is changed.
-    Source: P0, eqs. (1), (19)-(24). Raises ValueError for outputs of another shape and for a module without parameters.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower. Nothing in it is changed. It runs in its present mode: call ``.eval()`` first if it has dropout or
+        batch normalisation. In train mode an example's embedding depends on the rest of its batch, and so does this
+        Jacobian.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with. ``module(inputs)`` must give (B, d), or a tuple of such outputs, which are laid
+        one below the other: two towers with two batches of B give 2 B examples.
+    parameters : iterable of str, optional
+        Names of the trainable parameters to keep. The default is all of them.
+
+    Returns
+    -------
+    Tensor, shape (B, d, P)
+        P counts the trainable parameters in the order of ``parameter_names``, each flattened row by row.
+
+    Raises
+    ------
+    ValueError
+        For outputs of another shape, a module without a trainable parameter, and names that are none.
+
+    Notes
+    -----
+    Source: P0, eqs. (1), (19)-(24).
+
+    Examples
+    --------
+    A lookup has an identity at the columns of the row that was asked for, and zeros elsewhere.
+
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> jacobians.per_example_jacobian(encoders.Lookup(3, 2), torch.tensor([1])).tolist()
+    [[[0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]]]
     """
     values = _values(module, parameters)
     with sdpa_kernel(SDPBackend.MATH):  # attention whose derivative torch can batch
@@ -31,19 +59,84 @@ def per_example_jacobian(module: nn.Module, inputs: Inputs, *, parameters: Itera
 
 
 def kernel_blocks(module: nn.Module, inputs: Inputs, *, parameters: Iterable[str] | None = None) -> Tensor:
-    """K_ij = J_i J_j^T, (B, B, d, d): how a gradient at example j moves example i. Source: P0, eqs. (4), (6).
+    """Compute ``K_ij = J_i J_j^T``: how a gradient at example j moves example i.
 
-    `parameters` restricts the sum to some of them: K is the sum of the K of its layers.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, in its present mode.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with, as in ``per_example_jacobian``.
+    parameters : iterable of str, optional
+        Restricts the sum to some parameters: ``K`` is the sum of the ``K`` of its layers.
+
+    Returns
+    -------
+    Tensor, shape (B, B, d, d)
+        The blocks of the kernel.
+
+    Raises
+    ------
+    ValueError
+        As ``per_example_jacobian`` does.
+
+    Notes
+    -----
+    Source: P0, eqs. (4), (6).
+
+    Examples
+    --------
+    One bias that all items share lets the gradient of item 1 move item 0.
+
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> kernel = jacobians.kernel_blocks(encoders.BiasedLookup(3, 2), torch.tensor([0, 1]))
+    >>> kernel[0, 0].tolist(), kernel[0, 1].tolist()
+    ([[2.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]])
     """
     jacobian = per_example_jacobian(module, inputs, parameters=parameters)
     return torch.einsum("iap,jbp->ijab", jacobian, jacobian)
 
 
 def first_order_motion(module: nn.Module, inputs: Inputs, gradients: Tensor, *, lr: float) -> Tensor:
-    """dq_i = -lr sum_j K_ij g_j, (B, d), the motion of the embeddings to first order in lr (P0, eq. 4).
+    """Compute the motion of embeddings in a step of SGD, ``dq_i = -lr sum_j K_ij g_j``, to first order in ``lr``.
 
-    gradients (B, d): g_j = dL/dq_j. Exact at every lr for towers whose output is linear in their parameters, up to
-    O(lr^2) for the others.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower. It is not changed.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with, as in ``per_example_jacobian``.
+    gradients : Tensor, shape (B, d)
+        The gradients ``g_j = dL/dq_j``.
+    lr : float
+        The learning rate.
+
+    Returns
+    -------
+    Tensor, shape (B, d)
+        The motion. It is exact at every ``lr`` for towers whose output is linear in their parameters, up to O(lr^2)
+        for the others.
+
+    Raises
+    ------
+    ValueError
+        For gradients of another shape, and as ``per_example_jacobian`` does.
+
+    Notes
+    -----
+    Source: P0, eq. (4).
+
+    Examples
+    --------
+    An item that stands in the batch twice moves by the sum of its two gradients.
+
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> gradients = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x = torch.tensor([0, 0])
+    >>> jacobians.first_order_motion(encoders.Lookup(3, 2), x, gradients, lr=0.5).tolist()
+    [[-2.0, -3.0], [-2.0, -3.0]]
     """
     jacobian = per_example_jacobian(module, inputs)
     if gradients.shape != jacobian.shape[:2]:
@@ -53,19 +146,98 @@ def first_order_motion(module: nn.Module, inputs: Inputs, gradients: Tensor, *, 
 
 
 def parameter_names(module: nn.Module) -> list[str]:
-    """The names of the trainable parameters, in the order in which `per_example_jacobian` lays them side by side."""
+    """List the names of the trainable parameters, in the order of the columns of ``per_example_jacobian``.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Raises
+    ------
+    ValueError
+        For a module without a trainable parameter.
+
+    Examples
+    --------
+    >>> from course_lib import encoders, jacobians
+    >>> jacobians.parameter_names(encoders.TwoTower(encoders.Lookup(3, 2), encoders.Lookup(4, 2)))
+    ['left.weight', 'right.weight']
+    """
     return list(_values(module, None))
 
 
 def stacked_outputs(module: nn.Module, inputs: Inputs, parameters: Parameters | None = None) -> Tensor:
-    """The embeddings (B, d) of module(inputs); those of several outputs one below the other. See `outputs_of`."""
+    """Run the module and lay the embeddings of several outputs one below the other.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with.
+    parameters : dict of str to Tensor, optional
+        Replace the module's own parameters of these names, see ``outputs_of``.
+
+    Returns
+    -------
+    Tensor, shape (B, d)
+        The embeddings.
+
+    Raises
+    ------
+    ValueError
+        For outputs that are no embeddings of shape (B, d).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> from course_lib.jacobians import kernels
+    >>> towers = encoders.TwoTower(encoders.Lookup(3, 2), encoders.Lookup(4, 2))
+    >>> users, items = torch.tensor([0, 1, 2]), torch.tensor([3, 0])
+    >>> tuple(kernels.stacked_outputs(towers, (users, items)).shape)
+    (5, 2)
+    """
     return torch.cat(outputs_of(module, inputs, parameters))
 
 
 def outputs_of(module: nn.Module, inputs: Inputs, parameters: Parameters | None = None) -> tuple[Tensor, ...]:
-    """The outputs of module(inputs), checked, as a tuple.
+    """Run the module on these inputs and return its outputs, checked, as a tuple.
 
-    Runs on copies of the module's buffers, so that running statistics stay as they are; `parameters` replace its own.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower. It runs on copies of its buffers, so that running statistics stay as they are.
+    inputs : Tensor or tuple of Tensor
+        What the module is called with.
+    parameters : dict of str to Tensor, optional
+        Replace the module's own parameters of these names.
+
+    Returns
+    -------
+    tuple of Tensor, shape (B, d) each
+        The embeddings, one entry for each output of the module.
+
+    Raises
+    ------
+    ValueError
+        For an output that is no tensor with two axes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders
+    >>> from course_lib.jacobians import kernels
+    >>> tower = encoders.Lookup(2, 2)
+    >>> [output] = kernels.outputs_of(tower, torch.tensor([1]), {"weight": torch.eye(2)})
+    >>> output.tolist()
+    [[0.0, 1.0]]
     """
     outputs = functional_call(module, _state(module, parameters or {}), as_tuple(inputs), tie_weights=False)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -93,6 +265,24 @@ def _state(module: nn.Module, parameters: Parameters) -> Parameters:
 
 
 def as_tuple(inputs: Inputs) -> tuple[Any, ...]:
+    """Return the inputs of a module as a tuple: a tuple as it is, anything else as its only entry.
+
+    Parameters
+    ----------
+    inputs : Tensor or tuple of Tensor
+        What a module is called with.
+
+    Returns
+    -------
+    tuple
+        The arguments of the call.
+
+    Examples
+    --------
+    >>> from course_lib.jacobians import kernels
+    >>> kernels.as_tuple("x"), kernels.as_tuple(("users", "items"))
+    (('x',), ('users', 'items'))
+    """
     return inputs if isinstance(inputs, tuple) else (inputs,)
 
 

@@ -15,11 +15,30 @@ Optimiser = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
 
 @dataclass(frozen=True)
 class Motion:
-    """Where embeddings were before a step and after it, (B, d) each, and the loss gradients there (None if not known).
+    """Record where embeddings were before a step and after it.
 
-    For an embedding that did not move the cosine and the angle are NaN. `step` is a difference of stored numbers: a
-    step that is much smaller than the embedding keeps few correct digits, and its cosine an error of about
-    eps ||q|| / ||dq||, with eps = 2e-16 in float64.
+    Parameters
+    ----------
+    before, after : Tensor, shape (B, d)
+        The embeddings before the step and after it.
+    gradient : Tensor, shape (B, d), optional
+        The gradients of the loss at ``before``; None if they are not known.
+
+    Notes
+    -----
+    For an embedding that did not move the cosine and the angle are NaN. ``step`` is a difference of stored numbers: a
+    step that is much smaller than the embedding keeps few correct digits, and its cosine has an error of about
+    ``eps ||q|| / ||dq||``, with eps = 2e-16 in float64.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import jacobians
+    >>> motion = jacobians.Motion(torch.tensor([[3.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    >>> round(motion.angle.item(), 2), motion.growth.item()  # a tangent step of length 4 adds 4^2 to the squared norm
+    (90.0, 16.0)
+    >>> [norm.item() for norm in motion.norms]
+    [3.0, 5.0]
     """
 
     before: Tensor
@@ -72,12 +91,48 @@ class Motion:
 def measure_step(
     module: nn.Module, inputs: Inputs, loss: Callable[..., Tensor], optimiser: Optimiser, *, probe: Inputs | None = None
 ) -> Motion | tuple[Motion, ...]:
-    """Takes one step of `optimiser` (or of several) on loss(module(inputs)), and measures how the embeddings moved.
+    """Take one step of the optimiser on ``loss(module(inputs))`` and measure how the embeddings moved.
 
-    module(inputs) gives one (B, d) or a tuple of them, and loss is called with these, each as one argument; the result
-    has one Motion for each. probe: other inputs whose embeddings are watched in place of the batch (all items, say).
-    The module is changed, as by any step of training. In train mode dropout would draw anew for before and after:
-    the two are taken in eval mode.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, or two. It is changed, as by any step of training. Its output is one (B, d), or a tuple of them.
+    inputs : Tensor or tuple of Tensor
+        The batch.
+    loss : callable
+        Called with the outputs, each as one argument. It gives one number.
+    optimiser : torch.optim.Optimizer or sequence of them
+        Takes one step; several take one each.
+    probe : Tensor or tuple of Tensor, optional
+        Other inputs whose embeddings are watched in place of the batch, such as all items.
+
+    Returns
+    -------
+    Motion or tuple of Motion
+        One for each output of the module. With a ``probe`` the gradients are None.
+
+    Raises
+    ------
+    ValueError
+        For a loss that is not one number.
+
+    Notes
+    -----
+    In train mode dropout would draw anew for before and after. So the embeddings before and after are taken in eval
+    mode.
+
+    Examples
+    --------
+    A cosine loss moves the embedding at a right angle, so its norm can only grow.
+
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> tower, target = encoders.Lookup(1, 2), torch.tensor([[0.0, 1.0]])
+    >>> tower.weight.data = torch.tensor([[3.0, 0.0]])
+    >>> loss = lambda q: -torch.cosine_similarity(q, target).sum()
+    >>> motion = jacobians.measure_step(tower, torch.tensor([0]), loss, torch.optim.SGD(tower.parameters(), lr=12))
+    >>> round(motion.angle.item(), 2), [round(norm.item(), 4) for norm in motion.norms]
+    (90.0, [3.0, 5.0])
     """
     optimisers = list(optimiser) if isinstance(optimiser, Sequence) else [optimiser]
     before = _embeddings(module, inputs if probe is None else probe)
@@ -104,9 +159,43 @@ def measure_step(
 def measure_parameters(
     module: nn.Module, inputs: Inputs, loss: Callable[..., Tensor], optimiser: Optimiser
 ) -> dict[str, Motion]:
-    """The same for the parameters: one Motion of shape (1, size) for each trainable parameter, by name.
+    """Take one step as ``measure_step`` does and measure how each trainable parameter moved.
 
-    For a layer that the loss does not feel being scaled, cos(W, dW) is 0 under SGD (the layer law, claim X7).
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The tower, or two. It is changed, as by any step of training.
+    inputs : Tensor or tuple of Tensor
+        The batch.
+    loss : callable
+        Called with the outputs of the module, each as one argument. It gives one number.
+    optimiser : torch.optim.Optimizer or sequence of them
+        Takes one step; several take one each.
+
+    Returns
+    -------
+    dict of str to Motion
+        By name one ``Motion`` of shape (1, size) for each trainable parameter.
+
+    Raises
+    ------
+    ValueError
+        For a loss that is not one number.
+
+    Notes
+    -----
+    For a layer whose scale the loss does not feel, ``cos(W, dW)`` is 0 under SGD (the layer law, claim X7).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import encoders, jacobians
+    >>> tower = encoders.DenseLinear(torch.eye(2), 2, generator=torch.Generator().manual_seed(0)).double()
+    >>> loss = lambda q: torch.cosine_similarity(q[0], q[1], dim=0)
+    >>> sgd = torch.optim.SGD(tower.parameters(), lr=0.1)
+    >>> motions = jacobians.measure_parameters(tower, torch.tensor([0, 1]), loss, sgd)
+    >>> list(motions), motions["1.weight"].worst < 1e-9
+    (['1.weight'], True)
     """
     named = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     before = {name: parameter.detach().clone() for name, parameter in named.items()}
@@ -119,10 +208,36 @@ def measure_parameters(
 
 
 def share_near_tangent(angles: Tensor, within: float = 10.0) -> float:
-    """The share of angles (degrees) within 90 +- `within`; NaN angles, of embeddings that did not move, are left out.
+    """Compute the share of angles that lie near a right angle.
 
-    Compare it with `papers.p0.chance_of_right_angle(d)`: 11.1 % of all directions of the plane do as well, and
-    83.3 % of those in 64 dimensions.
+    Parameters
+    ----------
+    angles : Tensor
+        Angles in degrees, such as ``Motion.angle``. NaN, of embeddings that did not move, is left out.
+    within : float
+        How far from 90 degrees an angle may lie.
+
+    Returns
+    -------
+    float
+        The share of angles within 90 +- ``within``.
+
+    Raises
+    ------
+    ValueError
+        If no angle is a number.
+
+    Notes
+    -----
+    Compare it with ``papers.p0.chance_of_right_angle(d)``: with the default, 11.1 % of all directions of the plane lie
+    that near, and 83.3 % of those in 64 dimensions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import jacobians
+    >>> jacobians.share_near_tangent(torch.tensor([90.0, 95.0, 60.0, 120.0, torch.nan]))
+    0.5
     """
     angles = angles[~angles.isnan()]
     if not len(angles):

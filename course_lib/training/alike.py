@@ -17,11 +17,33 @@ PLAIN = (bool, int, float, str, bytes, type(None))
 
 
 def function_words(function: Any) -> str:
-    """Name, settings and a fingerprint of the code: equal for the same function with the same settings.
+    """Describe a function by its name, its settings and a fingerprint of its code.
 
-    Settings are numbers, words and functions among the arguments of a `partial`, the defaults, what a function closes
-    over, and what the object of a method holds; those with "rank" in their name say which process it is, and are left
-    out. Arrays, modules and data are not looked at.
+    Parameters
+    ----------
+    function : callable
+        A function, a method, a ``partial`` or an object that can be called.
+
+    Returns
+    -------
+    str
+        Words that are equal for the same function with the same settings.
+
+    Notes
+    -----
+    Settings are numbers, words and functions among the arguments of a ``partial``, the defaults, what a function
+    closes over, and what the object of a method holds. Those with "rank" in their name say which process it is, and
+    are left out. Arrays, modules and data are not looked at.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from course_lib.training.alike import function_words
+    >>> def step(module, batch, tau): return module(batch) / tau
+    >>> function_words(partial(step, tau=0.1)) == function_words(partial(step, tau=0.2))
+    False
+    >>> function_words(lambda x: x + 1) == function_words(lambda x: x + 1)
+    True
     """
     if isinstance(function, partial):
         given = {str(at): value for at, value in enumerate(function.args)} | function.keywords
@@ -35,7 +57,27 @@ def function_words(function: Any) -> str:
 
 
 def module_words(module: nn.Module) -> dict[str, str]:
-    """A name -> what it is: the class of the module, each of its tables, and each fraction that a layer holds."""
+    """Describe a module by name: its class, each of its tables, and each fraction that a layer holds.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module.
+
+    Returns
+    -------
+    dict of str to str
+        A name -> what it is.
+
+    Examples
+    --------
+    >>> from course_lib import encoders
+    >>> from course_lib.training.alike import module_words
+    >>> for name, words in module_words(encoders.Lookup(3, 2)).items():
+    ...     print(name, "is", words)
+    module is course_lib.encoders.Lookup
+    module.weight is a table (3, 2) of torch.float32
+    """
     words = {"module": f"{type(module).__module__}.{type(module).__qualname__}"}
     for name, tensor in (*module.named_parameters(), *module.named_buffers()):
         words[f"module.{name}"] = f"a table {tuple(tensor.shape)} of {tensor.dtype}"
@@ -47,7 +89,26 @@ def module_words(module: nn.Module) -> dict[str, str]:
 
 
 def optimizer_words(optimizer: torch.optim.Optimizer) -> dict[str, str]:
-    """A name -> what it is: the class of the optimiser and the settings of each group of parameters."""
+    """Describe an optimiser by name: its class, and the settings of each group of parameters.
+
+    Parameters
+    ----------
+    optimizer : torch.optim.Optimizer
+        The optimiser.
+
+    Returns
+    -------
+    dict of str to str
+        A name -> what it is.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.training.alike import optimizer_words
+    >>> words = optimizer_words(torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1))
+    >>> words["optimizer"], words["optimizer.param_groups[0]['lr']"]
+    ('SGD', '0.1')
+    """
     words = {"optimizer": type(optimizer).__qualname__}
     for at, group in enumerate(optimizer.param_groups):
         words |= {
@@ -57,7 +118,27 @@ def optimizer_words(optimizer: torch.optim.Optimizer) -> dict[str, str]:
 
 
 def batch_words(batch: Any) -> str:
-    """A fingerprint of the numbers in a batch."""
+    """Describe a batch by a fingerprint of its numbers.
+
+    Parameters
+    ----------
+    batch : object
+        Tensors, arrays, numbers and words, also in lists, tuples and dicts.
+
+    Returns
+    -------
+    str
+        Words that are equal for equal numbers of the same shape and type.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.training.alike import batch_words
+    >>> batch_words([torch.tensor([1, 2])]) == batch_words([torch.tensor([1, 2])])
+    True
+    >>> batch_words([torch.tensor([1, 2])]) == batch_words([torch.tensor([1, 3])])
+    False
+    """
     return f"a batch with fingerprint {_digest(_bytes(batch))}"
 
 

@@ -57,20 +57,60 @@ def bpr_epoch(
     negatives: str = "uniform",
     threads: int | None = None,
 ) -> float:
-    """One pass of SGD over O, in place: every pair (u, i) once, in random order, with one negative j. Returns its AUC.
+    """Make one pass of SGD over the pairs, in place: every pair (u, i) once, in random order, with one negative j.
 
-    users (m, d), items (n, d): float32 or float64, C-contiguous arrays or torch tensors on the CPU. For one triple
-    after the other, with w = sigma(<e_u, e_j> - <e_u, e_i>) and the right-hand sides as they were before the step:
+    For one triple after the other, with ``w = sigma(<e_u, e_j> - <e_u, e_i>)`` and the right-hand sides as they were
+    before the step::
 
         e_u += lr (w (e_i - e_j) - 2 decay e_u);   e_i += lr (w e_u - 2 decay e_i);   e_j += lr (-w e_u - 2 decay e_j),
 
-    -lr times the gradient of -ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2), P1's equation (3).
-    Without decay the sum of the item embeddings never changes: what i gains, j loses.
+    which is -lr times the gradient of ``-ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2)``.
 
-    negatives: "uniform" or "popularity", laws of `interactions.sample_negatives`. rng: gives the seed of the pass.
-    threads: by default torch's number; more than 4 bring nothing. The result does not depend on it.
-    The AUC is the share of triples that stood in the right order, <e_u, e_i> > <e_u, e_j>, when their turn came.
-    Raises ValueError for tables that do not fit; FloatingPointError when they are not finite afterwards.
+    Parameters
+    ----------
+    users, items : ndarray or Tensor, shape (m, d) and (n, d)
+        The tables, float32 or float64, C-contiguous and writeable, on the CPU. They are changed in place.
+    interactions : Interactions
+        The pairs O.
+    lr : float
+        The learning rate.
+    decay : float
+        The weight of the regulariser.
+    rng : numpy.random.Generator
+        Gives the seed of the pass.
+    negatives : str
+        "uniform" or "popularity", laws of ``interactions.sample_negatives``.
+    threads : int, optional
+        The default is torch's number; more than 4 bring nothing. The result does not depend on it.
+
+    Returns
+    -------
+    float
+        The AUC of the pass: the share of triples that stood in the right order, ``<e_u, e_i> > <e_u, e_j>``, when
+        their turn came.
+
+    Raises
+    ------
+    ValueError
+        For tables that do not fit, no pair, and a user who has no possible negative left.
+    FloatingPointError
+        When the tables are not finite afterwards.
+
+    Notes
+    -----
+    Without decay the sum of the item embeddings never changes: what i gains, j loses. Source: P1, equation (3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.bpr import bpr_epoch
+    >>> data, rng = Interactions([0, 0, 1], [0, 1, 2], n_users=2, n_items=4), np.random.default_rng(0)
+    >>> users, items = rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
+    >>> before = items.copy()
+    >>> auc = bpr_epoch(users, items, data, lr=0.1, rng=rng)
+    >>> 0 <= auc <= 1, np.allclose(items.sum(axis=0), before.sum(axis=0)), np.allclose(items, before)
+    (True, True, False)
     """
     left, right = _tables(users, items, interactions)
     lr, decay = checking.real(lr, "lr", least=0), checking.real(decay, "decay", least=0)
@@ -97,7 +137,24 @@ def bpr_epoch(
 
 
 def tournament(players: int) -> list[list[tuple[int, int]]]:
-    """A round robin of an even number of players: in each round all play once, in all rounds each pair meets once."""
+    """Make a round robin: in each round all players play once, and in all rounds each pair meets once.
+
+    Parameters
+    ----------
+    players : int
+        An even number of players.
+
+    Returns
+    -------
+    list of list of tuple
+        For each of the ``players - 1`` rounds the pairs that meet.
+
+    Examples
+    --------
+    >>> from course_lib.training.bpr import tournament
+    >>> tournament(4)
+    [[(0, 3), (1, 2)], [(0, 1), (2, 3)], [(0, 2), (3, 1)]]
+    """
     wheel = list(range(1, players))
     rounds = []
     for turn in range(players - 1):
@@ -107,10 +164,33 @@ def tournament(players: int) -> list[list[tuple[int, int]]]:
 
 
 def bucket_numbers(groups: int = GROUPS) -> NDArray[np.int64]:
-    """(groups, 2 groups, 2 groups): the bucket of a triple from the groups of u, i and j.
+    """Number the bucket of a triple by the groups of u, i and j, so that the buckets of a round share no row.
 
-    Buckets k groups .. (k + 1) groups - 1 are round k: no two of them share a group of users or of items. A triple with
-    i and j in one group goes where that group stands in the first rounds.
+    Parameters
+    ----------
+    groups : int
+        The number of groups of users. There are twice as many groups of items.
+
+    Returns
+    -------
+    ndarray of int64, shape (groups, 2 groups, 2 groups)
+        The bucket of a triple from the groups of u, i and j.
+
+    Notes
+    -----
+    Buckets ``k groups .. (k + 1) groups - 1`` are round k: no two of them share a group of users or of items. A triple
+    with i and j in one group goes where that group stands in the first rounds.
+
+    Examples
+    --------
+    Two groups of users make 6 rounds of 2 buckets. The order of i and j does not matter.
+
+    >>> from course_lib.training.bpr import bucket_numbers
+    >>> numbers = bucket_numbers(2)
+    >>> numbers.shape, int(numbers.max()) + 1
+    ((2, 4, 4), 12)
+    >>> bool((numbers == numbers.transpose(0, 2, 1)).all())
+    True
     """
     numbers = np.full((groups, 2 * groups, 2 * groups), -1)
     bucket = itertools.count()

@@ -22,7 +22,21 @@ from course_lib import checking
 
 
 class Stateful(Protocol):
-    """What a checkpoint can keep: an estimator, a sampler, a counter."""
+    """Describe what a checkpoint can keep: an estimator, a sampler, a counter.
+
+    Such an object has ``state_dict`` and ``load_state_dict``.
+
+    Examples
+    --------
+    >>> class Counter:
+    ...     def __init__(self): self.seen = 0
+    ...     def state_dict(self): return {"seen": self.seen}
+    ...     def load_state_dict(self, state_dict): self.seen = state_dict["seen"]
+    >>> counter = Counter()
+    >>> counter.load_state_dict({"seen": 5})
+    >>> counter.state_dict()
+    {'seen': 5}
+    """
 
     def state_dict(self) -> dict[str, Any]:
         """Numbers, words and tensors."""
@@ -33,7 +47,19 @@ class Stateful(Protocol):
 
 @runtime_checkable
 class InParts(Protocol):
-    """What a checkpoint can keep of which each process holds a part; another number of processes may go on."""
+    """Describe what a checkpoint can keep of which each process holds a part; another number of processes may go on.
+
+    Such an object has ``part`` and ``load_parts``, like ``training.sharded.ShardedTables``.
+
+    Examples
+    --------
+    >>> from course_lib.training.checkpoints import InParts
+    >>> class Shard:
+    ...     def part(self): return {"rows": [1, 2]}
+    ...     def load_parts(self, parts): self.rows = [row for part in parts for row in part["rows"]]
+    >>> isinstance(Shard(), InParts), isinstance({}, InParts)
+    (True, False)
+    """
 
     def part(self) -> dict[str, Any]:
         """Numbers, words and tensors of this process."""
@@ -43,7 +69,33 @@ class InParts(Protocol):
 
 
 def place(checkpoint: Path | str | None) -> Path | None:
-    """Where a checkpoint will be written; ValueError, before anything is trained, where no file can be."""
+    """Say where a checkpoint will be written, and refuse a place where no file can be, before anything is trained.
+
+    Parameters
+    ----------
+    checkpoint : Path, str or None
+        The path of a file. Its folder need not exist yet.
+
+    Returns
+    -------
+    Path or None
+        The path; None for None.
+
+    Raises
+    ------
+    ValueError
+        For a folder, a path below something that is no folder, and anything that is no path.
+
+    Examples
+    --------
+    >>> from course_lib.training.checkpoints import place
+    >>> place("runs/first.pt").name
+    'first.pt'
+    >>> place(".")
+    Traceback (most recent call last):
+        ...
+    ValueError: checkpoint is '.'; expected the path of a file, not of a folder
+    """
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, (str, os.PathLike)):
@@ -58,7 +110,25 @@ def place(checkpoint: Path | str | None) -> Path | None:
 
 
 def write(path: Path, state: Mapping[str, Any]) -> None:
-    """Writes a file whole or not at all; where that fails, nothing is left beside it."""
+    """Write a file whole or not at all; where that fails, nothing is left beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Its folder is made if needed.
+    state : mapping of str to object
+        What ``torch.save`` can write, and ``read`` can read: numbers, words, tensors, and lists and dicts of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.training import checkpoints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints.write(Path(folder) / "run.pt", {"epoch": 3})
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['run.pt']
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -69,7 +139,39 @@ def write(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def read(path: Path, device: Any, *, mmap: bool = False) -> dict[str, Any]:
-    """What `write` wrote; ValueError for a file that is torn or no such thing, OSError for one that cannot be read."""
+    """Read what ``write`` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    device : str or torch.device
+        Where its tensors go.
+    mmap : bool
+        Whether the tensors stay on the disk until they are needed.
+
+    Returns
+    -------
+    dict of str to object
+        The state.
+
+    Raises
+    ------
+    ValueError
+        For a file that is torn or no such thing.
+    OSError
+        For a file that cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.training import checkpoints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints.write(Path(folder) / "run.pt", {"epoch": 3})
+    ...     checkpoints.read(Path(folder) / "run.pt", "cpu")
+    {'epoch': 3}
+    """
     with open(path, "rb") as file:  # for `is_zipfile` of a path says False of a file that may not be read
         torn = not zipfile.is_zipfile(file)
     try:
@@ -84,14 +186,67 @@ def read(path: Path, device: Any, *, mmap: bool = False) -> dict[str, Any]:
 
 
 def part_of(path: Path, epochs: int, rank: int, size: int) -> Path:
-    """The file of one of `size` processes, beside that of the checkpoint after so many epochs."""
+    """Name the file of one of ``size`` processes, beside that of the checkpoint after so many epochs.
+
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+    epochs : int
+        The number of epochs that were trained.
+    rank, size : int
+        Which process it is, of how many.
+
+    Returns
+    -------
+    Path
+        The file of the process.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from course_lib.training.checkpoints import part_of
+    >>> part_of(Path("run.pt"), 3, 0, 2).name
+    'run.pt.epoch3.0-of-2'
+    """
     return path.with_name(f"{path.name}.epoch{epochs}.{rank}-of-{size}")
 
 
 def read_parts(path: Path, epochs: int, size: int, names: Collection[str]) -> list[dict[str, Any]]:
-    """What each of `size` processes has written after so many epochs: of each name, its part.
+    """Read what each of ``size`` processes has written after so many epochs: of each name, its part.
 
-    ValueError where a file is missing, torn, or of other names.
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+    epochs : int
+        The number of epochs that were trained.
+    size : int
+        The number of processes that wrote it.
+    names : collection of str
+        The names that every part must have.
+
+    Returns
+    -------
+    list of dict
+        The parts by rank. Their tensors lie on the disk.
+
+    Raises
+    ------
+    ValueError
+        Where a file is missing, torn, or of other names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.training import checkpoints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.pt"
+    ...     for rank in range(2):
+    ...         checkpoints.write(checkpoints.part_of(path, 3, rank, 2), {"table": rank * 10})
+    ...     checkpoints.read_parts(path, 3, 2, ["table"])
+    [{'table': 0}, {'table': 10}]
     """
     epochs, size = checking.whole(epochs, "epochs", 0), checking.whole(size, "size")
     files = [part_of(Path(path), epochs, rank, size) for rank in range(size)]
@@ -107,11 +262,35 @@ def read_parts(path: Path, epochs: int, size: int, names: Collection[str]) -> li
 
 
 def remove_other_parts(path: Path, epochs: int, size: int) -> None:
-    """Removes the parts of checkpoints that are replaced, and what processes that died left half written.
+    """Remove the parts of checkpoints that are replaced, and what processes that died left half written.
 
-    Process 0 calls it while the other processes of its run wait and write nothing, on whatever machine they are. So a
-    half-written file of this checkpoint is a leftover, or another run writes the same checkpoint now: a file whose
-    process lives on this machine stays.
+    Parameters
+    ----------
+    path : Path
+        The checkpoint.
+    epochs : int
+        The number of epochs of the checkpoint that stays.
+    size : int
+        The number of processes that wrote it.
+
+    Notes
+    -----
+    Process 0 calls it while the other processes of its run wait and write nothing, on all machines. So a half-written
+    file of this checkpoint is a leftover, or another run writes the same checkpoint now: a file whose process lives on
+    this machine stays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.training import checkpoints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.pt"
+    ...     for epochs in (1, 2):
+    ...         checkpoints.write(checkpoints.part_of(path, epochs, 0, 1), {})
+    ...     checkpoints.remove_other_parts(path, 2, 1)
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['run.pt.epoch2.0-of-1']
     """
     own = {part_of(path, epochs, rank, size) for rank in range(size)}
     for file in path.parent.glob(f"{glob.escape(path.name)}.epoch*-of-*"):

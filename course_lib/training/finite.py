@@ -9,11 +9,31 @@ from torch import Tensor
 
 
 def not_finite(tensors: Mapping[str, Tensor | None]) -> str:
-    """Where the first NaN or infinity stands, in words such as "rows.weight[3, 0] is nan"; "" where there is none.
+    """Say where the first NaN or infinity stands in these tensors.
 
-    tensors: by name; None, a gradient that is not there, is left out; a sparse one counts by what it holds. A sum is
-    finite only if its terms are. So the sums are looked at first, all together, for which a GPU is waited for once, and
-    the entries only where a sum is not finite, which may have overflowed.
+    Parameters
+    ----------
+    tensors : mapping of str to Tensor or None
+        The tensors by name. None, a gradient that is not there, is left out. A sparse tensor counts by what it holds.
+
+    Returns
+    -------
+    str
+        Words such as "rows.weight[3, 0] is nan"; "" where all numbers are finite.
+
+    Notes
+    -----
+    A sum is finite only if its terms are. So the sums are looked at first, all together, for which a GPU is waited for
+    once, and the entries only where a sum is not finite, which may have overflowed.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.training.finite import not_finite
+    >>> not_finite({"weight": torch.ones(2, 2), "bias": torch.tensor([0.0, torch.inf])})
+    'bias[1] is inf'
+    >>> not_finite({"weight": torch.ones(2, 2), "bias": None})
+    ''
     """
     given = {name: one.detach() for name, one in tensors.items() if one is not None}
     sums = [_total(one._values() if one.is_sparse else one) for one in given.values()]

@@ -29,10 +29,33 @@ Scores = Callable[[Tensor, Tensor], Tensor]  # Q (m, d), K (n, d) -> (m, n)
 
 @dataclass(frozen=True)
 class Moves:
-    """One line per move of an item's vector, in order of time: arrays of shape (N,).
+    """Record every move of an item's vector, one line per move, in order of time.
 
-    item: which; step: when (from 1); before, after: its norm ||q|| before and after; length: ||dq||, from the gradient;
-    cosine: cos(q, dq), from q and the gradient, 0 for a tangent step (NaN where the gradient is 0).
+    Parameters
+    ----------
+    item : ndarray of int64, shape (N,)
+        Which item moved.
+    step : ndarray of int64, shape (N,)
+        When, from 1.
+    before, after : ndarray, shape (N,)
+        The norm of the vector before the move and after it.
+    length : ndarray, shape (N,)
+        The length of the move, from the gradient.
+    cosine : ndarray, shape (N,)
+        ``cos(q, dq)``, from the vector and the gradient: 0 for a tangent step, NaN where the gradient is 0.
+
+    Examples
+    --------
+    Two tangent moves of lengths 4 and 12 take a vector of length 3 to sqrt(9 + 16 + 144).
+
+    >>> import numpy as np
+    >>> from course_lib.training.free_vectors import Moves
+    >>> ids, steps, norms = np.array([7, 7]), np.array([1, 2]), (np.array([3.0, 5.0]), np.array([5.0, 13.0]))
+    >>> moves = Moves(ids, steps, *norms, length=np.array([4.0, 12.0]), cosine=np.zeros(2))
+    >>> [values.tolist() for values in moves.pythagoras()]
+    [[13.0], [13.0]]
+    >>> len(moves), moves.longer
+    (2, 2)
     """
 
     item: Ids
@@ -79,7 +102,30 @@ class Moves:
 
 @dataclass(frozen=True)
 class TableRun:
-    """Two trained tables, users (m, d) and items (n, d), the moves of the items, and the loss before each step."""
+    """Hold two trained tables, the moves of the items, and the loss before each step.
+
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, d) and (n, d)
+        The tables.
+    moves : Moves
+        The moves of the items.
+    loss : ndarray, shape (steps,)
+        The loss before each step.
+    bias : Tensor, shape (d,), optional
+        The vector that all items share, where there is one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.free_vectors import train_tables
+    >>> data, generator = Interactions([0, 1, 2], [0, 1, 2], n_users=3, n_items=3), torch.Generator().manual_seed(0)
+    >>> loss = lambda scores: -scores.diagonal().mean()  # minus the mean cosine of the positives
+    >>> run = train_tables(data, loss=loss, lr=0.1, steps=4, batch_size=3, d=2, generator=generator)
+    >>> tuple(run.items.shape), run.loss.shape, run.bias is None
+    ((3, 2), (4,), True)
+    """
 
     users: Tensor
     items: Tensor
@@ -102,13 +148,61 @@ def train_tables(
     dtype: torch.dtype = torch.float64,
     shared_bias: bool = False,
 ) -> TableRun:
-    """Trains two embedding tables on batches of positive pairs drawn uniformly with replacement, by plain SGD.
+    """Train two embedding tables on batches of positive pairs, drawn uniformly with replacement, by plain SGD.
 
-    loss: of the (B, B) scores of a batch, positives on the diagonal; scores: `losses.cosine_scores` or `dot_scores`;
-    scale: standard deviation of the starting entries, 1/sqrt(d) unless given. A vector that stands in a batch several
-    times makes one move, by the sum of its gradients. shared_bias: an item's output is its row plus one vector that all
-    items share (and that starts at zero); `moves` then watches the outputs of the items in the batch.
-    Raises ValueError where the loss or a gradient is not finite.
+    Parameters
+    ----------
+    interactions : Interactions
+        The positive pairs.
+    loss : callable
+        The loss of the (B, B) scores of a batch, positives on the diagonal.
+    lr : float
+        The learning rate.
+    steps : int
+        The number of steps.
+    generator : torch.Generator
+        Draws the start and the batches.
+    scores : callable
+        ``losses.cosine_scores`` or ``losses.dot_scores``.
+    batch_size : int
+        The number B of pairs in a batch.
+    d : int
+        The width of an embedding.
+    scale : float, optional
+        The standard deviation of the starting entries, 1/sqrt(d) unless given.
+    dtype : torch.dtype
+        The dtype of the tables.
+    shared_bias : bool
+        Whether an item's output is its row plus one vector that all items share and that starts at zero. ``moves``
+        then watches the outputs of the items in the batch.
+
+    Returns
+    -------
+    TableRun
+        The tables, and the record of the run.
+
+    Raises
+    ------
+    ValueError
+        Where the loss or a gradient is not finite, and for numbers of steps, pairs or columns that are no whole
+        numbers of at least 1.
+
+    Notes
+    -----
+    A vector that stands in a batch several times makes one move, by the sum of its gradients.
+
+    Examples
+    --------
+    A loss on cosines never makes a vector shorter.
+
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.free_vectors import train_tables
+    >>> data, generator = Interactions([0, 1, 2], [0, 1, 2], n_users=3, n_items=3), torch.Generator().manual_seed(0)
+    >>> loss = lambda scores: -scores.diagonal().mean()  # minus the mean cosine of the positives
+    >>> run = train_tables(data, loss=loss, lr=1.0, steps=4, batch_size=3, d=2, generator=generator)
+    >>> run.moves.shorter, run.moves.worst_cosine < 1e-9
+    (0, True)
     """
     for name, number in (("steps", steps), ("batch_size", batch_size), ("d", d)):
         checking.whole(number, name)
@@ -142,9 +236,43 @@ def train_tables(
 def descend(
     Q: Tensor, K: Tensor, *, loss: Loss, lr: float, steps: int, scores: Scores = losses.cosine_scores
 ) -> tuple[Tensor, Tensor]:
-    """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d).
+    """Descend by the plain gradient on all of two tables, and return their paths.
 
-    Raises ValueError where the loss or a gradient is not finite.
+    Parameters
+    ----------
+    Q : Tensor, shape (m, d)
+        The start of the left vectors.
+    K : Tensor, shape (n, d)
+        The start of the right vectors.
+    loss : callable
+        The loss of the scores (m, n).
+    lr : float
+        The learning rate.
+    steps : int
+        The number of steps.
+    scores : callable
+        ``losses.cosine_scores`` or ``losses.dot_scores``.
+
+    Returns
+    -------
+    tuple of Tensor, shape (steps + 1, m, d) and (steps + 1, n, d)
+        The paths of the two tables, from their starts.
+
+    Raises
+    ------
+    ValueError
+        Where the loss or a gradient is not finite.
+
+    Examples
+    --------
+    A vector of length 3 moves at a right angle towards its partner, by 12 / 3.
+
+    >>> import torch
+    >>> from course_lib.training.free_vectors import descend
+    >>> Q, K = torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 3.0]])
+    >>> path, _ = descend(Q, K, loss=lambda scores: -scores.sum(), lr=12.0, steps=1)
+    >>> path.round(decimals=3).tolist()
+    [[[3.0, 0.0]], [[3.0, 4.0]]]
     """
     left, right = [Q.detach()], [K.detach()]
     for _ in range(steps):

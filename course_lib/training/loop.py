@@ -62,19 +62,52 @@ END = object()  # what `next` gives of batches that are used up
 
 
 class Diverged(FloatingPointError):
-    """The loss became NaN, infinite, or far larger than it was at first; or a gradient or a parameter not finite."""
+    """Report that training diverged: a loss far above the first, or NaN or infinity in loss, gradient or parameter.
+
+    Examples
+    --------
+    >>> from course_lib.training import Diverged
+    >>> issubclass(Diverged, FloatingPointError)
+    True
+    """
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to train, and how.
+    """Say how long to train, and how.
 
-    max_epochs; monitor: the metric of `evaluate` that decides (higher is better); patience: stop after this many epochs
-    without a gain in it (None: never); diverged_at: stop with an error when an epoch's mean loss exceeds this many
-    times that of the first (None: only for NaN and infinity). clip_norm: the most that the norm of all gradients
-    together may be in a step; longer ones are scaled down. schedule: whether the scheduler goes on after each "step" or
-    each "epoch". remainder: what several processes do when some have no batch left: "keep" steps with the others,
-    "drop" ends the epoch.
+    Parameters
+    ----------
+    max_epochs : int
+        The number of epochs at most.
+    monitor : str, optional
+        The metric of ``evaluate`` that decides which epoch is the best; higher is better.
+    patience : int, optional
+        Stop after this many epochs without a gain in the monitor. None: never.
+    diverged_at : float, optional
+        Stop with an error when an epoch's mean loss exceeds this many times that of the first. None: only for NaN and
+        infinity.
+    clip_norm : float, optional
+        The most that the norm of all gradients together may be in a step; longer ones are scaled down.
+    schedule : str
+        Whether the scheduler goes on after each "step" or each "epoch".
+    remainder : str
+        What several processes do when some have no batch left: "keep" steps with the others, "drop" ends the epoch.
+
+    Raises
+    ------
+    ValueError
+        For values out of range, and for a patience without a monitor.
+
+    Examples
+    --------
+    >>> from course_lib.training import Plan
+    >>> Plan(100, monitor="ndcg", patience=10).schedule
+    'step'
+    >>> Plan(100, patience=10)
+    Traceback (most recent call last):
+        ...
+    ValueError: patience is 10 and monitor is None; patience needs a monitor
     """
 
     max_epochs: int
@@ -100,9 +133,23 @@ class Plan:
 
 @dataclass
 class History:
-    """What happened in each epoch, which was the best, why it stopped.
+    """Record what happened in each epoch, which was the best, and why training stopped.
 
-    epochs: one dict per epoch with `epoch`, `loss` (the mean over its batches) and the metrics.
+    Parameters
+    ----------
+    epochs : list of dict
+        One dict per epoch with ``epoch``, ``loss`` (the mean over its batches) and the metrics.
+    best_epoch : int, optional
+        The epoch with the best value of the monitor.
+    stopped : str
+        Why it stopped: "max_epochs", or that the monitor did not gain.
+
+    Examples
+    --------
+    >>> from course_lib.training import History
+    >>> history = History(epochs=[{"epoch": 0, "loss": 0.9}, {"epoch": 1, "loss": 0.4}], stopped="max_epochs")
+    >>> [epoch["loss"] for epoch in history.epochs]
+    [0.9, 0.4]
     """
 
     epochs: list[dict[str, float]] = field(default_factory=list)
@@ -127,22 +174,71 @@ def fit(
     before_step: BeforeStep | None = None,
     stateful: Mapping[str, Stateful | InParts] | None = None,
 ) -> History:
-    """Trains `module` in place and returns its history; with a monitor the module ends in its best state.
+    """Train a module in place by autograd and return its history; with a monitor the module ends in its best state.
 
-    batches(epoch, rng): the batches of an epoch; or a DataLoader, whose order then follows from seed and epoch.
-    step(module, batch): a scalar loss to go down, or (loss, weight). evaluate(module): metrics, called after each epoch
-    in eval mode without gradients, in process 0. checkpoint: a file written after each epoch, whole or not at all, and
-    read at the start if it is there. fabric: an own one for a GPU, several processes or mixed precision (default: one
-    process on the CPU). sharded: with several processes each brings its own batches, as a DataLoader with a
-    DistributedSampler does, and they are not dealt out. scheduler: of torch; ReduceLROnPlateau goes by the monitor.
-    before_step(module, optimizer): called when the gradients are there, averaged over the processes. stateful: by name,
-    what else the checkpoint keeps, such as the estimators that `step` uses, or tables in shards, whose parts lie in
-    files beside it; the best of those is not kept, so they have no monitor.
-    Raises Diverged, before the step, when the loss or a gradient is NaN or infinite (that of a loss scaled for 16 bits
-    may be infinite: its step is left out), and before the checkpoint when a parameter is: the file keeps the last good
-    epoch. Raises ValueError when the checkpoint is of another run (seed, shapes, optimiser or its settings), when
-    the monitor is not finite, or processes were given different things (in all of them); ProcessLost when another
-    process failed or died.
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module to train.
+    optimizer : torch.optim.Optimizer
+        An optimiser of parameters of the module.
+    batches : callable or DataLoader
+        ``batches(epoch, rng)`` gives the batches of an epoch. Or a DataLoader, whose order then follows from seed and
+        epoch.
+    step : callable
+        ``step(module, batch)`` gives a scalar loss to go down, or (loss, weight).
+    plan : Plan
+        How long to train, and how.
+    seed : int
+        Decides the run, see the module's docstring.
+    evaluate : callable, optional
+        ``evaluate(module)`` gives metrics. Called after each epoch in eval mode without gradients, in process 0.
+    checkpoint : Path or str, optional
+        A file that is written after each epoch, whole or not at all, and read at the start if it is there.
+    fabric : Fabric, optional
+        An own one for a GPU, several processes or mixed precision. The default is one process on the CPU.
+    progress : bool
+        Whether a bar shows the epochs.
+    sharded : bool
+        With several processes: each brings its own batches, as a DataLoader with a DistributedSampler does, and they
+        are not dealt out.
+    scheduler : torch.optim.lr_scheduler.LRScheduler, optional
+        Changes the learning rate. ReduceLROnPlateau goes by the monitor.
+    before_step : callable, optional
+        ``before_step(module, optimizer)``, called when the gradients are there, averaged over the processes.
+    stateful : mapping of str to Stateful or InParts, optional
+        What else the checkpoint keeps, by name, such as the estimators that ``step`` uses, or tables in shards, whose
+        parts lie in files beside it. The best of those in parts is not kept, so they have no monitor.
+
+    Returns
+    -------
+    History
+        What happened in each epoch.
+
+    Raises
+    ------
+    Diverged
+        Before the step, when the loss or a gradient is NaN or infinite (that of a loss scaled for 16 bits may be
+        infinite: its step is left out), and before the checkpoint when a parameter is: the file keeps the last good
+        epoch. Also when the mean loss of an epoch exceeds ``plan.diverged_at`` times that of the first.
+    ValueError
+        When the checkpoint is of another run (seed, shapes, optimiser or its settings), when the monitor is not
+        finite, when an argument does not fit, or processes were given different things (in all of them).
+    ProcessLost
+        When another process failed or died.
+
+    Examples
+    --------
+    One weight is trained towards 3.
+
+    >>> import torch
+    >>> from course_lib.training import Plan, fit
+    >>> module = torch.nn.Linear(1, 1, bias=False)
+    >>> sgd, batch = torch.optim.SGD(module.parameters(), lr=0.25), torch.ones(1, 1)
+    >>> step = lambda module, batch: (module(batch) - 3).square().sum()
+    >>> history = fit(module, sgd, batches=lambda epoch, rng: [batch], step=step, plan=Plan(30), seed=0, progress=False)
+    >>> len(history.epochs), round(module.weight.item(), 4), history.stopped
+    (30, 3.0, 'max_epochs')
     """
     fabric = launched(fabric)
     with Team(fabric) as team:  # which tells the others of an argument that is refused here alone
@@ -485,7 +581,30 @@ def _share(module: nn.Module, optimizer: torch.optim.Optimizer) -> str:
 
 
 def launched(fabric: Fabric | None) -> Fabric:
-    """The Fabric of this run, with its processes under way."""
+    """Return the Fabric of this run, with its processes under way.
+
+    Parameters
+    ----------
+    fabric : Fabric or None
+        An own one. None gives one process on the CPU.
+
+    Returns
+    -------
+    Fabric
+        The Fabric, launched unless it has been launched already.
+
+    Raises
+    ------
+    ImportError
+        Where Lightning Fabric is needed and not installed: the extra [training].
+
+    Examples
+    --------
+    >>> from course_lib.training.loop import launched
+    >>> fabric = launched(None)
+    >>> fabric.world_size, fabric.device.type
+    (1, 'cpu')
+    """
     if fabric is None:
         try:
             from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more

@@ -46,10 +46,32 @@ with warnings.catch_warnings():  # torch says once per process that its CSR tens
 
 @dataclass(frozen=True)
 class FullData:
-    """The positive set and an objective's weights, as tensors on one device.
+    """Hold the positive set and an objective's weights, as tensors on one device.
 
-    rows, cols (|O|,) int64 in CSR order; indptr (m + 1,); own (|O|,) the weight of each positive's l-;
-    row_weight (m,), col_weight (n,) the two factors of the grid's weights; positive, grid: the two scalars.
+    Parameters
+    ----------
+    rows, cols : Tensor of int64, shape (``|O|``,)
+        The positive pairs in CSR order.
+    indptr : Tensor of int64, shape (m + 1,)
+        Where each row starts.
+    own : Tensor, shape (``|O|``,)
+        The weight of the l- of each positive.
+    row_weight, col_weight : Tensor, shape (m,) and (n,)
+        The two factors of the grid's weights.
+    positive, grid : float
+        The weight of every l+, and that of the grid.
+    shape : tuple of int
+        The numbers m and n.
+
+    Examples
+    --------
+    The unbiased objective is the mean over all cells, so each positive weighs 1 / (m n). Its l- leaves the grid again.
+
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> data.positive, data.grid, data.own.tolist()
+    (0.25, 0.25, [-0.25, -0.25, -0.25])
     """
 
     rows: Tensor
@@ -71,11 +93,39 @@ def full_data(
     omega: float | None = None,
     device: str = "cpu",
 ) -> FullData:
-    """The expected objective of batch loss `kind` (of `in_batch.KINDS`) at `batch_size` on these positives.
+    """Prepare the expected objective of a batch loss on these positives.
 
-    batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it
-    out.
-    omega: for "unbiased_omega" only.
+    Parameters
+    ----------
+    kind : str
+        The batch loss, one of ``in_batch.KINDS``.
+    interactions : Interactions
+        The positives.
+    batch_size : int, optional
+        Sets ``rho = (s - 1)/(|O| - 1)``, the omega of P3's (36). The kinds that do not depend on it may leave it out.
+    omega : float, optional
+        For "unbiased_omega" only.
+    device : str
+        Where the tensors go.
+
+    Returns
+    -------
+    FullData
+        The pairs and the weights, in float64.
+
+    Raises
+    ------
+    ValueError
+        For "in_batch" and "pos_neg" without a batch size, another kind, and an ``omega`` that does not belong to the
+        kind.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data
+    >>> data = full_data("popularity", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> data.row_weight.tolist(), data.col_weight.tolist()  # the counts
+    ([2.0, 1.0], [1.0, 2.0])
     """
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
@@ -88,7 +138,31 @@ def full_data(
 
 
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
-    """The same for coefficients at hand, in float64."""
+    """Prepare the objective of given coefficients on these positives, in float64.
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+        The weights of the objective.
+    interactions : Interactions
+        The positives.
+    device : str
+        Where the tensors go.
+
+    Returns
+    -------
+    FullData
+        The pairs and the weights.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import Coefficients
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import weighted_data
+    >>> pairs = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2)
+    >>> weighted_data(Coefficients(positive=1, grid=0, power=0, constant=0, inverse=1), pairs).own.tolist()  # 1 / pop
+    [0.5, 0.25, 0.5]
+    """
     rows, cols = interactions.users, interactions.items
     row_counts, col_counts = (np.asarray(x, np.float64) for x in (interactions.row_counts, interactions.col_counts))
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
@@ -114,7 +188,33 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
 
 
 def square_gradient(users: Tensor, items: Tensor, data: FullData) -> Gradient:
-    """(L, dL/dU, dL/dV) for l = (label - score)^2 / 2 through two Gramians; users (m, k), items (n, k)."""
+    """Compute an objective and its gradient for the square loss ``l = (label - score)^2 / 2``, through two Gramians.
+
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The objective.
+
+    Returns
+    -------
+    tuple of float, Tensor, Tensor
+        ``L``, ``dL/dU`` and ``dL/dV``.
+
+    Examples
+    --------
+    All scores are 1, so the one negative cell, (1, 0), costs 1/2. It is one of four.
+
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, square_gradient
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> ones = torch.ones(2, 1, dtype=torch.float64)
+    >>> value, du, dv = square_gradient(ones, ones, data)
+    >>> value, du.tolist(), dv.tolist()
+    (0.125, [[0.0], [0.25]], [[0.25], [0.0]])
+    """
     scores, gram_u, gram_v = _square_parts(users, items, data)
     du, dv = _spread(data.positive * (scores - 1) + data.own * scores, users, items, data)
     du += data.grid * data.row_weight[:, None] * (users @ gram_v)
@@ -135,9 +235,36 @@ def _square_value(scores: Tensor, gram_u: Tensor, gram_v: Tensor, data: FullData
 
 
 def logistic_gradient(users: Tensor, items: Tensor, data: FullData) -> Gradient:
-    """(L, dL/dU, dL/dV) for l = log(1 + exp(-(2 label - 1) score)), dense blocks of rows in float32.
+    """Compute an objective and its gradient for the logistic loss ``l = log(1 + exp(-(2 label - 1) score))``.
 
-    The sums and both gradients are kept in the dtype of `users`; only the m n scores and their sigmoids are float32.
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The objective.
+
+    Returns
+    -------
+    tuple of float, Tensor, Tensor
+        ``L``, ``dL/dU`` and ``dL/dV``.
+
+    Notes
+    -----
+    It works in dense blocks of rows in float32. The sums and both gradients are kept in the dtype of ``users``; only
+    the m n scores and their sigmoids are float32.
+
+    Examples
+    --------
+    Scores of 0 cost ln 2 in every cell.
+
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, logistic_gradient
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> value, du, dv = logistic_gradient(torch.zeros(2, 1).double(), torch.ones(2, 1).double(), data)
+    >>> round(value, 4), du.round(decimals=4).tolist()  # both positives pull user 0 up; user 1 has one of each kind
+    (0.6931, [[-0.25], [0.0]])
     """
     scores = pair_scores(users, items, data)
     softplus = torch.nn.functional.softplus
@@ -159,7 +286,29 @@ def logistic_gradient(users: Tensor, items: Tensor, data: FullData) -> Gradient:
 
 
 def logistic_value(users: Tensor, items: Tensor, data: FullData) -> float:
-    """L of `logistic_gradient` alone, in half the time."""
+    """Compute the value of ``logistic_gradient`` alone, in half the time.
+
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The objective.
+
+    Returns
+    -------
+    float
+        The objective ``L``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, logistic_value
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> round(logistic_value(torch.zeros(2, 1).double(), torch.ones(2, 1).double(), data), 4)
+    0.6931
+    """
     scores = pair_scores(users, items, data)
     softplus = torch.nn.functional.softplus
     value = (data.positive * softplus(-scores) + data.own * softplus(scores)).sum()
@@ -182,10 +331,33 @@ GRADIENTS: dict[str, Callable[[Tensor, Tensor, FullData], Gradient]] = {
 def check_gradient(
     point_loss: str, kind: str, interactions: Interactions, *, batch_size: int | None = None, k: int = 4
 ) -> None:
-    """Holds value and gradient of an objective against autograd through `in_batch.expected_objective`.
+    """Compare value and gradient of an objective with autograd through ``in_batch.expected_objective``.
 
-    On the pairs of the first CHECKED_USERS users and random tables, in float64. FloatingPointError names the kind whose
-    numbers differ by more than TOLERANCES.
+    Parameters
+    ----------
+    point_loss : str
+        "square" or "logistic".
+    kind : str
+        The batch loss, one of ``in_batch.KINDS``.
+    interactions : Interactions
+        The positives. The pairs of the first ``CHECKED_USERS`` users are looked at, with random tables, in float64.
+    batch_size : int, optional
+        The batch size of the objective, at most the number of those pairs, which is the default.
+    k : int
+        The width of the random tables.
+
+    Raises
+    ------
+    FloatingPointError
+        Where numbers differ by more than ``TOLERANCES``. It names the kind.
+
+    Examples
+    --------
+    It says nothing where the gradients agree.
+
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import check_gradient
+    >>> check_gradient("square", "popularity", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
     """
     part = interactions.select(interactions.users < CHECKED_USERS).compact()
     size = len(part) if batch_size is None else min(batch_size, len(part))
@@ -206,7 +378,38 @@ def check_gradient(
 
 
 def objective_value(point_loss: str, users: Tensor, items: Tensor, data: FullData) -> float:
-    """The value alone, computed in float64 whatever the dtype of the tables."""
+    """Compute the value of an objective, in float64 whatever the dtype of the tables.
+
+    Parameters
+    ----------
+    point_loss : str
+        "square" or "logistic". The grid of the logistic loss is computed in float32.
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The objective.
+
+    Returns
+    -------
+    float
+        The objective ``L``.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+
+    Examples
+    --------
+    All scores are 0, so each of the three positives costs 1/2, out of four cells.
+
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, objective_value
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> objective_value("square", torch.zeros(2, 1), torch.zeros(2, 1), data)
+    0.375
+    """
     checking.choice(point_loss, "point_loss", GRADIENTS)
     with torch.no_grad():
         users, items = users.double().contiguous(), items.double().contiguous()
@@ -216,9 +419,34 @@ def objective_value(point_loss: str, users: Tensor, items: Tensor, data: FullDat
 
 
 def pair_scores(users: Tensor, items: Tensor, data: FullData, chunk: int = 8192) -> Tensor:
-    """<u_i, v_j> of every positive pair in CSR order: (|O|,).
+    """Compute the score ``<u_i, v_j>`` of every positive pair, in CSR order.
 
-    Sampled product where the backend has one, else in chunks.
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The positive pairs.
+    chunk : int
+        The number of pairs that are gathered at a time.
+
+    Returns
+    -------
+    Tensor, shape (``|O|``,)
+        The scores.
+
+    Notes
+    -----
+    A sampled product where the backend has one, else in chunks.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, pair_scores
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> pair_scores(torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [5.0]]), data).tolist()
+    [3.0, 5.0, 10.0]
     """
     if users.is_cuda or has_mkl():
         ones = torch.ones(len(data.cols), dtype=users.dtype, device=users.device)
@@ -228,7 +456,31 @@ def pair_scores(users: Tensor, items: Tensor, data: FullData, chunk: int = 8192)
 
 
 def gathered_scores(users: Tensor, items: Tensor, data: FullData, chunk: int = 8192) -> Tensor:
-    """The same as `pair_scores` with nothing but gathers: works on every backend, some four times slower."""
+    """Compute the scores of ``pair_scores`` with nothing but gathers: on every backend, some four times slower.
+
+    Parameters
+    ----------
+    users, items : Tensor, shape (m, k) and (n, k)
+        The embeddings.
+    data : FullData
+        The positive pairs.
+    chunk : int
+        The number of pairs that are gathered at a time.
+
+    Returns
+    -------
+    Tensor, shape (``|O|``,)
+        The scores.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, gathered_scores
+    >>> data = full_data("unbiased", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
+    >>> gathered_scores(torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0], [5.0]]), data).tolist()
+    [3.0, 5.0, 10.0]
+    """
     parts = zip(torch.split(data.rows, chunk), torch.split(data.cols, chunk), strict=True)
     return torch.cat([(users[rows] * items[cols]).sum(1) for rows, cols in parts])
 
@@ -248,7 +500,31 @@ def _spread(slope: Tensor, users: Tensor, items: Tensor, data: FullData) -> tupl
 
 @dataclass(frozen=True)
 class Fit:
-    """A minimiser found: embeddings, value, 2-norm of the gradient, iterations, evaluations, why it stopped."""
+    """Hold a minimiser that ``minimise`` found.
+
+    Parameters
+    ----------
+    users, items : ndarray, shape (m, k) and (n, k)
+        The embeddings.
+    value : float
+        The objective there.
+    gradient_norm : float
+        The 2-norm of the gradient there.
+    iterations, evaluations : int
+        How many it took.
+    stopped : str
+        Why it stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, minimise, random_start
+    >>> data = full_data("unbiased", Interactions([0, 0, 1, 1], [0, 1, 0, 1], n_users=2, n_items=2))
+    >>> fit = minimise("square", data, random_start((2, 2), 1, np.random.default_rng(0), 0.5))
+    >>> fit.stopped, fit.gradient_norm <= 1e-7
+    ('gradient norm reached', True)
+    """
 
     users: Array
     items: Array
@@ -269,13 +545,55 @@ def minimise(
     memory: int = 10,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Fit:
-    """L-BFGS (SciPy, float64) until the 2-norm of the whole gradient dL/d(U, V) is at most `gradient_norm`.
+    """Minimise an objective by L-BFGS until the 2-norm of the whole gradient ``dL/d(U, V)`` is small.
 
-    start: (users (m, k), items (n, k)), no bias, no regularisation. The method works on U' = A^1/2 U and V' = B^1/2 V
-    with A, B the grid's weights: the same function in other coordinates (the identity for unbiased and pos_neg).
-    Without that, the popularity weights make the problem so ill-conditioned that thousands of iterations do not finish
-    it. The stopping rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm)
-    is called each iteration. FloatingPointError where the objective is not finite at the end.
+    Parameters
+    ----------
+    point_loss : str
+        "square" or "logistic".
+    data : FullData
+        The objective.
+    start : tuple of ndarray, shape (m, k) and (n, k)
+        The embeddings to start from. There is no bias and no regularisation.
+    gradient_norm : float
+        Stop at a gradient of at most this norm.
+    max_iterations : int
+        Stop after so many iterations at the latest.
+    memory : int
+        The number of corrections that L-BFGS keeps.
+    progress : callable, optional
+        ``progress(iteration, value, gradient norm)`` is called each iteration.
+
+    Returns
+    -------
+    Fit
+        The minimiser.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+    FloatingPointError
+        Where the objective is not finite at the end.
+
+    Notes
+    -----
+    It is SciPy's L-BFGS-B in float64. It works on ``U' = A^(1/2) U`` and ``V' = B^(1/2) V`` with A, B the grid's
+    weights: the same function in other coordinates (the identity for unbiased and pos_neg). Without that, the
+    popularity weights make the problem so ill-conditioned that thousands of iterations do not finish it. The stopping
+    rule looks at the gradient in the original coordinates.
+
+    Examples
+    --------
+    Where every cell is positive, scores of 1 everywhere cost nothing.
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import full_data, minimise, random_start
+    >>> data = full_data("unbiased", Interactions([0, 0, 1, 1], [0, 1, 0, 1], n_users=2, n_items=2))
+    >>> fit = minimise("square", data, random_start((2, 2), 1, np.random.default_rng(0), 0.5))
+    >>> (fit.users @ fit.items.T).round(4).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     objective, (m, k) = GRADIENTS[checking.choice(point_loss, "point_loss", GRADIENTS)], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
@@ -310,15 +628,71 @@ def minimise(
 
 
 def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float) -> tuple[Array, Array]:
-    """(users (m, k), items (n, k)) with independent normal entries of standard deviation `scale`."""
+    """Draw two tables with independent normal entries.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The numbers m and n of users and items.
+    k : int
+        The width.
+    rng : numpy.random.Generator
+        Draws the entries.
+    scale : float
+        Their standard deviation.
+
+    Returns
+    -------
+    tuple of ndarray, shape (m, k) and (n, k)
+        The tables of users and items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.training.objectives import random_start
+    >>> users, items = random_start((2, 3), 4, np.random.default_rng(0), scale=0.1)
+    >>> users.shape, items.shape
+    ((2, 4), (3, 4))
+    """
     return scale * rng.standard_normal((shape[0], k)), scale * rng.standard_normal((shape[1], k))
 
 
 def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, Array]:
-    """The global minimiser of the square loss: (users (m, k), items (n, k)); kinds "unbiased" and "popularity".
+    """Compute the global minimiser of the square loss, for the kinds of which it is known.
 
-    unbiased: the truncated SVD of Y. popularity: R^-1/2 SVD_k(R^-1/2 Y C^-1/2) C^-1/2 with R, C the row and column
-    counts (claim X18). An empty row or column has no loss there and gets the zero vector.
+    Parameters
+    ----------
+    kind : str
+        "unbiased" or "popularity".
+    interactions : Interactions
+        The positives.
+    k : int
+        The width, from 1 to min(m, n) - 1.
+
+    Returns
+    -------
+    tuple of ndarray, shape (m, k) and (n, k)
+        The embeddings of users and items.
+
+    Raises
+    ------
+    ValueError
+        For another kind, and for a ``k`` out of range.
+
+    Notes
+    -----
+    unbiased: the truncated SVD of Y. popularity: ``R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2)`` with R, C the row
+    and column counts (claim X18). An empty row or column has no loss there and gets the zero vector.
+
+    Examples
+    --------
+    A matrix of ones has rank 1, so one dimension gives it back.
+
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.objectives import closed_form
+    >>> users, items = closed_form("unbiased", Interactions([0, 0, 1, 1], [0, 1, 0, 1], n_users=2, n_items=2), 1)
+    >>> (users @ items.T).round(6).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     if kind not in ("unbiased", "popularity"):
         raise ValueError(f"kind is {kind!r}; a closed form is known for 'unbiased' and 'popularity' only")

@@ -37,17 +37,57 @@ FOREVER = timedelta(days=7)  # how long a living process takes for its step is i
 
 
 class ProcessLost(RuntimeError):
-    """Another process of the run failed or died; the message names it."""
+    """Report that another process of the run failed or died; the message names it.
+
+    Examples
+    --------
+    >>> from course_lib.training import ProcessLost
+    >>> issubclass(ProcessLost, RuntimeError)
+    True
+    """
 
 
 class Disagreement(ValueError):
-    """The processes of a run were given different things; raised in all of them."""
+    """Report that the processes of a run were given different things; raised in all of them.
+
+    Examples
+    --------
+    >>> from course_lib.training import Disagreement
+    >>> issubclass(Disagreement, ValueError)
+    True
+    """
 
 
 class Team:
-    """The processes of one call of `fit`. `with Team(fabric) as team`: what ends one of them inside ends all, by name.
+    """Connect the processes of one call of ``fit``, so that what ends one of them ends all.
 
-    rank, size: which process this is, of how many. present: how many of them have a batch in this step.
+    Use it as ``with Team(fabric) as team``. An error inside ends all processes, with a message that names the one at
+    fault.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The run, with its processes under way.
+
+    Raises
+    ------
+    ProcessLost
+        When another process ends before all have met, and later on when one fails or dies.
+
+    Notes
+    -----
+    ``rank`` and ``size`` say which process this is, of how many. ``present`` says how many of them have a batch in
+    this step.
+
+    Examples
+    --------
+    One process is a team as well:
+
+    >>> from course_lib.training.loop import launched
+    >>> from course_lib.training.processes import Team
+    >>> with Team(launched(None)) as team:
+    ...     team.rank, team.size, team.sum([1.0, 2.0])
+    (0, 1, [1.0, 2.0])
     """
 
     current: ClassVar[Team | None] = None  # that of the call of `fit` in which this process is
@@ -187,11 +227,30 @@ class Team:
 
 
 class FabricProcesses:
-    """The processes of a Fabric run, for `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))` and the like.
+    """Connect the processes of a Fabric run for the estimators and losses that need the whole batch.
 
-    Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards. A loss that
-    needs the rows of the whole batch takes them from `gathered`. Inside `fit` every process must have a batch in every
-    step, so Plan(remainder="drop").
+    For example ``gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))``.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The run, with its processes under way.
+
+    Notes
+    -----
+    Every process calls ``update`` with its own part of the batch, and all hold the same estimate afterwards. A loss
+    that needs the rows of the whole batch takes them from ``gathered``. Inside ``fit`` every process must have a batch
+    in every step, so ``Plan(remainder="drop")``.
+
+    Examples
+    --------
+    With one process the total is its own:
+
+    >>> import torch
+    >>> from course_lib.training import FabricProcesses
+    >>> from course_lib.training.loop import launched
+    >>> FabricProcesses(launched(None)).total(torch.tensor([1.0, 2.0])).tolist()
+    [1.0, 2.0]
     """
 
     def __init__(self, fabric: Fabric) -> None:
@@ -358,7 +417,27 @@ def _rows(array: Tensor, group: Any = None) -> list[Tensor]:
 
 
 def gradient_kinds(parameters: Iterable[nn.Parameter]) -> list[float]:
-    """Two numbers for each parameter: 1 where its gradient is dense, 1 where it is sparse, else 0."""
+    """Say of each parameter whether its gradient is dense and whether it is sparse, in two numbers.
+
+    Parameters
+    ----------
+    parameters : iterable of torch.nn.Parameter
+        The parameters.
+
+    Returns
+    -------
+    list of float
+        For each parameter 1 where its gradient is dense, 1 where it is sparse, else 0. Both are 0 without a gradient.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.training.processes import gradient_kinds
+    >>> dense, sparse, none = (torch.nn.Parameter(torch.ones(2)) for _ in range(3))
+    >>> dense.grad, sparse.grad = torch.ones(2), torch.ones(2).to_sparse()
+    >>> gradient_kinds([dense, sparse, none])
+    [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    """
     grads = [parameter.grad for parameter in parameters]
     return [float(grad is not None and grad.is_sparse == sparse) for grad in grads for sparse in (False, True)]
 

@@ -40,7 +40,33 @@ Triple = tuple[Tensor, Tensor, Tensor]  # users, positives, negatives, (B,) each
 
 
 def split_811(data: Interactions, rng: Generator) -> tuple[Interactions, Interactions, Interactions]:
-    """(train, valid, test): a random 8:1:1 split of the pairs, all of the shape of `data` (P1, Section 5.1)."""
+    """Split the pairs at random 8:1:1 into training, validation and test part.
+
+    Parameters
+    ----------
+    data : Interactions
+        The pairs.
+    rng : numpy.random.Generator
+        Draws the split.
+
+    Returns
+    -------
+    tuple of Interactions
+        (train, valid, test), all of the shape of ``data``.
+
+    Notes
+    -----
+    Source: P1, Section 5.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.recommenders import split_811
+    >>> data = Interactions([0] * 10 + [1] * 10, [*range(10), *range(10)], n_users=2, n_items=10)
+    >>> [len(part) for part in split_811(data, np.random.default_rng(0))]
+    [16, 2, 2]
+    """
     train, rest = data.split_random(0.8, rng)
     return train, *rest.split_random(0.5, rng)
 
@@ -63,19 +89,71 @@ def train_recommender(
     progress: bool = False,
     watch: Watch | None = None,
 ) -> History:
-    """Trains `model` in place with `fit`; with `valid` it ends in the state of the best validation MRR@10.
+    """Train a backbone or a rival in place with ``fit``.
 
-    model: a `Recommender`, of which `loss` and `begin_epoch` are called, and `ranking` where there is a `valid`. An
-    epoch is one pass over the pairs of `train` in random order, each with a new negative of the law `negatives`
-    (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for
-    each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
-    MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
-    the numbers that it returns join the entry. batch_size: triples per step and process, at most |O|. optimizer:
-    "adam", "sgd" or "adagrad", with torch's defaults. For a model with sparse gradients (`MF`) the run is the same with
-    "sgd" and "adagrad". "adam" moves every row in every step; they have "lazy_adam" (torch.optim.SparseAdam) instead,
-    which leaves the rows that a step does not meet, and their averages, as they are: another optimiser. checkpoint,
-    fabric, progress: `fit`. With P processes a step descends on the mean over the triples of P batches; `begin_epoch`,
-    with the same `rng`, is called in each of them, `watch` in the first.
+    With ``valid`` the model ends in the state of the best validation MRR@10.
+
+    Parameters
+    ----------
+    model : Recommender
+        Its ``loss`` and ``begin_epoch`` are called, and ``ranking`` where there is a ``valid``.
+    train : Interactions
+        The training pairs. An epoch is one pass over them in random order, each with a new negative.
+    valid : Interactions or None
+        The validation pairs.
+    epochs : int
+        The number of epochs.
+    lr : float
+        The learning rate.
+    seed : int
+        Decides the run.
+    batch_size : int
+        Triples per step and process; at most ``|O|`` are taken.
+    optimizer : str
+        "adam", "sgd" or "adagrad", with torch's defaults; for a model with sparse gradients "sgd", "adagrad" or
+        "lazy_adam".
+    patience : int, optional
+        Stop after this many epochs without a gain in MRR@10, rounded up to evaluations.
+    evaluate_every : int
+        Epochs between two evaluations.
+    negatives : str
+        The law of the negatives, of ``interactions.sample_negatives``.
+    checkpoint, fabric, progress
+        As for ``fit``.
+    watch : callable, optional
+        Called at each evaluation with the two tables that the model ranks with. The numbers that it returns join the
+        entry.
+
+    Returns
+    -------
+    History
+        One entry for each evaluation: "loss" is the mean over its epochs, "mrr" the validation MRR@10.
+
+    Raises
+    ------
+    ValueError
+        For a model of another shape than ``train``, an optimiser that does not fit, and as ``fit`` does.
+
+    Notes
+    -----
+    For a model with sparse gradients (``MF``) the run is the same with "sgd" and "adagrad". "adam" moves every row in
+    every step; such models have "lazy_adam" (torch.optim.SparseAdam) instead, which leaves the rows that a step does
+    not meet, and their averages, as they are: another optimiser.
+
+    With P processes a step descends on the mean over the triples of P batches; ``begin_epoch``, with the same ``rng``,
+    is called in each of them, ``watch`` in the first.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.recommenders import train_recommender
+    >>> train = Interactions([0, 0, 1, 1], [0, 1, 2, 3], n_users=2, n_items=4)
+    >>> model = backbones.MF(2, 4, 4, generator=torch.Generator().manual_seed(0))
+    >>> losses = [entry["loss"] for entry in train_recommender(model, train, None, epochs=30, lr=0.1, seed=0).epochs]
+    >>> len(losses), losses[-1] < losses[0]
+    (30, True)
     """
     shape = (getattr(model, "n_users", train.n_users), getattr(model, "n_items", train.n_items))
     if shape != train.shape:
@@ -141,7 +219,27 @@ def _evaluated(
 
 
 def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
-    """(users (m, d), items (n, d)) whose inner product ranks: a model's, without gradients, or two tables as given."""
+    """Return the two tables whose inner product ranks: those of a model, without gradients, or two tables as given.
+
+    Parameters
+    ----------
+    model_or_tables : Recommender or tuple
+        A model with ``ranking``, which is asked in eval mode, or (users, items).
+
+    Returns
+    -------
+    tuple of array, shape (m, d) and (n, d)
+        The tables of users and items.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib import backbones
+    >>> from course_lib.training.recommenders import tables_of
+    >>> users, items = tables_of(backbones.MF(2, 4, 3, generator=torch.Generator().manual_seed(0)))
+    >>> tuple(users.shape), tuple(items.shape), users.requires_grad
+    ((2, 3), (4, 3), False)
+    """
     if not isinstance(model_or_tables, nn.Module):
         users, items = model_or_tables
         return users, items
@@ -157,12 +255,45 @@ def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
 def measure(
     model_or_tables: Any, train: Interactions, test: Interactions, k: int = 10, *, seen: Interactions | None = None
 ) -> dict[str, float]:
-    """The numbers of P1's tables at K, over all items, means over the users with a test pair.
+    """Compute the numbers of P1's tables at K, over all items, as means over the users with a test pair.
 
-    Returns precision, recall, ndcg, mrr, map (`metrics.evaluate`), avgpop = the mean count in `train` of the items
-    shown (`popularity.average_popularity`, P1's Table 4) and top_share = the part of what is shown that belongs to the
-    most popular 1 %. No pair of `train` is ever shown, nor one of `seen`: give the validation part there when testing,
-    as RecBole does.
+    Parameters
+    ----------
+    model_or_tables : Recommender or tuple
+        What ranks, as for ``tables_of``.
+    train : Interactions
+        The training pairs, none of which is ever shown.
+    test : Interactions
+        The test pairs.
+    k : int
+        The length K of a list.
+    seen : Interactions, optional
+        More pairs that are not shown: give the validation part there when testing, as RecBole does.
+
+    Returns
+    -------
+    dict of str to float
+        precision, recall, ndcg, mrr, map (``metrics.evaluate``), avgpop, the mean count in ``train`` of the items
+        shown (``popularity.average_popularity``, P1's Table 4), and top_share, the part of what is shown that belongs
+        to the most popular 1 %.
+
+    Raises
+    ------
+    ValueError
+        For parts of different shapes or with a pair in common, and for tables that do not fit.
+
+    Examples
+    --------
+    Both users have their test item first:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.recommenders import measure
+    >>> train = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+    >>> test = Interactions([0, 1], [1, 0], n_users=2, n_items=3)
+    >>> found = measure((np.ones((2, 1)), np.array([[2.0], [2.0], [1.0]])), train, test, k=2)
+    >>> found["mrr"], found["precision"], found["avgpop"]  # one of the two items shown has no training pair
+    (1.0, 0.5, 0.5)
     """
     known = train if seen is None else union(train, seen)
     metrics.check_split(known, test)
@@ -178,7 +309,31 @@ def measure(
 
 @lru_cache(maxsize=2)  # `measure` asks for the same two parts again and again
 def union(first: Interactions, second: Interactions) -> Interactions:
-    """The pairs of both, which must have the same shape; times and ratings are left out."""
+    """Join the pairs of two parts of one shape; times and ratings are left out.
+
+    Parameters
+    ----------
+    first, second : Interactions
+        The two parts.
+
+    Returns
+    -------
+    Interactions
+        The distinct pairs of both, with the name of the first.
+
+    Raises
+    ------
+    ValueError
+        For parts of different shapes.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.recommenders import union
+    >>> first = Interactions([0, 1], [0, 1], n_users=2, n_items=2)
+    >>> union(first, Interactions([0, 1], [1, 1], n_users=2, n_items=2)).pairs.tolist()
+    [[0, 0], [0, 1], [1, 1]]
+    """
     if first.shape != second.shape:
         raise ValueError(f"train has shape {first.shape}, seen {second.shape}; expected the same")
     pairs = (np.concatenate((getattr(first, side), getattr(second, side))) for side in ("users", "items"))

@@ -40,11 +40,36 @@ BLOCK = 8192  # rows that are drawn together
 
 
 class ShardedTables:
-    """Tables (n, d) of float32 by name, each in shards of ceil(n / P) rows; all tables have one width.
+    """Spread tables over the processes: each holds a shard of the rows, and TorchRec carries rows and gradients.
 
-    rows: name -> n. optimizer: "sgd", row -= lr g, or "row-wise adagrad", as `models.optimisers.RowWiseAdagrad`.
-    seed: of the start, `start_rows`. Every process makes its tables with the same words; where they differ, all raise
-    Disagreement. ValueError for a fabric whose processes have not been launched, or are not those of strategy="ddp".
+    Parameters
+    ----------
+    rows : mapping of str to int
+        The number n of rows of each table, by name.
+    d : int
+        The width, the same for all tables.
+    fabric : Fabric
+        A run of ``strategy="ddp"`` whose processes have been launched.
+    optimizer : str
+        "sgd", ``row -= lr g``, or "row-wise adagrad", as ``course_lib.optimisers.RowWiseAdagrad``.
+    lr : float
+        The learning rate.
+    seed : int
+        The seed of the start, ``start_rows``.
+
+    Raises
+    ------
+    Disagreement
+        In all processes, where they make their tables with different words.
+    ValueError
+        For a fabric whose processes have not been launched, or are not those of ``strategy="ddp"``, and for values out
+        of range.
+    ModuleNotFoundError
+        Without TorchRec.
+
+    Notes
+    -----
+    The tables (n, d) are float32, in shards of ceil(n / P) rows.
     """
 
     def __init__(
@@ -159,15 +184,69 @@ class ShardedTables:
 
 
 def start_rows(name: str, first: int, last: int, *, d: int, seed: int) -> Tensor:
-    """Rows `first` to `last` - 1 of the table's start (last - first, d): normal, of deviation 1 / sqrt(d)."""
+    """Draw some rows of a table's start: normal, of deviation 1 / sqrt(d).
+
+    Parameters
+    ----------
+    name : str
+        The table.
+    first, last : int
+        The rows ``first`` to ``last - 1``.
+    d : int
+        The width.
+    seed : int
+        The seed of the start.
+
+    Returns
+    -------
+    Tensor, shape (last - first, d)
+        The rows.
+
+    Examples
+    --------
+    A row is the same in every shard:
+
+    >>> import torch
+    >>> from course_lib.training.sharded import start_rows
+    >>> torch.equal(start_rows("users", 0, 5, d=4, seed=0)[2:], start_rows("users", 2, 5, d=4, seed=0))
+    True
+    """
     return write_start(torch.empty(last - first, d), name, first, seed=seed)
 
 
 def write_start(rows: Tensor, name: str, first: int, *, seed: int) -> Tensor:
-    """Writes the start of the table's rows from number `first` on into rows (b, d), and returns them.
+    """Write the start of a table's rows from number ``first`` on into ``rows``, and return them.
 
-    Drawn by blocks, each from a generator of its own: a row is the same for any shards, no process draws them all, and
-    nothing but a block is held twice.
+    Parameters
+    ----------
+    rows : Tensor, shape (b, d)
+        Where to write.
+    name : str
+        The table.
+    first : int
+        The number of the first row.
+    seed : int
+        The seed of the start.
+
+    Returns
+    -------
+    Tensor, shape (b, d)
+        The same tensor.
+
+    Notes
+    -----
+    The rows are drawn by blocks, each from a generator of its own: a row is the same for any shards, no process draws
+    them all, and nothing but a block is held twice.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.training.sharded import start_rows, write_start
+    >>> rows = torch.empty(3, 4)
+    >>> write_start(rows, "users", 2, seed=0) is rows
+    True
+    >>> torch.equal(rows, start_rows("users", 2, 5, d=4, seed=0))
+    True
     """
     last, d = first + len(rows), rows.shape[1]
     for block in range(first // BLOCK, -(-last // BLOCK)):

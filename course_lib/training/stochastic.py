@@ -48,10 +48,31 @@ Servings = Callable[[str, str, Array, Array, Interactions], dict[str, Tables]]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how often.
+    """Say how long a stack trains, and how often it is evaluated.
 
-    first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs; evaluations_per_epoch: checkpoints
-    (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two epochs).
+    Parameters
+    ----------
+    first_lr : float
+        The learning rate where the search starts (P3: 2^18).
+    patience : int
+        Stop after so many epochs without a gain in a test metric.
+    max_epochs : int
+        Stop after so many epochs at the latest.
+    evaluations_per_epoch : float
+        Checkpoints per epoch (P3: 100; an epoch has at most as many as it has steps; 0.5 is one in two epochs).
+    start_scale : float
+        The standard deviation of the tables at the start.
+
+    Raises
+    ------
+    ValueError
+        For values that are not above 0.
+
+    Examples
+    --------
+    >>> from course_lib.training.stochastic import Schedule
+    >>> Schedule(patience=3).first_lr
+    262144.0
     """
 
     first_lr: float = 2.0**18
@@ -69,11 +90,31 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch by its distinct rows and columns.
+    """Hold one batch by its distinct rows and columns.
 
-    rows (p,), cols (q,) distinct ids; row_at, col_at (s,) where each sampled pair lies among them;
-    row_copies (p,), col_copies (q,) how often each stands in the grid (0 for a column that only the positives need);
-    inside: for the masked loss, where the positives of the training part lie in the grid: ((c,) rows, (c,) cols) of it.
+    Parameters
+    ----------
+    rows, cols : Tensor of int64, shape (p,) and (q,)
+        The distinct ids.
+    row_at, col_at : Tensor of int64, shape (s,)
+        Where each sampled pair lies among them.
+    row_copies, col_copies : Tensor, shape (p,) and (q,)
+        How often each stands in the grid; 0 for a column that only the positives need.
+    inside : tuple of Tensor, optional
+        For the masked loss: where the positives of the training part lie in the grid, as rows (c,) and columns (c,) of
+        it.
+
+    Examples
+    --------
+    Two pairs of user 1 make one row with two copies:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.stochastic import Schedule, Stack
+    >>> train, rng = Interactions([0, 1, 1], [0, 0, 2], n_users=2, n_items=3), np.random.default_rng(0)
+    >>> batch = Stack(("unbiased",), "square", train, 2, k=2, rng=rng, schedule=Schedule()).batch(np.array([1, 2]))
+    >>> batch.rows.tolist(), batch.row_copies.tolist(), batch.cols.tolist(), batch.col_at.tolist()
+    ([1], [2.0], [0, 2], [0, 1])
     """
 
     rows: Tensor
@@ -87,10 +128,33 @@ class Batch:
 
 @dataclass
 class Trained:
-    """One configuration after training: its usable learning rate, its checkpoints, and its tables at the last one.
+    """Hold one trained configuration: its usable learning rate, its checkpoints, and its tables at the last one.
 
-    history: one dict per checkpoint with `step`, `epoch`, `objective` and, under `metrics`, for each serving
-    {metric: (all, half A, half B)}.
+    Parameters
+    ----------
+    loss : str
+        The batch loss.
+    lr : float
+        The learning rate, halved until the run did not diverge.
+    halvings : int
+        How often it was halved.
+    steps : int
+        The number of steps since the last restart.
+    epochs : float
+        The epochs at the last checkpoint.
+    stopped : str
+        Why it stopped: "epoch cap" or "no gain".
+    history : list of dict
+        One dict per checkpoint with ``step``, ``epoch``, ``objective`` and, under ``metrics``, for each serving
+        {metric: (all, half A, half B)}.
+    users, items : ndarray, shape (m, k) and (n, k)
+        The tables at the last checkpoint.
+
+    Examples
+    --------
+    >>> from course_lib.training.stochastic import Trained
+    >>> Trained("unbiased", lr=2.0**18).history
+    []
     """
 
     loss: str
@@ -105,7 +169,49 @@ class Trained:
 
 
 class Stack:
-    """C losses trained at once on one stream of batches of s pairs of `train`."""
+    """Train several losses at once on one stream of batches of s pairs of the training part.
+
+    Parameters
+    ----------
+    losses : tuple of str
+        Names of ``in_batch.KINDS``, or ("sogram",) alone. C of them.
+    pointwise : str
+        "square" or "logistic".
+    train : Interactions
+        The training pairs.
+    batch_size : int
+        The number s of pairs in a batch.
+    k : int
+        The width of an embedding.
+    rng : numpy.random.Generator
+        Draws the start and the batches.
+    schedule : Schedule
+        Where the learning rate starts, and the scale of the start.
+    omega : float, optional
+        That of "unbiased_omega".
+    device : str
+        Where the tables are.
+    dtype : torch.dtype
+        Their dtype.
+
+    Raises
+    ------
+    ValueError
+        For "sogram" beside another loss, since it draws two batches a step, and for kinds and sizes that do not fit.
+
+    Examples
+    --------
+    The gradients are those of autograd through ``in_batch``; the check raises FloatingPointError otherwise.
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.stochastic import Schedule, Stack
+    >>> train, rng = Interactions([0, 1, 1], [0, 0, 2], n_users=2, n_items=3), np.random.default_rng(0)
+    >>> stack = Stack(("unbiased", "popularity"), "square", train, 2, k=4, rng=rng, schedule=Schedule(first_lr=0.1))
+    >>> stack.check_gradients(next(stack.batches()))
+    >>> tuple(stack.u.shape), stack.steps_per_epoch
+    ((2, 2, 4), 1)
+    """
 
     def __init__(
         self,
@@ -309,7 +415,37 @@ class _StackedWeights:
 def stacked_gradients(
     pointwise: str, u: Tensor, v: Tensor, batch: Batch, counts: tuple[Tensor, Tensor], weights: _StackedWeights
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of C batch losses at the distinct rows u (p, C, k) and columns v (q, C, k); counts (p,) and (q,)."""
+    """Compute the gradients of C batch losses with respect to the distinct rows and columns of a batch.
+
+    Parameters
+    ----------
+    pointwise : str
+        "square"; anything else is the logistic loss.
+    u, v : Tensor, shape (p, C, k) and (q, C, k)
+        The embeddings of the distinct rows and columns.
+    batch : Batch
+        The batch.
+    counts : tuple of Tensor, shape (p,) and (q,)
+        The counts of the rows and columns in the training part.
+    weights
+        The weights of the losses, such as ``Stack.weights``.
+
+    Returns
+    -------
+    tuple of Tensor, shape (p, C, k) and (q, C, k)
+        The gradients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.stochastic import Schedule, Stack, stacked_gradients
+    >>> train, rng = Interactions([0, 1, 1], [0, 0, 2], n_users=2, n_items=3), np.random.default_rng(0)
+    >>> stack = Stack(("unbiased",), "square", train, 2, k=4, rng=rng, schedule=Schedule())
+    >>> batch, counts = stack.batch(np.array([0, 1])), (stack.row_counts, stack.col_counts[:1])  # one item, both users
+    >>> [tuple(part.shape) for part in stacked_gradients("square", stack.u, stack.v[:1], batch, counts, stack.weights)]
+    [(2, 1, 4), (1, 1, 4)]
+    """
     row_counts, col_counts = counts
     row_weight = batch.row_copies.to(u)[:, None] * weights.factor(row_counts)  # (p, C)
     col_weight = batch.col_copies.to(u)[:, None] * weights.factor(col_counts) * weights.grid
@@ -397,10 +533,53 @@ def train_stack(
     servings: Servings,
     progress: Callable[[int, list[Trained]], None] | None = None,
 ) -> list[Trained]:
-    """Trains every configuration of the stack to the end of P3's procedure; returns them in the stack's order.
+    """Train every configuration of a stack to the end of P3's procedure.
 
-    halves: (m,) bool, which half of the users each belongs to (for cross-fitted selection); servings(loss, pointwise,
-    users, items, train) names the pairs of tables to rank with; progress(step, configurations) is called once an epoch.
+    Parameters
+    ----------
+    stack : Stack
+        The configurations.
+    test : Interactions
+        The test pairs.
+    cutoffs : tuple of int
+        The lengths K at which precision and recall are measured.
+    halves : ndarray of bool, shape (m,)
+        Which half of the users each user belongs to, for cross-fitted selection.
+    servings : callable
+        ``servings(loss, pointwise, users, items, train)`` names the pairs of tables to rank with. One of them is
+        "raw".
+    progress : callable, optional
+        ``progress(step, configurations)`` is called once an epoch.
+
+    Returns
+    -------
+    list of Trained
+        The configurations in the stack's order.
+
+    Raises
+    ------
+    FloatingPointError
+        When a gradient differs from autograd's before the first step, or a configuration diverges at every learning
+        rate down to 2^-20.
+
+    Notes
+    -----
+    A configuration starts at the schedule's learning rate, halves it and starts again whenever its objective is NaN or
+    more than 100 times its first value, and stops when no test metric has improved for ``patience`` epochs. Source:
+    P3, Appendix D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.stochastic import Schedule, Stack, train_stack
+    >>> train = Interactions([0, 0, 1, 1], [0, 1, 1, 2], n_users=2, n_items=4)
+    >>> test, rng = Interactions([0, 1], [2, 0], n_users=2, n_items=4), np.random.default_rng(0)
+    >>> stack = Stack(("unbiased",), "square", train, 2, k=2, rng=rng, schedule=Schedule(first_lr=0.1, max_epochs=3))
+    >>> halves, raw = np.array([True, False]), lambda loss, pointwise, users, items, train: {"raw": (users, items)}
+    >>> [run] = train_stack(stack, test, cutoffs=(1,), halves=halves, servings=raw)
+    >>> run.stopped, [entry["epoch"] for entry in run.history]
+    ('epoch cap', [1.0, 2.0, 3.0])
     """
     trained = [Trained(loss, stack.schedule.first_lr) for loss in stack.losses]
     active = list(range(len(trained)))
@@ -488,17 +667,88 @@ def _stop(run: Trained, schedule: Schedule) -> bool:
 
 
 def best_on_test(run: Trained, serving: str, metric: str) -> float:
-    """P3's number: the best value of the metric over all checkpoints, chosen on the test set itself."""
+    """Return P3's number: the best value of the metric over all checkpoints, chosen on the test set itself.
+
+    Parameters
+    ----------
+    run : Trained
+        The trained configuration.
+    serving : str
+        The pair of tables that ranks, such as "raw".
+    metric : str
+        The metric, such as "P@5".
+
+    Returns
+    -------
+    float
+        The largest value over all users.
+
+    Examples
+    --------
+    >>> from course_lib.training.stochastic import Trained, best_on_test
+    >>> values = [10.0, 12.0, 8.0], [11.0, 9.0, 13.0]  # at two checkpoints: all users, half A, half B
+    >>> history = [{"metrics": {"raw": {"P@5": value}}} for value in values]
+    >>> best_on_test(Trained("unbiased", 0.5, history=history), "raw", "P@5")
+    11.0
+    """
     return max(float(entry["metrics"][serving][metric][0]) for entry in run.history)
 
 
 def cross_fitted(run: Trained, serving: str, metric: str) -> float:
-    """The checkpoint chosen on one half of the users and measured on the other, both ways, averaged: no optimism."""
+    """Choose the checkpoint on one half of the users, measure it on the other, both ways, and average: no optimism.
+
+    Parameters
+    ----------
+    run : Trained
+        The trained configuration.
+    serving : str
+        The pair of tables that ranks, such as "raw".
+    metric : str
+        The metric, such as "P@5".
+
+    Returns
+    -------
+    float
+        The mean of the two values.
+
+    Examples
+    --------
+    Half A chooses the first checkpoint, which has 8 on half B. Half B chooses the second, which has 9 on half A.
+
+    >>> from course_lib.training.stochastic import Trained, cross_fitted
+    >>> values = [10.0, 12.0, 8.0], [11.0, 9.0, 13.0]  # at two checkpoints: all users, half A, half B
+    >>> history = [{"metrics": {"raw": {"P@5": value}}} for value in values]
+    >>> cross_fitted(Trained("unbiased", 0.5, history=history), "raw", "P@5")
+    8.5
+    """
     values = np.array([entry["metrics"][serving][metric] for entry in run.history])  # (checkpoints, 3)
     picked = values[np.argmax(values[:, 1]), 2], values[np.argmax(values[:, 2]), 1]
     return float(np.mean([value for value in picked if not math.isnan(value)]))
 
 
 def last(run: Trained, serving: str, metric: str) -> float:
-    """The value at the last checkpoint: no choice at all."""
+    """Return the value of the metric at the last checkpoint: no choice at all.
+
+    Parameters
+    ----------
+    run : Trained
+        The trained configuration.
+    serving : str
+        The pair of tables that ranks, such as "raw".
+    metric : str
+        The metric, such as "P@5".
+
+    Returns
+    -------
+    float
+        The value over all users.
+
+    Examples
+    --------
+    >>> from course_lib.training.stochastic import Trained, last
+    >>> values = [10.0, 12.0, 8.0], [9.5, 9.0, 10.0]  # at two checkpoints: all users, half A, half B
+    >>> history = [{"metrics": {"raw": {"P@5": value}}} for value in values]
+    >>> last(Trained("unbiased", 0.5, history=history), "raw", "P@5")
+    9.5
+    """
     return float(run.history[-1]["metrics"][serving][metric][0])

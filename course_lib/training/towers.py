@@ -41,10 +41,43 @@ Sampler = Callable[[Generator, int], Ids]  # (rng, batch size) -> positions of t
 
 
 def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int = 0) -> TwoTower:
-    """Two embedding tables with normal entries of deviation norm / sqrt(d), so that E||q||^2 = norm^2.
+    """Make two embedding tables with normal entries of deviation ``norm / sqrt(d)``, so that ``E||q||^2 = norm^2``.
 
-    The entries are drawn with deviation 1 / sqrt(d) and then multiplied by norm: two calls with one seed differ by an
-    exact factor.
+    Parameters
+    ----------
+    train : Interactions
+        Gives the numbers of users and items.
+    d : int
+        The width of an embedding.
+    norm : float
+        The root mean square norm, above 0.
+    seed : int
+        The seed of the tables.
+
+    Returns
+    -------
+    TwoTower
+        The two towers.
+
+    Raises
+    ------
+    ValueError
+        For a width or a norm out of range.
+
+    Notes
+    -----
+    The entries are drawn with deviation 1 / sqrt(d) and then multiplied by ``norm``: two calls with one seed differ by
+    an exact factor.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import lookup_towers
+    >>> train = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2)
+    >>> one, four = (lookup_towers(train, d=3, norm=norm, seed=0) for norm in (1.0, 4.0))
+    >>> torch.equal(four.right.weight, 4 * one.right.weight)
+    True
     """
     checking.whole(d, "d")
     checking.real(norm, "norm", above=0)
@@ -60,12 +93,63 @@ def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int =
 
 
 def uniform_pairs(train: Interactions) -> Sampler:
-    """Every slot holds a uniform training pair, so an item with probability count / |O|: P0's sampling."""
+    """Sample uniform training pairs, so an item with probability ``count / |O|``: P0's sampling.
+
+    Parameters
+    ----------
+    train : Interactions
+        The training pairs.
+
+    Returns
+    -------
+    callable
+        (rng, batch size) -> positions of training pairs (B,), with replacement.
+
+    Examples
+    --------
+    Item 1 has one of the three pairs:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import uniform_pairs
+    >>> train = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2)
+    >>> places = uniform_pairs(train)(np.random.default_rng(0), 10_000)
+    >>> round(float(np.mean(train.items[places] == 1)), 1)
+    0.3
+    """
     return lambda rng, size: rng.integers(0, len(train), size)
 
 
 def uniform_items(train: Interactions) -> Sampler:
-    """Every slot holds a uniform item and one of its pairs: the popularity is taken out of the update counts."""
+    """Sample a uniform item and one of its pairs: this takes the popularity out of the update counts.
+
+    Parameters
+    ----------
+    train : Interactions
+        The training pairs.
+
+    Returns
+    -------
+    callable
+        (rng, batch size) -> positions of training pairs (B,), with replacement.
+
+    Raises
+    ------
+    ValueError
+        If an item has no training pair.
+
+    Examples
+    --------
+    Item 1 has one of the three pairs, and still half of the places:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import uniform_items
+    >>> train = Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2)
+    >>> places = uniform_items(train)(np.random.default_rng(0), 10_000)
+    >>> round(float(np.mean(train.items[places] == 1)), 1)
+    0.5
+    """
     by_item = np.argsort(train.items, kind="stable")
     counts = train.col_counts
     if not counts.all():
@@ -84,7 +168,26 @@ SAMPLERS: dict[str, Callable[[Interactions], Sampler]] = {"pairs": uniform_pairs
 
 
 def log_probability(train: Interactions) -> Tensor:
-    """(n,) log of the probability of each item in one slot of `uniform_pairs`; items without a pair count as one."""
+    """Compute the logarithm of the probability of each item in one place of ``uniform_pairs``.
+
+    Parameters
+    ----------
+    train : Interactions
+        The training pairs.
+
+    Returns
+    -------
+    Tensor of float32, shape (n,)
+        The logarithms. An item without a pair counts as one with one pair.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import log_probability
+    >>> shift = log_probability(Interactions([0, 1, 1], [0, 0, 1], n_users=2, n_items=2))
+    >>> [round(probability, 4) for probability in shift.exp().tolist()]
+    [0.6667, 0.3333]
+    """
     return torch.from_numpy(np.log(np.maximum(train.col_counts, 1) / len(train))).float()
 
 
@@ -108,13 +211,60 @@ def train_towers(
     fabric: Fabric | None = None,
     progress: bool = False,
 ) -> History:
-    """`course_lib.training.fit` with InfoNCE on cosines; `towers` is trained in place, as many steps as asked for.
+    """Train two towers in place with InfoNCE on cosines, by ``course_lib.training.fit``, as many steps as asked for.
 
-    towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is
-    called. logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
-    sampler: positions of training pairs, by default `uniform_pairs`; examples (|O|,): what the left tower gets for each
-    training pair, by default its user. With P processes a step averages the losses of P batches of batch_size, each
-    with its own negatives.
+    Parameters
+    ----------
+    towers : torch.nn.Module
+        ``towers(users, items)`` gives two embeddings (B, d).
+    optimiser : torch.optim.Optimizer
+        Of the parameters of the towers.
+    train : Interactions
+        The training pairs.
+    steps : int
+        The number of steps.
+    seed : int
+        Decides the run.
+    batch_size : int
+        The number B of pairs in a batch.
+    tau : float
+        The temperature.
+    logq : bool
+        Whether to subtract log(probability of the item in one place) from the scores over tau (the logQ correction).
+    sampler : callable, optional
+        (rng, batch size) -> positions of training pairs. The default is ``uniform_pairs``.
+    examples : array_like of int, shape (``|O|``,), optional
+        What the left tower gets for each training pair. The default is its user.
+    epoch : int
+        The number of steps of an epoch (fewer at the end), after which ``evaluate`` is called.
+    evaluate, fabric, progress
+        As for ``fit``.
+
+    Returns
+    -------
+    History
+        What happened in each epoch.
+
+    Raises
+    ------
+    ValueError
+        For numbers of steps or pairs that are no whole numbers of at least 1, and as ``fit`` does.
+
+    Notes
+    -----
+    With P processes a step averages the losses of P batches of ``batch_size``, each with its own negatives.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import item_norms, lookup_towers, train_towers
+    >>> train = Interactions([0, 1, 2], [0, 1, 2], n_users=3, n_items=3)
+    >>> towers = lookup_towers(train, d=4, seed=0)
+    >>> before, sgd = item_norms(towers, 3), torch.optim.SGD(towers.parameters(), lr=1.0)
+    >>> history = train_towers(towers, sgd, train, steps=20, seed=0, batch_size=4, epoch=10)
+    >>> len(history.epochs), bool((item_norms(towers, 3) > before).all())  # a loss on cosines makes norms grow
+    (2, True)
     """
     for name, value in (("steps", steps), ("batch_size", batch_size), ("epoch", epoch)):
         checking.whole(value, name)
@@ -150,11 +300,33 @@ def train_towers(
 
 
 class Growth:
-    """Watches one table during training: how often each row was updated, and what the quartic law needs to know.
+    """Watch one table during training: how often each row was updated, and what the quartic law needs to know.
 
-    updates (n,); driven (n,) = sum of lr^2 ||h||^2 with ||h|| = ||q|| ||gradient||; fourth (n,) = sum of ||dq||^4;
-    start (n,) = ||q_0||. Exact for plain SGD (also with a changing learning rate); rows without a gradient in a step
-    count as not updated.
+    Parameters
+    ----------
+    optimiser : torch.optim.Optimizer
+        The optimiser that trains the table. Its steps are watched until ``stop``.
+    table : torch.nn.Parameter, shape (n, d)
+        The table.
+
+    Notes
+    -----
+    ``updates`` (n,); ``driven`` (n,) = sum of ``lr^2 ||h||^2`` with ``||h|| = ||q|| ||gradient||``; ``fourth`` (n,) =
+    sum of ``||dq||^4``; ``start`` (n,) = ``||q_0||``. Exact for plain SGD (also with a changing learning rate). Rows
+    without a gradient in a step count as not updated.
+
+    Examples
+    --------
+    A tangent step of length 4 takes a row of length 3 to 5, as the law says.
+
+    >>> import torch
+    >>> from course_lib.training.towers import Growth
+    >>> table = torch.nn.Parameter(torch.tensor([[3.0, 0.0]]))
+    >>> growth = Growth(sgd := torch.optim.SGD([table], lr=1.0), table)
+    >>> table.grad = torch.tensor([[0.0, 4.0]])
+    >>> sgd.step()
+    >>> growth.updates.tolist(), growth.predicted().round(6).tolist(), table.norm(dim=1).tolist()
+    ([1.0], [5.0], [5.0])
     """
 
     def __init__(self, optimiser: torch.optim.Optimizer, table: nn.Parameter) -> None:
@@ -191,10 +363,29 @@ class Growth:
 
 
 def previous_items(data: Interactions, length: int) -> Ids:
-    """(|O|, length) for every pair the items that its user had before it, oldest first, filled up with -1 at the end.
+    """Collect for every pair the items that its user had before it, oldest first.
 
-    Before: by time where the data has times, else by the order of the pairs. The item of the pair itself is never in
-    it.
+    Parameters
+    ----------
+    data : Interactions
+        The pairs. Before: by time where the data has times, else by the order of the pairs.
+    length : int
+        How many items to keep, the last ones.
+
+    Returns
+    -------
+    ndarray of int64, shape (``|O|``, length)
+        The items, filled up with -1 at the end. The item of the pair itself is never in its row.
+
+    Examples
+    --------
+    The user took item 2, then item 0, then item 1. The pairs are in the order of the items.
+
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import previous_items
+    >>> data = Interactions([0, 0, 0], [2, 0, 1], n_users=1, n_items=3, times=[10, 20, 30])
+    >>> previous_items(data, 2).tolist()
+    [[2, -1], [2, 0], [-1, -1]]
     """
     place_of = np.arange(len(data))
     order = np.lexsort((place_of, place_of if data.times is None else data.times, data.users))
@@ -211,11 +402,36 @@ def previous_items(data: Interactions, length: int) -> Ids:
 
 
 def history_rows(train: Interactions, length: int) -> tuple[Ids, Ids]:
-    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row per training pair, one per user.
+    """Build the histories for a ``HistoryTransformer``: one row per training pair, and one per user for serving.
 
-    Row e < |O| holds what the user of pair e had before; row |O| + i the last items of user i, for serving. `examples`
-    are the training pairs' rows. The first pair of each user has no history: it borrows the user's serving row, less
-    its own item.
+    Parameters
+    ----------
+    train : Interactions
+        The training pairs.
+    length : int
+        The length of a history.
+
+    Returns
+    -------
+    histories : ndarray of int64, shape (``|O|`` + m, length)
+        Row ``e < |O|`` holds what the user of pair e had before; row ``|O| + i`` holds the last items of user i, for
+        serving.
+    examples : ndarray of int64, shape (``|O|``,)
+        The rows of the training pairs.
+
+    Notes
+    -----
+    The first pair of each user has no history. It borrows the user's serving row, less its own item. A row of that
+    item alone keeps it.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import history_rows
+    >>> data = Interactions([0, 0, 0], [2, 0, 1], n_users=1, n_items=3, times=[10, 20, 30])
+    >>> histories, examples = history_rows(data, 2)
+    >>> histories.tolist(), examples.tolist()
+    ([[2, -1], [2, 0], [0, 1], [0, 1]], [0, 1, 2])
     """
     before = previous_items(train, length)
     serving = recent_histories(train.users, train.items, n_users=train.n_users, length=length, times=train.times)
@@ -236,7 +452,30 @@ def _without(rows: Ids, items: Ids) -> Ids:
 
 
 def item_norms(towers: TwoTower, n_items: int) -> Floats:
-    """(n,) the lengths of the item embeddings, in float64."""
+    """Compute the lengths of the item embeddings, in float64.
+
+    Parameters
+    ----------
+    towers : TwoTower
+        The towers. The right one is asked in eval mode, without gradients.
+    n_items : int
+        The number n of items.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        The lengths.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from course_lib.encoders import Lookup, TwoTower
+    >>> from course_lib.training.towers import item_norms
+    >>> towers = TwoTower(Lookup(1, 2), Lookup(2, 2))
+    >>> towers.right.weight.data = torch.tensor([[3.0, 4.0], [0.0, 2.0]])
+    >>> item_norms(towers, 2).tolist()
+    [5.0, 2.0]
+    """
     lengths: Floats = _table(towers.right, np.arange(n_items)).double().norm(dim=1).numpy()
     return lengths
 
@@ -251,14 +490,52 @@ def judge(
     quality: bool = True,
     seed: int = 0,
 ) -> dict[str, float]:
-    """What popularity did to the items and to the lists, and how good the lists are.
+    """Say what popularity did to the items and to the lists, and how good the lists are.
 
-    Pearson (norm against count) and its two-sided p value, the log-log slope, mean norm; then for ranking by dot
-    product and by cosine, at `lists` items a list: share of the top 1 % items, AvgPop, and (quality) NDCG and recall
-    against `test`. Known items are left out of the lists; "share chance" is what lists drawn at random from the others
-    would show (`popularity.chance_share`, over all users). Lists are made for at most JUDGED_USERS users, drawn with
-    `seed`. The length of a user's embedding changes no ranking, so users are normalised in both. examples: what the
-    left tower gets for each user.
+    Parameters
+    ----------
+    towers : TwoTower
+        The trained towers.
+    train : Interactions
+        The training pairs, which are left out of the lists.
+    test : Interactions
+        The test pairs.
+    lists : int
+        The number of items in a list.
+    examples : array_like of int, shape (m,), optional
+        What the left tower gets for each user. The default is the user.
+    quality : bool
+        Whether to compute NDCG and recall against ``test``.
+    seed : int
+        Draws the users whose lists are made, at most ``JUDGED_USERS`` of them.
+
+    Returns
+    -------
+    dict of str to float
+        "norm", the mean norm; "slope", the log-log slope of norm against count, if every item has a pair; "Pearson",
+        the correlation of norm and count, and its two-sided "p value", unless all norms are equal. Then for ranking by
+        dot product ("dot") and by cosine ("cos"): "share ..." of the top 1 % items, "AvgPop ..." and, with
+        ``quality``, "NDCG ..." and "recall ...". "share chance" is what lists drawn at random from the items that are
+        not known would show (``popularity.chance_share``, over all users).
+
+    Notes
+    -----
+    The length of a user's embedding changes no ranking, so users are normalised in both.
+
+    Examples
+    --------
+    The norms are the counts, and the user with three items left is shown the popular one.
+
+    >>> import torch
+    >>> from course_lib.encoders import Lookup, TwoTower
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.towers import judge
+    >>> train = Interactions([0, 0, 0, 1, 1, 1, 2], [0, 1, 2, 0, 1, 3, 0], n_users=3, n_items=4)
+    >>> towers, test = TwoTower(Lookup(3, 1), Lookup(4, 1)), Interactions([2], [1], n_users=3, n_items=4)
+    >>> towers.left.weight.data, towers.right.weight.data = torch.ones(3, 1), torch.tensor([[3.0], [2.0], [1.0], [1.0]])
+    >>> found = judge(towers, train, test, lists=1)
+    >>> [round(found[name], 4) for name in ("Pearson", "slope", "NDCG dot")]
+    [1.0, 1.0, 1.0]
     """
     counts, lengths = train.col_counts, item_norms(towers, train.n_items)
     found = {"norm": float(lengths.mean()), "share chance": popularity.chance_share(train, HEAD)}
