@@ -30,7 +30,37 @@ LABELS_LIMIT = 50_000_000  # cells that `Interactions.labels` is willing to writ
 
 # ----------------------------------------------------------------------------------------------------------- validation
 def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArray:
-    """A copy of ids in 0..size-1; ValueError names what `values` and `size` are, and the first id that is none."""
+    """Return a copy of ids, after checking that each is in 0 to ``size - 1``.
+
+    Parameters
+    ----------
+    values : array_like of int
+        The ids, along one axis.
+    size : int
+        The number of ids that exist.
+    name, size_name : str
+        What an error calls ``values`` and ``size``.
+
+    Returns
+    -------
+    array of int64
+        The ids.
+
+    Raises
+    ------
+    ValueError
+        For more than one axis, numbers that are not integers, and an id out of range: the error names the first.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import check_ids
+    >>> check_ids([0, 2], 3, "users", "n_users").tolist()
+    [0, 2]
+    >>> check_ids([0, 3], 3, "users", "n_users")
+    Traceback (most recent call last):
+        ...
+    ValueError: users must lie in 0..2 (n_users=3), got 3 at position 1
+    """
     ids = np.asarray(values)
     if ids.ndim != 1:
         raise ValueError(f"{name} must have one axis of ids, got shape {ids.shape}")
@@ -80,12 +110,29 @@ def _take(column: AnyArray | None, where: AnyArray) -> AnyArray | None:
 # ----------------------------------------------------------------------------------------------------- laws of triples
 @dataclass(frozen=True)
 class TripleLaw:
-    """How triples (user, positive, negative), such as BPR's, are drawn in one pass of |O| draws.
+    """How triples (user, positive, negative), such as BPR's, are drawn in one pass of ``|O|`` draws.
 
-    users: "pairs" (uniform over the positive pairs, so a user counts as often as they have pairs) or "users" (uniform
-    over the users, then over their positives). negatives: "uniform" over the items, or "popularity" (proportional to
-    the count). collision: when the drawn negative is one of the user's own items, "redraw" until it is none, "skip" the
-    triple, or "keep" it.
+    Parameters
+    ----------
+    users : {"pairs", "users"}, optional
+        "pairs" is uniform over the positive pairs, so a user counts as often as they have pairs. "users" is uniform
+        over the users, then over their positives.
+    negatives : {"uniform", "popularity"}, optional
+        The law of the negative: uniform over the items, or proportional to the count.
+    collision : {"redraw", "skip", "keep"}, optional
+        What happens when the drawn negative is one of the user's own items: "redraw" until it is none, "skip" the
+        triple, or "keep" it.
+
+    Raises
+    ------
+    ValueError
+        For any other word.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import TripleLaw
+    >>> TripleLaw(negatives="popularity")
+    TripleLaw(users='pairs', negatives='popularity', collision='redraw')
     """
 
     users: str = "pairs"
@@ -109,19 +156,46 @@ NEGATIVE_LAWS = {
 # --------------------------------------------------------------------------------------------------------- Interactions
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
-    """The set O of positive pairs (i, j), i in 0..m-1 and j in 0..n-1, sorted by user and then by item.
+    """The set ``O`` of positive pairs ``(i, j)`` of users and items, sorted by user and then by item.
 
-    Arguments
-    ---------
-    users, items : (|O|,) integers, one entry per pair, in any order. A pair may occur only once.
-    n_users, n_items : m and n, at least 1. Users and items without a pair are allowed (a test split has many).
-    times : (|O|,) seconds since 1970, or None. ratings : (|O|,) in the data set's own unit, or None.
-    name : shown by `repr`. user_table, item_table : columns of length m and n, such as ``item_table["name"]``.
+    ``i`` is in 0 to ``m - 1`` and ``j`` in 0 to ``n - 1``. An object never changes: filters and splits return new ones.
 
-    Raises ValueError for ids out of range, arrays of different length, 2^63 cells or more, and duplicate pairs:
-    `Interactions.merged` is the explicit way to merge them, because which rating and time should survive is a decision.
+    Parameters
+    ----------
+    users, items : array_like of int, shape (N,)
+        One entry for each of the ``N = |O|`` pairs, in any order. A pair may occur only once.
+    n_users, n_items : int
+        ``m`` and ``n``, at least 1. Users and items without a pair are allowed; a test split has many.
+    times : array_like, shape (N,), optional
+        Seconds since 1970.
+    ratings : array_like, shape (N,), optional
+        In the data set's own unit.
+    name : str, optional
+        The name that ``repr`` shows.
+    user_table, item_table : mapping of str to array_like, optional
+        Columns of length ``m`` and ``n``, such as ``item_table["name"]``.
 
+    Raises
+    ------
+    ValueError
+        For ids out of range, arrays of different length, ``2^63`` cells or more, and duplicate pairs.
+        ``Interactions.merged`` is the explicit way to merge duplicates, because which rating and which time should
+        survive is a decision.
+
+    Notes
+    -----
     Two objects are equal when shape, pairs, times and ratings are equal; names and tables do not count.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([1, 0, 0], [1, 1, 0], n_users=2, n_items=3)
+    >>> data
+    Interactions(3 pairs of 2 users x 3 items)
+    >>> data.pairs.tolist()
+    [[0, 0], [0, 1], [1, 1]]
+    >>> data.row_counts.tolist(), data.col_counts.tolist()
+    ([2, 1], [1, 2, 0])
     """
 
     users: IntArray
@@ -465,10 +539,44 @@ def _same(mine: AnyArray | None, theirs: AnyArray | None) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------- samplers
 def sample_in_batch(interactions: Interactions, batch_size: int, rng: Generator) -> IntArray:
-    """(s,) positions of s distinct pairs: uniform over all subsets of O with s pairs, without replacement.
+    """Draw the positions of ``s`` distinct pairs, uniform over all subsets of ``O`` with ``s`` pairs.
 
-    This is the law of P3 (Section 3.2.3 and Appendix E.2); `interactions.pairs[positions]` are the pairs. The batch is
-    then the s x s grid of their users and items. The order of the positions is random too.
+    The pairs are drawn without replacement. ``interactions.pairs[positions]`` are the pairs, and the batch is then the
+    ``s x s`` grid of their users and items. The order of the positions is random too.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The positive pairs.
+    batch_size : int
+        The number ``s`` of pairs, from 1 to ``|O|``.
+    rng : numpy.random.Generator
+        The source of chance.
+
+    Returns
+    -------
+    array of int64, shape (s,)
+        The positions.
+
+    Raises
+    ------
+    ValueError
+        For a batch size out of range, and for an ``rng`` that is no generator.
+
+    Notes
+    -----
+    This is the law of P3 (Section 3.2.3 and Appendix E.2).
+
+    Examples
+    --------
+    Two of three pairs, never the same pair twice:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions, sample_in_batch
+    >>> data = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2)
+    >>> positions = sample_in_batch(data, 2, np.random.default_rng(0))
+    >>> len(set(positions.tolist()))
+    2
     """
     size = checking.whole(batch_size, "batch_size", 1, len(interactions), why="the number of pairs |O|")
     return checking.generator(rng).choice(len(interactions), size=size, replace=False)
@@ -477,9 +585,44 @@ def sample_in_batch(interactions: Interactions, batch_size: int, rng: Generator)
 def epoch_batches(
     interactions: Interactions, batch_size: int, rng: Generator, *, drop_last: bool = False
 ) -> Iterator[IntArray]:
-    """Positions of one pass over O in random order, s at a time; the last batch is shorter unless `drop_last`.
+    """Yield the positions of one pass over ``O`` in random order, ``s`` at a time.
 
-    Each batch alone follows the law of `sample_in_batch`; two batches of one epoch are disjoint, so not independent.
+    Parameters
+    ----------
+    interactions : Interactions
+        The positive pairs.
+    batch_size : int
+        The number ``s`` of pairs in a batch, from 1 to ``|O|``.
+    rng : numpy.random.Generator
+        The source of chance.
+    drop_last : bool, optional
+        Whether to leave out the last batch where it is shorter.
+
+    Returns
+    -------
+    iterator of array of int64, shape (s,)
+        The positions of each batch.
+
+    Raises
+    ------
+    ValueError
+        For a batch size out of range, and for an ``rng`` that is no generator.
+
+    Notes
+    -----
+    Each batch alone follows the law of ``sample_in_batch``. Two batches of one epoch are disjoint, so they are not
+    independent.
+
+    Examples
+    --------
+    Three pairs make a batch of two and a shorter one, which hold each pair once:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions, epoch_batches
+    >>> data = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2)
+    >>> batches = list(epoch_batches(data, 2, np.random.default_rng(0)))
+    >>> [len(batch) for batch in batches], sorted(np.concatenate(batches).tolist())
+    ([2, 1], [0, 1, 2])
     """
     size = checking.whole(batch_size, "batch_size", 1, len(interactions), why="the number of pairs |O|")
     order = checking.generator(rng).permutation(len(interactions))
@@ -488,18 +631,54 @@ def epoch_batches(
 
 
 def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generator, *, law: str = "uniform") -> IntArray:
-    """(B,) for each user i one item j' as a negative example, independently, under one of `NEGATIVE_LAWS`.
+    """Draw for each user one item as a negative example, independently.
 
-    - "uniform": uniform over the n - |O_i,:| items outside O_i,: (RecBole);
-    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (LightFM, which draws the item of a
-      random pair until it is none of i's). implicit draws the same way but gives up a triple whose negative is a
-      positive of i: given that it stays, its negative has this law, but users with many popular items lose triples;
-    - "everything": uniform over all n items, positives of i among them (Spotlight).
+    The laws of ``NEGATIVE_LAWS``:
 
-    Exact and without rejection. For "uniform" draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:.
-    Before the k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one
-    binary search. "popularity" does the same with pairs in place of items: r is uniform over the pairs of the items
-    outside O_i,:.
+    - "uniform": uniform over the ``n - |O_i,:|`` items outside ``O_i,:`` (RecBole).
+    - "popularity": outside ``O_i,:`` too, with probability proportional to ``|O_:,j'|`` (LightFM, which draws the item
+      of a random pair until it is none of the user's). The library implicit draws the same way but gives up a triple
+      whose negative is a positive of the user: given that the triple stays, its negative has this law, but users with
+      many popular items lose triples.
+    - "everything": uniform over all ``n`` items, with the user's positives among them (Spotlight).
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The positive pairs.
+    users : array_like of int, shape (B,)
+        The users.
+    rng : numpy.random.Generator
+        The source of chance.
+    law : {"uniform", "popularity", "everything"}, optional
+        The law of a negative, given its user.
+
+    Returns
+    -------
+    array of int64, shape (B,)
+        The negative items.
+
+    Raises
+    ------
+    ValueError
+        For ids out of range, an unknown law, and a user for whom no item is negative.
+
+    Notes
+    -----
+    The draws are exact and without rejection. For "uniform", draw ``r`` uniform in 0 to ``n - |O_i,:| - 1`` and
+    return the ``r``-th item outside ``O_i,:``. Before the ``k``-th positive ``x_k`` of a user there are ``x_k - k``
+    negatives, so the ``r``-th negative is ``r + #{k : x_k - k <= r}``: one binary search. "popularity" does the same
+    with pairs in place of items: ``r`` is uniform over the pairs of the items outside ``O_i,:``.
+
+    Examples
+    --------
+    User 0 has the items 0 and 1 of three, so that item 2 is the only negative:
+
+    >>> import numpy as np
+    >>> from course_lib.interactions import Interactions, sample_negatives
+    >>> data = Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=3)
+    >>> sample_negatives(data, [0, 0, 0], np.random.default_rng(0)).tolist()
+    [2, 2, 2]
     """
     users = check_ids(users, interactions.n_users, "users", "n_users")
     checking.generator(rng)

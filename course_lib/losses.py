@@ -40,10 +40,40 @@ from course_lib.geometry import normalise
 
 
 def square(label: Any, score: Any) -> Array:
-    """(label - score)^2 / 2.
+    """Return the square loss of a pair.
 
-    label, score: numbers or arrays that broadcast; labels are 0 or 1. Exact for Fractions.
+    ``l(label, score) = (label - score)^2 / 2``, elementwise.
+
+    Parameters
+    ----------
+    label : int or array_like
+        The label of each pair: 1 for a positive pair, 0 for a negative pair. Broadcasts with ``score``.
+    score : array_like
+        The score of each pair. Fractions give exact results.
+
+    Returns
+    -------
+    array
+        The losses, in the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        For a label other than 0 and 1.
+
+    Notes
+    -----
     Source: P3, Section 2 (square loss).
+
+    Examples
+    --------
+    The loss is 0 where the score equals the label:
+
+    >>> from course_lib import losses
+    >>> losses.square(1, [1.0, 0.0, 3.0]).tolist()
+    [0.0, 0.5, 2.0]
+    >>> losses.square(0, [1.0, 0.0, 3.0]).tolist()
+    [0.5, 0.0, 4.5]
     """
     score = as_array(score, "score")
     residual = _labels(label, score) - score
@@ -51,22 +81,87 @@ def square(label: Any, score: Any) -> Array:
 
 
 def logistic(label: Any, score: Any) -> Array:
-    """log(1 + exp(-(2 label - 1) score)), in nats, stable for scores of any size.
+    """Return the logistic loss of a pair, in nats.
 
-    label 1 -> log(1 + exp(-score)); label 0 -> log(1 + exp(score)). The paper prints log(1 + exp(-label * score)),
-    which is right for labels in {-1, 1} only; see `logistic_as_printed`.
-    Source: P3, Section 6, with labels {0, 1} mapped to {-1, 1}.
-    Raises ValueError for exact (Fraction) scores: a logarithm of rationals is not rational.
+    ``l(label, score) = log(1 + exp(-(2 label - 1) score))``, elementwise: ``log(1 + exp(-score))`` for label 1 and
+    ``log(1 + exp(score))`` for label 0. It is stable for scores of any size.
+
+    Parameters
+    ----------
+    label : int or array_like
+        The label of each pair: 1 for a positive pair, 0 for a negative pair. Broadcasts with ``score``.
+    score : array_like
+        The score of each pair.
+
+    Returns
+    -------
+    array
+        The losses, in the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        For a label other than 0 and 1, and for exact scores (Fractions): the logarithm of a rational number is not
+        rational.
+
+    See Also
+    --------
+    logistic_as_printed : The formula as the paper prints it.
+
+    Notes
+    -----
+    The paper prints ``log(1 + exp(-label * score))``, which is right for labels in {-1, 1} only. This function maps the
+    labels {0, 1} to {-1, 1}. Source: P3, Section 6.
+
+    Examples
+    --------
+    A score of 0 costs ``log 2`` for either label. A large score costs a positive pair nothing and a negative pair about
+    its score:
+
+    >>> from course_lib import losses
+    >>> losses.logistic(1, [0.0, 50.0]).round(4).tolist()
+    [0.6931, 0.0]
+    >>> losses.logistic(0, [0.0, 50.0]).round(4).tolist()
+    [0.6931, 50.0]
     """
     score = _real(score)
     return _softplus((1 - 2 * _labels(label, score)) * score)
 
 
 def logistic_as_printed(label: Any, score: Any) -> Array:
-    """log(1 + exp(-label * score)): P3's formula taken literally with its labels {0, 1}.
+    """Return P3's logistic loss taken literally, with its labels {0, 1}.
 
-    At label 0 it is log 2 whatever the score, so no negative pair has a gradient and all scores run to infinity.
-    Kept for the errata page; use `logistic`.
+    ``log(1 + exp(-label * score))``, elementwise. At label 0 it is ``log 2`` for every score, so no negative pair has a
+    gradient and all scores run to infinity. The function is kept for the errata page; use ``logistic`` for training.
+
+    Parameters
+    ----------
+    label : int or array_like
+        The label of each pair, 0 or 1. Broadcasts with ``score``.
+    score : array_like
+        The score of each pair.
+
+    Returns
+    -------
+    array
+        The losses, in the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        For a label other than 0 and 1, and for exact scores (Fractions).
+
+    Notes
+    -----
+    Source: P3, Section 6.
+
+    Examples
+    --------
+    The loss of a negative pair does not depend on its score:
+
+    >>> from course_lib import losses
+    >>> losses.logistic_as_printed(0, [-5.0, 0.0, 5.0]).round(4).tolist()
+    [0.6931, 0.6931, 0.6931]
     """
     score = _real(score)
     return _softplus(-_labels(label, score) * score)
@@ -76,11 +171,38 @@ LOSSES: dict[str, Callable[[Any, Any], Array]] = {"square": square, "logistic": 
 
 
 def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
-    """(l(1, scores), l(0, scores)) elementwise: the two losses of every pair.
+    """Return both losses of every pair: ``l(1, scores)`` and ``l(0, scores)``.
 
-    kind: "square" or "logistic"; scores: any shape, returned shapes are the same. NaN and infinity are refused.
-    A batch loss needs l(1, .) on the diagonal of its scores alone: there `logistic(1, scores.diagonal())` and
-    `logistic(0, scores)` cost little more than half.
+    Parameters
+    ----------
+    kind : {"square", "logistic"}
+        The point-wise loss.
+    scores : array_like
+        The scores, of any shape.
+
+    Returns
+    -------
+    pos_loss, neg_loss : array
+        ``l(1, scores)`` and ``l(0, scores)`` elementwise, both in the shape of ``scores``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, for NaN and infinity, and for exact scores with "logistic".
+
+    Notes
+    -----
+    A batch loss needs ``l(1, .)`` on the diagonal of its scores alone. There, ``logistic(1, scores.diagonal())`` and
+    ``logistic(0, scores)`` cost little more than half.
+
+    Examples
+    --------
+    >>> from course_lib import losses
+    >>> pos_loss, neg_loss = losses.pair_losses("square", [[0.0, 1.0], [2.0, 3.0]])
+    >>> pos_loss.tolist()
+    [[0.5, 0.0], [0.5, 2.0]]
+    >>> neg_loss.tolist()
+    [[0.0, 0.5], [2.0, 4.5]]
     """
     loss = LOSSES[checking.choice(kind, "kind", LOSSES)]
     scores = as_array(scores, "scores")
@@ -90,12 +212,44 @@ def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
 
 
 def bpr(pos_scores: Any, neg_scores: Any) -> Array:
-    """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
+    """Return the loss of BPR, the mean over triples, in nats.
 
-    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j), (B,) both; or one positive (B, 1) meets many
-    negatives (B, K). ValueError for other shapes, for none at all, and for NaN and infinity: -infinity is no mask here,
-    for the mean would count the triple. Source: P1, equation (3), as a mean instead of a sum and without the
-    regulariser.
+    The mean of ``-log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores))``.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores : array_like, shape (B,)
+        The scores ``<e_u, e_i>`` and ``<e_u, e_j>`` of triples ``(u, i, j)``. One positive can also meet many
+        negatives: then the shapes are (B, 1) and (B, K).
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, for no triple at all, for exact scores, and for NaN and infinity. A score of -infinity does
+        not serve as a mask here, because the mean would count the triple.
+
+    See Also
+    --------
+    bpr_losses : The loss of each triple.
+
+    Notes
+    -----
+    Source: P1, equation (3), as a mean instead of a sum and without the regulariser.
+
+    Examples
+    --------
+    Equal scores cost ``log 2``. A positive that is far ahead costs nothing:
+
+    >>> from course_lib import losses
+    >>> round(float(losses.bpr([1.0], [1.0])), 4)
+    0.6931
+    >>> round(float(losses.bpr([50.0], [1.0])), 4)
+    0.0
     """
     value = bpr_losses(pos_scores, neg_scores).mean()
     for name, scores in (("pos_scores", pos_scores), ("neg_scores", neg_scores)):
@@ -105,7 +259,38 @@ def bpr(pos_scores: Any, neg_scores: Any) -> Array:
 
 
 def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
-    """-log sigma(pos_scores - neg_scores) of every triple: `bpr` is their mean, some methods weigh them."""
+    """Return ``-log sigma(pos_scores - neg_scores)`` of every triple, in nats.
+
+    ``bpr`` is the mean of these losses. Some methods give each triple a weight of its own and need the single losses.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores : array_like, shape (B,)
+        The scores of the positive and of the negative of each triple, or (B, 1) and (B, K) where one positive meets
+        many negatives.
+
+    Returns
+    -------
+    array, shape (B,) or (B, K)
+        The losses.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, for no triple at all, and for exact scores.
+
+    Notes
+    -----
+    Source: P1, equation (3).
+
+    Examples
+    --------
+    One positive against two negatives:
+
+    >>> from course_lib import losses
+    >>> losses.bpr_losses([[1.0]], [[1.0, 51.0]]).round(4).tolist()
+    [[0.6931, 50.0]]
+    """
     pos_scores = _real(pos_scores, "pos_scores")
     neg_scores = like(neg_scores, pos_scores, "neg_scores")
     shapes = shape_of(pos_scores), shape_of(neg_scores)
@@ -152,12 +337,64 @@ def _softplus(x: Array) -> Array:
 
 
 def cosine_scores(Q: Any, K: Any) -> Array:
-    """cos(q_i, k_j) for every pair: (..., m, d), (..., n, d) -> (..., m, n). ValueError for zero vectors."""
+    """Return the cosine of every pair of a query and a candidate.
+
+    ``cos(q_i, k_j) = <q_i, k_j> / (||q_i|| ||k_j||)``.
+
+    Parameters
+    ----------
+    Q : array_like, shape (..., m, d)
+        The queries.
+    K : array_like, shape (..., n, d)
+        The candidates.
+
+    Returns
+    -------
+    array, shape (..., m, n)
+        The cosines.
+
+    Raises
+    ------
+    ValueError
+        For zero vectors, for NaN and infinity, and for widths that differ.
+
+    Examples
+    --------
+    The lengths of the vectors do not matter:
+
+    >>> from course_lib import losses
+    >>> losses.cosine_scores([[3.0, 4.0]], [[30.0, 40.0], [8.0, 6.0]]).round(4).tolist()
+    [[1.0, 0.96]]
+    """
     return dot_scores(normalise(Q, name="Q"), normalise(K, name="K"))
 
 
 def dot_scores(Q: Any, K: Any) -> Array:
-    """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n), in the wider of two dtypes."""
+    """Return the dot product of every pair of a query and a candidate.
+
+    Parameters
+    ----------
+    Q : array_like, shape (..., m, d)
+        The queries.
+    K : array_like, shape (..., n, d)
+        The candidates.
+
+    Returns
+    -------
+    array, shape (..., m, n)
+        ``<q_i, k_j>``, in the wider of the two dtypes.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and for a NumPy array beside a tensor.
+
+    Examples
+    --------
+    >>> from course_lib import losses
+    >>> losses.dot_scores([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]).tolist()
+    [[11.0, 17.0]]
+    """
     Q, K = same_kind(Q=Q, K=K)
     if Q.ndim < 2 or K.ndim < 2 or Q.shape[-1] != K.shape[-1]:
         raise ValueError(f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d)")
@@ -170,20 +407,60 @@ def dot_scores(Q: Any, K: Any) -> Array:
 
 
 def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any = None) -> Array:
-    """mean_i of -log [ exp(z_ii) / sum_j exp(z_ij) ] with z_ij = scores_ij / tau - log_q_j: in-batch softmax, in nats.
+    """Return the in-batch softmax cross entropy, with the logQ correction on request, in nats.
 
-    scores (m, n), m <= n: row i holds the scores of query i with the n candidates of the batch; its positive stands in
-    column i, and columns beyond m hold negatives for all. tau > 0: the temperature, a number, or a parameter, which
-    gets its gradient. log_q (n,): log of the probability with which each candidate came into a slot of the batch, up to
-    one constant (the logQ correction): the negatives' sum of exp(z_ij) is then, in expectation over the draw,
-    proportional to the sum of exp(scores_ij / tau) over the whole catalogue. The positive is in the sum too, however it
-    came there, so the loss is not unbiased for the full softmax. item_ids (n,): which item each candidate is; a copy of
-    a row's positive in another column is then no negative of that row (an accidental hit) and is left out.
-    Scores of 16 bits are taken as float32. A score of -infinity leaves its candidate out of its row's sum: a mask of
-    one's own. What is left out, by -infinity or by item_ids, takes no part, whatever stood there: value and gradients,
-    that of tau too, are those of the loss without it. ValueError for shapes and values that do not fit, and for NaN,
-    infinity and a positive's -infinity in a sum.
+    The mean over rows ``i`` of ``-log [ exp(z_ii) / sum_j exp(z_ij) ]`` with ``z_ij = scores_ij / tau - log_q_j``.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m, n)
+        Row ``i`` holds the scores of query ``i`` with the ``n`` candidates of the batch. The positive of query ``i`` is
+        in column ``i``, so ``m <= n``; the columns beyond ``m`` hold negatives for all queries. Scores of 16 bits are
+        taken as float32. A score of -infinity leaves its candidate out of the sum of its row, so that it serves as a
+        mask.
+    tau : float or tensor
+        The temperature, above 0. A parameter gets its gradient.
+    log_q : array_like, shape (n,), optional
+        The logarithm of the probability with which each candidate came into a slot of the batch, up to one constant
+        (the logQ correction).
+    item_ids : array_like of int, shape (n,), optional
+        Which item each candidate is. A copy of a row's positive in another column is then no negative of that row (an
+        accidental hit) and is left out.
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss.
+
+    Raises
+    ------
+    ValueError
+        For shapes and values that do not fit, and for NaN, infinity and a positive's -infinity in a sum.
+
+    Notes
+    -----
+    With ``log_q``, the negatives' sum of ``exp(z_ij)`` is, in expectation over the draw, proportional to the sum
+    of ``exp(scores_ij / tau)`` over the whole catalogue. The positive is in the sum too, however it came there, so the
+    loss is not unbiased for the full softmax.
+
+    What is left out, by -infinity or by ``item_ids``, takes no part, whatever its score was: the value and the
+    gradients, including that of ``tau``, are those of the loss without it.
+
     Source: Yi et al., RecSys 2019, Section 3 (logQ); Bengio and Senecal 2008 (sampled softmax).
+
+    Examples
+    --------
+    Equal scores make every candidate equally likely, and the loss is the logarithm of their number. In the second call,
+    candidate 2 is the same item as candidate 0, so row 0 has one negative less:
+
+    >>> import math
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> scores = np.zeros((1, 3))
+    >>> math.isclose(losses.in_batch_softmax(scores, tau=1.0), math.log(3))
+    True
+    >>> math.isclose(losses.in_batch_softmax(scores, tau=1.0, item_ids=[7, 8, 7]), math.log(2))
+    True
     """
     scores = _scores(scores)
     m, n = shape_of(scores)
@@ -202,14 +479,46 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
 
 
 def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
-    """-(1/m) sum_i log softmax_j(scores_ij / tau) at j = positives_i: in-batch softmax cross entropy, in nats.
+    """Return the InfoNCE loss of a batch: softmax cross entropy over its candidates, in nats.
 
-    scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature, a
-    number, or a parameter, which gets its gradient; positives (m,): the column of each row's positive, by default its
-    own number (the diagonal): `in_batch_softmax`. A candidate that stands in the batch twice is counted twice, also
-    where it is a row's positive: the copy then serves as a negative. A score of -infinity leaves a negative out, as in
-    `in_batch_softmax`; the margin losses below take it so too.
-    Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
+    ``-(1/m) sum_i log softmax_j(scores_ij / tau)`` at ``j = positives_i``.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m, n)
+        Row ``i`` holds the scores of query ``i`` with the ``n`` candidates of the batch. A score of -infinity leaves a
+        negative out, as in ``in_batch_softmax``; the margin losses take it in the same way.
+    tau : float or tensor
+        The temperature, above 0. A parameter gets its gradient.
+    positives : array_like of int, shape (m,), optional
+        The column of each row's positive. The default is the diagonal of a square matrix, as in ``in_batch_softmax``.
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss.
+
+    Raises
+    ------
+    ValueError
+        For shapes and values that do not fit.
+
+    Notes
+    -----
+    A candidate that is in the batch twice is counted twice, also where it is a row's positive: the copy then
+    serves as a negative. Source: P0, Section 4.1 (InfoNCE with in-batch negatives).
+
+    Examples
+    --------
+    A batch of two, with the positives on the diagonal and then in the other column:
+
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> scores = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> round(float(losses.infonce(scores, tau=1.0)), 4)
+    0.3133
+    >>> round(float(losses.infonce(scores, tau=1.0, positives=[1, 0])), 4)
+    1.3133
     """
     if positives is None:
         return in_batch_softmax(_square(scores), tau=tau)
@@ -218,25 +527,118 @@ def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
 
 
 def one_minus_cosine_squared(cos: Any) -> Array:
-    """(1 - cos)^2, elementwise: zero where a positive pair points the same way. Source: P0, Table 1, row 7."""
+    """Return ``(1 - cos)^2``, elementwise.
+
+    The loss is zero where the two vectors of a positive pair point in the same direction.
+
+    Parameters
+    ----------
+    cos : array_like
+        The cosines of positive pairs.
+
+    Returns
+    -------
+    array
+        The losses, in the shape of ``cos``.
+
+    Raises
+    ------
+    ValueError
+        For exact values (Fractions).
+
+    Notes
+    -----
+    Source: P0, Table 1, row 7.
+
+    Examples
+    --------
+    >>> from course_lib import losses
+    >>> losses.one_minus_cosine_squared([1.0, 0.0, -1.0]).tolist()
+    [0.0, 1.0, 4.0]
+    """
     return (1 - _real(cos, "cos")) ** 2
 
 
 def cosine_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
-    """`infonce` with cos - margin in place of each positive's cosine (additive cosine margin: CosFace, AM-Softmax).
+    """Return ``infonce`` with ``cos - margin`` in place of each positive's cosine.
 
-    scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
+    This is the additive cosine margin of CosFace and AM-Softmax.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m, n)
+        The cosines of each query with the candidates of the batch.
+    tau : float or tensor
+        The temperature, above 0.
+    margin : float
+        At least 0, in units of cosine. A margin of 0 gives ``infonce``.
+    positives : array_like of int, shape (m,), optional
+        The column of each row's positive, by default the diagonal.
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss, in nats.
+
+    Raises
+    ------
+    ValueError
+        For shapes and values that do not fit, as in ``infonce``, and for a negative margin.
+
+    Examples
+    --------
+    With a margin of 1, a positive of cosine 1 counts as much as a negative of cosine 0, and the loss is ``log 2``:
+
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> round(float(losses.cosine_margin(np.eye(2), tau=1.0, margin=1.0)), 4)
+    0.6931
     """
     scores, rows, columns = _batch(scores, positives)
     return _with_positives(scores, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
 
 
 def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
-    """`infonce` with cos(theta + margin) in place of each positive's cosine cos(theta) (additive angle: ArcFace).
+    """Return ``infonce`` with ``cos(theta + margin)`` in place of each positive's cosine ``cos(theta)``.
 
-    cos(theta + margin) = cos(theta) cos(margin) - sin(theta) sin(margin), with sin(theta) = sqrt(1 - cos^2) >= 0.
-    margin >= 0 in radians. Not differentiable where a positive pair is parallel (cos = 1 or -1); the square root is
-    taken of max(1 - cos^2, 1e-30) there. The rest as in `infonce`.
+    This is the additive angular margin of ArcFace: ``cos(theta + margin) = cos(theta) cos(margin) - sin(theta)
+    sin(margin)``, with ``sin(theta) = sqrt(1 - cos^2) >= 0``.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m, n)
+        The cosines of each query with the candidates of the batch.
+    tau : float or tensor
+        The temperature, above 0.
+    margin : float
+        At least 0, in radians. A margin of 0 gives ``infonce``.
+    positives : array_like of int, shape (m,), optional
+        The column of each row's positive, by default the diagonal.
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss, in nats.
+
+    Raises
+    ------
+    ValueError
+        For shapes and values that do not fit, as in ``infonce``, and for a negative margin.
+
+    Warnings
+    --------
+    The loss is not differentiable where a positive pair is parallel (cosine 1 or -1). The square root is taken of
+    ``max(1 - cos^2, 1e-30)`` there.
+
+    Examples
+    --------
+    A margin of a right angle turns a positive of cosine 1 into one of cosine 0, and the loss is ``log 2``:
+
+    >>> import math
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> round(float(losses.angular_margin(np.eye(2), tau=1.0, margin=math.pi / 2)), 4)
+    0.6931
     """
     scores, rows, columns = _batch(scores, positives)
     cos, margin = scores[rows, columns], checking.real(margin, "margin", least=0)
@@ -245,7 +647,35 @@ def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = Non
 
 
 def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
-    """max(0, margin + neg_cos - pos_cos), elementwise: a positive must win by `margin`. Flat where it does."""
+    """Return the triplet loss ``max(0, margin + neg_cos - pos_cos)``, elementwise.
+
+    A positive must be ahead of the negative by ``margin``. Where it is, the loss is flat.
+
+    Parameters
+    ----------
+    pos_cos, neg_cos : array_like
+        The cosines of the positives and of the negatives. They broadcast.
+    margin : float
+        At least 0, in units of cosine.
+
+    Returns
+    -------
+    array
+        The losses, in the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        For a negative margin, and for exact values (Fractions).
+
+    Examples
+    --------
+    The first positive is ahead by 0.75, more than the margin; the second is ahead by 0.25 only:
+
+    >>> from course_lib import losses
+    >>> losses.triplet_margin([1.0, 0.5], [0.25, 0.25], margin=0.5).tolist()
+    [0.0, 0.25]
+    """
     pos_cos = _real(pos_cos, "pos_cos")
     short = checking.real(margin, "margin", least=0) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
     return namespace(short).clip(short, 0.0, None)

@@ -37,14 +37,55 @@ def read_pairs(
     chunk: int = CHUNK,
     name: str = "",
 ) -> Interactions:
-    """The distinct pairs of one or several Parquet files. The names of users and items are their ids in the files.
+    """Read the distinct pairs of one or several Parquet files.
 
-    user, item : the columns of the ids, strings or integers. time : a column of timestamps (stored in whole seconds
-    since 1970) or of numbers, the same of the two in all files. rating : a column of numbers. keep : which of the equal
-    pairs lends its time and rating, as in `Interactions.merged`. chunk : rows that are read at a time.
+    The names of users and items are their ids in the files.
 
-    Raises ValueError that names the file, the row group (from 0) and the column for a missing id, a time or rating that
-    is no finite number, and what pyarrow cannot read; for a column that does not exist or is of another kind, too.
+    Parameters
+    ----------
+    files : path or iterable of paths
+        The files.
+    user, item : str
+        The columns of the ids, strings or integers.
+    keep : {"first", "last", "highest"}
+        Which of the equal pairs lends its time and its rating, as in ``Interactions.merged``.
+    time : str, optional
+        A column of timestamps (stored in whole seconds since 1970) or of numbers, the same of the two in all files.
+    rating : str, optional
+        A column of numbers.
+    chunk : int, optional
+        How many rows are read at a time.
+    name : str, optional
+        The name of the result.
+
+    Returns
+    -------
+    Interactions
+        The pairs.
+
+    Raises
+    ------
+    ValueError
+        For a missing id, a time or a rating that is no finite number, and what pyarrow cannot read: the error names the
+        file, the row group (from 0) and the column. Also for a column that does not exist or is of another kind, for
+        one column given twice, for no file and for no row.
+    ImportError
+        Where pyarrow is not installed.
+
+    Examples
+    --------
+    The file has three rows, of which two are the same pair:
+
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet
+    >>> from course_lib.tables import read_pairs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "log.parquet"
+    ...     pa.parquet.write_table(pa.table({"who": ["eve", "bob", "eve"], "what": [7, 7, 7]}), path)
+    ...     data = read_pairs(path, user="who", item="what", keep="first")
+    >>> data.user_names.tolist(), data.item_names.tolist(), data.pairs.tolist()
+    (['bob', 'eve'], [7], [[0, 0], [1, 0]])
     """
     paths = [Path(file) for file in ([files] if isinstance(files, str | os.PathLike) else files)]
     checking.whole(chunk, "chunk")

@@ -57,15 +57,37 @@ COLUMNS = (
 
 
 def names() -> tuple[str, ...]:
-    """The names that `load` knows."""
+    """Return the names that ``load`` knows.
+
+    Returns
+    -------
+    tuple of str
+        The real data sets, then "synthetic".
+
+    Examples
+    --------
+    >>> from course_lib import datasets
+    >>> "movietweetings" in datasets.names(), datasets.names()[-1]
+    (True, 'synthetic')
+    """
     return (*ENTRIES, SYNTHETIC)
 
 
 def catalogue() -> list[dict[str, object]]:
-    """One row per real data set, from the table that drives the loaders.
+    """Return one row for each real data set, from the table that drives the loaders.
 
-    Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation,
-    obtained (how), may_ship, homepage, note.
+    Returns
+    -------
+    list of dict
+        The columns are name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note,
+        citation, obtained (how), may_ship, homepage and note.
+
+    Examples
+    --------
+    >>> from course_lib import datasets
+    >>> row = datasets.catalogue()[0]
+    >>> row["name"], row["pairs"], row["licence"], row["obtained"]
+    ('movietweetings', 100000, 'MIT', 'comes with the course')
     """
     return [{column: getattr(entry, column) for column in COLUMNS.split()} for entry in ENTRIES.values()]
 
@@ -73,17 +95,39 @@ def catalogue() -> list[dict[str, object]]:
 def load(
     name: str = "movietweetings", *, min_rating: float | str | None = "default", core: int | None = None, seed: int = 0
 ) -> Interactions:
-    """The positive pairs of a data set: filtered, cored, and relabelled so that no user and no item is empty.
+    """Load the positive pairs of a data set, filtered and relabelled so that no user and no item is empty.
 
-    min_rating : a pair is a positive from this rating on. "default" is what `catalogue` says (7 of 10 for
-        movietweetings, 4 of 5 stars for MovieLens, none for implicit sets); None takes every rated pair.
-    core : keep the largest part in which every user and item has at least this many pairs (`Interactions.k_core`).
-    seed : only for name="synthetic"; all others are the same every time.
+    Parameters
+    ----------
+    name : str, optional
+        One of ``names()``.
+    min_rating : float, None or "default", optional
+        A pair is a positive from this rating on. "default" is what ``catalogue`` says (7 of 10 for movietweetings, 4 of
+        5 stars for MovieLens, none for implicit sets); None takes every rated pair.
+    core : int, optional
+        Keep the largest part in which every user and every item has at least this many pairs (``Interactions.k_core``).
+    seed : int, optional
+        Only for "synthetic". All other sets are the same every time.
 
-    Original ids stay in ``user_table["id"]`` and ``item_table["id"]`` (for movietweetings, the number of the IMDb page;
-    its users have none), titles in ``item_names``.
+    Returns
+    -------
+    Interactions
+        The pairs. Original ids stay in ``user_table["id"]`` and ``item_table["id"]`` (for movietweetings, the number of
+        the IMDb page; its users have none), titles in ``item_names``.
 
-    >>> load(core=5)
+    Raises
+    ------
+    UnknownDataset
+        For a name that is none of ``names()``.
+    DataMissing, DownloadFailed, ChecksumMismatch
+        Where the files cannot be had.
+    ValueError
+        For a ``min_rating`` that the set cannot have, and where no pair is left.
+
+    Examples
+    --------
+    >>> from course_lib import datasets
+    >>> datasets.load(core=5)
     Interactions(movietweetings: 44,036 pairs of 3,452 users x 1,714 items, with times and ratings)
     """
     if name == SYNTHETIC:
@@ -94,7 +138,39 @@ def load(
 
 
 def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core: int | None = None) -> Interactions:
-    """`load` for a row of the catalogue, or for one of your own."""
+    """Load the positive pairs of a row of the catalogue, or of an entry of your own.
+
+    Parameters
+    ----------
+    entry : Entry
+        The data set.
+    min_rating : float, None or "default", optional
+        As in ``load``.
+    core : int, optional
+        As in ``load``.
+
+    Returns
+    -------
+    Interactions
+        The pairs.
+
+    Raises
+    ------
+    DataMissing, DownloadFailed, ChecksumMismatch
+        Where the files cannot be had.
+    ValueError
+        For a ``min_rating`` that the set cannot have, and where no pair is left.
+
+    Examples
+    --------
+    A set of your own is an entry with another name. Here it is a copy of the set that comes with the course:
+
+    >>> import dataclasses
+    >>> from course_lib import datasets
+    >>> from course_lib.datasets.catalogue import ENTRIES
+    >>> datasets.load_entry(dataclasses.replace(ENTRIES["movietweetings"], name="mine"), core=5)
+    Interactions(mine: 44,036 pairs of 3,452 users x 1,714 items, with times and ratings)
+    """
     threshold = _threshold(entry, min_rating)
     if entry.read is None:
         data = dataclasses.replace(read_movietweetings(), name=entry.name)
@@ -108,10 +184,35 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
 
 
 def load_split(name: str) -> dict[str, Interactions]:
-    """The published split of a data set, such as {"train": ..., "valid": ..., "test": ...}, all of one shape.
+    """Load the published split of a data set.
 
-    A pair that stands in two parts counts in the later one only, so that no test pair was seen in training. For eurlex
-    the parts are different documents. Raises ValueError for sets without a published split.
+    Parameters
+    ----------
+    name : str
+        One of ``names()``.
+
+    Returns
+    -------
+    dict of str to Interactions
+        Such as ``{"train": ..., "valid": ..., "test": ...}``, all of one shape. A pair that is in two parts counts in
+        the later one only, so that no test pair was seen in training. For eurlex the parts are different documents.
+
+    Raises
+    ------
+    UnknownDataset
+        For a name that is none of ``names()``.
+    DataMissing, DownloadFailed, ChecksumMismatch
+        Where the files cannot be had.
+    ValueError
+        For a set without a published split.
+
+    Examples
+    --------
+    >>> from course_lib import datasets
+    >>> datasets.load_split("movietweetings")
+    Traceback (most recent call last):
+        ...
+    ValueError: movietweetings has no published split; use the split methods of load('movietweetings')
     """
     entry = None if name == SYNTHETIC else _entry(name)
     log = _read(entry) if entry is not None and entry.read is not None else None

@@ -27,10 +27,20 @@ def _unpack_genres(masks: NDArray[np.uint32], names: NDArray[np.object_]) -> NDA
 
 
 def read_movietweetings() -> Interactions:
-    """All 100,000 ratings (0..10) with their times (seconds since 1970).
+    """Read MovieTweetings 100K, the data set that comes with the course.
 
-    ``item_table`` has for each film `id` (the number of its IMDb page), `name` ("title (year)") and `genres`
-    ("Crime|Drama").
+    Returns
+    -------
+    Interactions
+        All 100,000 ratings (0 to 10) with their times (seconds since 1970). ``item_table`` has for each film ``id``
+        (the number of its IMDb page), ``name`` ("title (year)") and ``genres`` ("Crime|Drama").
+
+    Examples
+    --------
+    >>> from course_lib.datasets import embedded
+    >>> data = embedded.read_movietweetings()
+    >>> len(data), data.shape, sorted(data.item_table)
+    (100000, (16554, 10506), ['genres', 'id', 'name'])
     """
     with EMBEDDED_FILE.open("rb") as stream, np.load(stream, allow_pickle=False) as columns:
         packed = {key: columns[key] for key in columns.files}

@@ -16,8 +16,29 @@ Table = Mapping[str, AnyArray]
 class Log:
     """The rows of a data set: users and items under their original, non-negative integer ids.
 
-    ratings_known_above : ratings of at most this value are unknown, and then stored as 0 (None: all are known).
-    parts : for a set with a published split, the index into `part_names` of each row.
+    Parameters
+    ----------
+    users, items : array of int, shape (rows,)
+        The ids.
+    times, ratings : array, shape (rows,), optional
+        The times and the ratings, where the set has them.
+    ratings_known_above : float, optional
+        Ratings of at most this value are unknown, and then stored as 0. None: all are known.
+    parts : array of int, shape (rows,), optional
+        For a set with a published split, the index into ``part_names`` of each row.
+    part_names : tuple of str, optional
+        The names of the parts.
+    n_users, n_items : int, optional
+        The numbers of users and items, by default one more than the largest id.
+    user_table, item_table : mapping of str to array, optional
+        Columns with one entry for each user and for each item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.datasets.entries import Log
+    >>> Log(np.array([0, 2]), np.array([1, 1])).shape
+    (3, 2)
     """
 
     users: AnyArray
@@ -42,7 +63,25 @@ class Log:
 
 @dataclass(frozen=True)
 class Remote:
-    """A file to download: its address, its place in the cache, and the hash that it must have."""
+    """A file to download.
+
+    Parameters
+    ----------
+    url : str
+        The address of the file.
+    file : str
+        Its place in the cache.
+    algorithm : str
+        The hash function, such as "sha256".
+    expected : str
+        The hash that the file must have.
+
+    Examples
+    --------
+    >>> from course_lib.datasets.entries import Remote
+    >>> Remote("https://example.org/train.txt", "mine/train.txt", "sha256", "9f86d0").file
+    'mine/train.txt'
+    """
 
     url: str
     file: str
@@ -52,14 +91,42 @@ class Remote:
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set.
+    """A data set: where it comes from, on which terms, and how it is read.
 
-    pairs, users, items : of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their
-        README and P3's Table 3), for all others as counted by the loader; tests count again.
-    default_min_rating : a pair is a positive from this rating on (None: the set is implicit). rating_scale : in words.
-    forms : groups of files that each make the set complete, the original first. archives : names of published archives.
-    remotes : what is downloaded; empty for sets that come with the course or must be placed by hand.
-    merge : the set is known to hold equal pairs, which become one.
+    Parameters
+    ----------
+    name, title : str
+        The name that ``load`` knows, and the title to show.
+    pairs, users, items : int
+        The sizes of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their README
+        and P3's Table 3), for all others as counted by the loader; tests count again.
+    default_min_rating : float or None
+        A pair is a positive from this rating on. None: the set is implicit.
+    rating_scale : str
+        The scale of the ratings, in words.
+    licence, licence_note, citation, homepage : str
+        The terms, the citation asked for, and the address.
+    may_ship : bool, optional
+        Whether the licence allows the course to ship the set.
+    read : callable, optional
+        The reader. None for the set that comes with the course.
+    forms : tuple of tuple of str, optional
+        Groups of files that each make the set complete, the original first.
+    archives : tuple of str, optional
+        The names of published archives.
+    remotes : tuple of Remote, optional
+        What is downloaded. Empty for sets that come with the course or must be placed by hand.
+    merge : bool, optional
+        Whether the set is known to hold equal pairs, which become one.
+    note : str, optional
+        A remark for the catalogue.
+
+    Examples
+    --------
+    >>> from course_lib.datasets.catalogue import ENTRIES
+    >>> entry = ENTRIES["movietweetings"]
+    >>> entry.pairs, entry.default_min_rating, entry.obtained
+    (100000, 7, 'comes with the course')
     """
 
     name: str

@@ -49,7 +49,23 @@ SHOWN = 120  # characters of a bad line that a message shows
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table of numbers: its name, its type, and the range outside which a value is an error."""
+    """One column of a table of numbers.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    dtype : str
+        Its NumPy type, such as "i8".
+    low, high : float
+        A value outside this range is an error.
+
+    Examples
+    --------
+    >>> from course_lib.datasets.formats import Column
+    >>> Column("rating", "f4", 0.5, 5)
+    Column(name='rating', dtype='f4', low=0.5, high=5)
+    """
 
     name: str
     dtype: str
@@ -59,20 +75,98 @@ class Column:
 
 # ---------------------------------------------------------------------------------------------------------------- files
 def find_file(folder: Path, name: str) -> Path | None:
-    """The path of folder/name, or of its .xz, .gz or .bz2 form, or None."""
+    """Return the path of a file in a folder, or of its .xz, .gz or .bz2 form.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        The name of the file, without the suffix of a compressed form.
+
+    Returns
+    -------
+    Path or None
+        The path, or None where there is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import formats
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     (folder / "train.txt.gz").touch()
+    ...     formats.find_file(folder, "train.txt").name, formats.find_file(folder, "test.txt")
+    ('train.txt.gz', None)
+    """
     paths = (folder / f"{name}{suffix}" for suffix in COMPRESSED)
     return next((path for path in paths if path.is_file()), None)
 
 
 def open_compressed(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked by its suffix."""
+    """Open a file for reading bytes, unpacked as its suffix says.
+
+    Parameters
+    ----------
+    path : Path
+        The file: .xz, .gz, .bz2, or any other suffix for a plain file.
+
+    Returns
+    -------
+    binary stream
+        The bytes of the file, unpacked.
+
+    Examples
+    --------
+    >>> import gzip, pathlib, tempfile
+    >>> from course_lib.datasets import formats
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "train.txt.gz"
+    ...     _ = path.write_bytes(gzip.compress(b"0 5 7"))
+    ...     with formats.open_compressed(path) as stream:
+    ...         print(stream.read())
+    b'0 5 7'
+    """
     stream: IO[bytes] = COMPRESSED.get(path.suffix, open)(path, "rb")
     return stream
 
 
 @contextmanager
 def open_text(folder: Path, name: str, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """The lines of folder/name or of its compressed form."""
+    """Open a text file of a folder, or its compressed form, as a context manager.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        The name of the file, without the suffix of a compressed form.
+    encoding : str, optional
+        The encoding of the text.
+
+    Yields
+    ------
+    text stream
+        The lines of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where the folder has neither form.
+    TruncatedFile
+        For a compressed file that is damaged.
+
+    Examples
+    --------
+    >>> import gzip, pathlib, tempfile
+    >>> from course_lib.datasets import formats
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     _ = (folder / "train.txt.gz").write_bytes(gzip.compress(b"0 5 7"))
+    ...     with formats.open_text(folder, "train.txt") as lines:
+    ...         print(list(lines))
+    ['0 5 7']
+    """
     path = find_file(folder, name)
     if path is None:
         raise FileNotFoundError(f"{folder} has no {name} (nor {name}.xz, .gz, .bz2)")
@@ -86,7 +180,32 @@ def open_text(folder: Path, name: str, encoding: str = "utf-8") -> Iterator[Text
 
 @contextmanager
 def teaching_truncation(label: str) -> Iterator[None]:
-    """Turn what the unpackers raise on a damaged file into TruncatedFile, which says what to do."""
+    """Turn what the unpackers raise on a damaged file into ``TruncatedFile``, as a context manager.
+
+    The message of the new error says what to do.
+
+    Parameters
+    ----------
+    label : str
+        The name of the file in the message.
+
+    Raises
+    ------
+    TruncatedFile
+        In place of the unpacker's error, which stays as its cause.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> from course_lib import datasets
+    >>> from course_lib.datasets import formats
+    >>> try:
+    ...     with formats.teaching_truncation("train.txt.gz"):
+    ...         gzip.decompress(gzip.compress(b"0 5 7")[:-4])
+    ... except datasets.TruncatedFile as error:
+    ...     print(str(error)[:44])
+    train.txt.gz ends too early or is damaged (E
+    """
     try:
         yield
     except DAMAGE as error:
@@ -154,10 +273,40 @@ def _bad_row(label: str, number: int, expected: str, line: bytes | str) -> BadRo
 def read_table(
     stream: IO[bytes], label: str, *, separator: bytes, columns: tuple[Column, ...], header: bytes | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The columns of a table of numbers with one row a line.
+    r"""Read the columns of a table of numbers with one row a line.
 
-    separator : between columns, such as b"::" or b",". header : the first line, which must be exactly that.
-    Raises BadRow with file, line number and content for a row that has another form or a value out of its range.
+    Parameters
+    ----------
+    stream : binary stream
+        The bytes of the file.
+    label : str
+        The name of the file in errors.
+    separator : bytes
+        What stands between columns, such as ``b"::"`` or ``b","``.
+    columns : tuple of Column
+        The columns.
+    header : bytes, optional
+        The first line, which must be exactly that.
+
+    Returns
+    -------
+    dict of str to array
+        The columns by name.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form or a value out of its range, with file, line number and content; for another
+        header and for an empty file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from course_lib.datasets import formats
+    >>> columns = formats.Column("user", "i8", 0, 99), formats.Column("item", "i8", 0, 99)
+    >>> table = formats.read_table(io.BytesIO(b"1::5\n2::7\n"), "ratings.dat", separator=b"::", columns=columns)
+    >>> {name: values.tolist() for name, values in table.items()}
+    {'user': [1, 2], 'item': [5, 7]}
     """
     expected = separator.decode().join(column.name for column in columns)
     number = 1
@@ -181,9 +330,35 @@ def read_table(
 
 
 def read_adjacency(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(users, items) of the LightGCN text format: one line a user, "user item item ...", ids from 0.
+    r"""Read the pairs of a file in the LightGCN text format.
 
-    A user without items ("17") is allowed and adds no pair.
+    The format has one line for each user: "user item item ...", with ids from 0. A user without items ("17") is allowed
+    and adds no pair.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The bytes of the file.
+    label : str
+        The name of the file in errors.
+
+    Returns
+    -------
+    users, items : array of int64
+        The pairs.
+
+    Raises
+    ------
+    BadRow
+        For a line of another form, with file, line number and content, and for an empty file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from course_lib.datasets import formats
+    >>> users, items = formats.read_adjacency(io.BytesIO(b"0 5 7\n1\n2 5\n"), "train.txt")
+    >>> users.tolist(), items.tolist()
+    ([0, 0, 2], [5, 7, 5])
     """
     users, items = [], []
     for number, line in enumerate(stream, start=1):
@@ -201,10 +376,37 @@ def read_adjacency(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], ND
 
 
 def read_libsvm(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], NDArray[np.int64], sparse.csr_array]:
-    """(rows, labels, features) of the LIBSVM multi-label format: "label,label index:value index:value ..." a line.
+    r"""Read a file in the LIBSVM multi-label format.
 
-    rows and labels are the pairs; features is (lines, largest index) in CSR with the file's indices, which start at 1,
-    moved to 0. A line without labels starts with a blank.
+    The format has one line for each row: "label,label index:value index:value ...". A line without labels starts with a
+    blank.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The bytes of the file.
+    label : str
+        The name of the file in errors.
+
+    Returns
+    -------
+    rows, labels : array of int64
+        The pairs of a row and a label.
+    features : sparse array, shape (lines, largest index)
+        The features in CSR, with the file's indices, which start at 1, moved to 0.
+
+    Raises
+    ------
+    BadRow
+        For a line of another form, with file, line number and content, and for an empty file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from course_lib.datasets import formats
+    >>> rows, labels, features = formats.read_libsvm(io.BytesIO(b"3,8 1:0.5\n4 2:0.25\n"), "train.txt")
+    >>> rows.tolist(), labels.tolist(), features.toarray().tolist()
+    ([0, 0, 1], [3, 8, 4], [[0.5, 0.0], [0.0, 0.25]])
     """
     label_counts, feature_counts, labels, indices, values = [], [], [], [], []
     for number, line in enumerate(stream, start=1):
@@ -268,7 +470,41 @@ def read_separated_text(
     encoding: str = "utf-8",
     comment: str = "",
 ) -> list[list[str]]:
-    """The rows of a text table, one a line. Lines that start with `comment`, and empty lines then, are passed over."""
+    r"""Read the rows of a text table, one a line.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The bytes of the file.
+    label : str
+        The name of the file in errors.
+    separator : str
+        What stands between fields.
+    fields : tuple of str
+        The names of the fields.
+    encoding : str, optional
+        The encoding of the text.
+    comment : str, optional
+        Lines that start with it are passed over, and so are empty lines then.
+
+    Returns
+    -------
+    list of list of str
+        The rows.
+
+    Raises
+    ------
+    BadRow
+        For a row with another number of fields, and for bytes that are not text of this encoding.
+
+    Examples
+    --------
+    >>> import io
+    >>> from course_lib.datasets import formats
+    >>> stream = io.BytesIO(b"# films\n1::Alien\n2::Brazil\n")
+    >>> formats.read_separated_text(stream, "movies.dat", separator="::", fields=("id", "title"), comment="#")
+    [['1', 'Alien'], ['2', 'Brazil']]
+    """
     with _text_lines(stream, label, encoding, "\n") as lines:
         content = ((number, line.rstrip("\r\n")) for number, line in enumerate(lines, start=1))
         if comment:
@@ -277,7 +513,35 @@ def read_separated_text(
 
 
 def read_csv_text(stream: IO[bytes], label: str, fields: tuple[str, ...]) -> list[list[str]]:
-    """The rows of a comma separated text table with quotes, below a header that must be `fields`."""
+    r"""Read the rows of a comma separated text table with quotes, below a header.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The bytes of the file, in UTF-8.
+    label : str
+        The name of the file in errors.
+    fields : tuple of str
+        The header, which must be exactly that.
+
+    Returns
+    -------
+    list of list of str
+        The rows.
+
+    Raises
+    ------
+    BadRow
+        For another header, a row with another number of fields, and bytes that are not UTF-8.
+
+    Examples
+    --------
+    >>> import io
+    >>> from course_lib.datasets import formats
+    >>> stream = io.BytesIO(b'movieId,title\n1,"Good, the Bad and the Ugly"\n')
+    >>> formats.read_csv_text(stream, "movies.csv", ("movieId", "title"))
+    [['1', 'Good, the Bad and the Ugly']]
+    """
     with _text_lines(stream, label, "utf-8", "") as lines:
         reader = csv.reader(lines)
         header = next(reader, [])

@@ -39,10 +39,37 @@ BINS = 256  # of activity and of popularity, to predict the number of observed p
 class PlantedTaste:
     """Observed pairs together with the law that made them and the truth behind them.
 
-    interactions : the observed positives. user_tastes : (m, r), rows sum to 1. item_appeal : (n, r) in [0, 1].
-    activity : (m,), popularity : (n,), each sums to 1. exposures : lambda, expected number of showings of all pairs.
-    retention : share of the observed pairs that was kept to meet a number asked for (1 in `synthetic`).
-    key : seeds the labels.
+    Parameters
+    ----------
+    interactions : Interactions
+        The observed positives.
+    user_tastes : array, shape (m, r)
+        The mix of tastes of each user. Rows sum to 1.
+    item_appeal : array, shape (n, r)
+        How likely each item appeals to a taste, in [0, 1].
+    activity : array, shape (m,)
+        The activity of each user. It sums to 1.
+    popularity : array, shape (n,)
+        The popularity of each item. It sums to 1.
+    exposures : float
+        lambda, the expected number of showings of all pairs.
+    retention : float
+        The share of the observed pairs that was kept to meet a number asked for (1 in ``synthetic``).
+    key : int
+        The number that seeds the labels.
+
+    Examples
+    --------
+    Every observed pair is a true positive, but most true positives are not observed:
+
+    >>> import numpy as np
+    >>> from course_lib import datasets
+    >>> planted = datasets.synthetic(30, 20, rng=np.random.default_rng(0))
+    >>> observed = planted.interactions
+    >>> bool(planted.is_positive(observed.users, observed.items).all())
+    True
+    >>> planted.n_false_negatives > len(observed)
+    True
     """
 
     interactions: Interactions
@@ -96,7 +123,31 @@ class PlantedTaste:
 
 
 def uniform_of_cell(cells: Ids, key: int) -> Float:
-    """A number in [0, 1) for each cell index, the same every time: the splitmix64 mixer of S. Vigna on key + index."""
+    """Return a number in [0, 1) for each cell index, the same every time.
+
+    It is the splitmix64 mixer of S. Vigna on key + index.
+
+    Parameters
+    ----------
+    cells : array of int64
+        The indices of cells.
+    key : int
+        Another key gives other numbers.
+
+    Returns
+    -------
+    array of float64
+        The numbers, in the shape of ``cells``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.datasets import planted
+    >>> first = planted.uniform_of_cell(np.arange(1000), 7)
+    >>> again = planted.uniform_of_cell(np.arange(1000), 7)
+    >>> bool((first == again).all()), round(float(first.mean()), 1)
+    (True, 0.5)
+    """
     state = cells.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     state += np.uint64(key)
     state ^= state >> np.uint64(30)
@@ -108,7 +159,33 @@ def uniform_of_cell(cells: Ids, key: int) -> Float:
 
 
 def power_law(size: int, exponent: float, rng: Generator) -> Float:
-    """(size,) probabilities proportional to rank^-exponent, ranks dealt out at random; exponent 0 is uniform."""
+    """Return probabilities that follow a power law of the rank, with the ranks dealt out at random.
+
+    They are proportional to ``rank^-exponent``.
+
+    Parameters
+    ----------
+    size : int
+        The number of probabilities.
+    exponent : float
+        0 is uniform, 1 is Zipf's law.
+    rng : numpy.random.Generator
+        The source of chance.
+
+    Returns
+    -------
+    array of float64, shape (size,)
+        The probabilities.
+
+    Examples
+    --------
+    Zipf's law over three ranks, ``1 : 1/2 : 1/3``:
+
+    >>> import numpy as np
+    >>> from course_lib.datasets import planted
+    >>> np.sort(planted.power_law(3, 1.0, np.random.default_rng(0))).round(4).tolist()
+    [0.1818, 0.2727, 0.5455]
+    """
     weights = np.arange(1, size + 1, dtype=np.float64) ** -exponent
     return rng.permutation(weights / weights.sum())
 
@@ -124,10 +201,47 @@ def synthetic(
     popularity_exponent: float = 0.8,
     activity_exponent: float = 0.5,
 ) -> PlantedTaste:
-    """A small set with its whole truth: about n_users n_items mean_taste true positives, some of them observed.
+    """Make a small data set with its whole truth.
 
-    mean_taste : mean of P_ij. observed_share : expected share of the true positives that is observed, in (0, 1); lambda
-    is solved for it. Exponents of 0 make exposure uniform; 1 is Zipf's law. Some users and items may stay empty.
+    It has about ``n_users * n_items * mean_taste`` true positives, some of them observed. Some users and items may stay
+    empty.
+
+    Parameters
+    ----------
+    n_users, n_items : int, optional
+        The numbers of users and items.
+    rng : numpy.random.Generator
+        The source of chance.
+    rank : int, optional
+        The number of tastes.
+    mean_taste : float, optional
+        The mean of ``P_ij``, the probability that a user likes an item, in (0, 1).
+    observed_share : float, optional
+        The expected share of the true positives that is observed, in (0, 1). lambda is solved for it.
+    popularity_exponent, activity_exponent : float, optional
+        The exponents of the power laws, at least 0. 0 makes the exposure uniform; 1 is Zipf's law.
+
+    Returns
+    -------
+    PlantedTaste
+        The observed pairs, the law and the truth.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of their range, and for more than 50 million cells: use ``synthetic_large``.
+
+    Examples
+    --------
+    About 30 of 100 cells are true positives, and about 30 of 100 true positives are observed:
+
+    >>> import numpy as np
+    >>> from course_lib import datasets
+    >>> planted = datasets.synthetic(rng=np.random.default_rng(0))
+    >>> planted.truth.shape
+    (300, 200)
+    >>> round(len(planted.interactions) / int(planted.truth.sum()), 1)
+    0.3
     """
     if n_users * n_items > LABELS_LIMIT:
         raise ValueError(f"synthetic writes n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large")
@@ -151,10 +265,43 @@ def synthetic_large(
     popularity_exponent: float = 0.8,
     activity_exponent: float = 0.5,
 ) -> PlantedTaste:
-    """The same law with exactly n_pairs observed pairs and no array of m x n cells, up to tens of millions of pairs.
+    """Make a data set like ``synthetic`` with exactly ``n_pairs`` observed pairs, up to tens of millions.
 
-    lambda is chosen so that a little more than n_pairs are expected; a uniform subset of n_pairs is kept (`retention`).
-    Raises ValueError when the shape cannot hold n_pairs liked pairs.
+    No array of ``m x n`` cells is formed.
+
+    Parameters
+    ----------
+    n_users, n_items : int
+        The numbers of users and items.
+    n_pairs : int
+        The number of observed pairs, at most half the expected number of true positives.
+    rng : numpy.random.Generator
+        The source of chance.
+    rank, mean_taste, popularity_exponent, activity_exponent
+        As in ``synthetic``.
+
+    Returns
+    -------
+    PlantedTaste
+        The observed pairs, the law, and the truth for any pair asked for.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of their range, and when the shape cannot hold ``n_pairs`` liked pairs.
+
+    Notes
+    -----
+    lambda is chosen so that a little more than ``n_pairs`` are expected. A uniform subset of ``n_pairs`` is kept
+    (``retention``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import datasets
+    >>> planted = datasets.synthetic_large(1000, 500, 5000, rng=np.random.default_rng(0))
+    >>> len(planted.interactions), planted.retention < 1
+    (5000, True)
     """
     if not 1 <= n_pairs <= 0.5 * mean_taste * n_users * n_items:
         raise ValueError(

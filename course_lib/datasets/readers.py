@@ -88,7 +88,35 @@ def _films_recbole(stream: IO[bytes], label: str) -> Rows:
 
 
 def read_ml_100k(container: Container, form: tuple[str, ...]) -> Log:
-    """u.data: user, item, rating, timestamp with tabs; films from u.item, or from ml-100k.item in RecBole's form."""
+    r"""Read MovieLens 100K: ``u.data``, with user, item, rating and timestamp between tabs.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The ratings, with films from ``u.item``, or from ``ml-100k.item`` in RecBole's form, where one is there.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = (pathlib.Path(name) / "u.data").write_text("1\t3\t5\t874965758\n")
+    ...     log = readers.read_ml_100k(sources.Folder(pathlib.Path(name)), ("u.data",))
+    >>> log.users.tolist(), log.items.tolist(), log.ratings.tolist()
+    ([1], [3], [5.0])
+    """
     with container.open("u.data") as (stream, label):
         columns = formats.read_table(stream, label, separator=b"\t", columns=_rating_columns("user", "item", "f4", 1))
     if container.has("u.item"):
@@ -97,7 +125,39 @@ def read_ml_100k(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
-    """ratings.dat of the original, or the pairs with known stars from 4 up that the course's own data folder has."""
+    r"""Read MovieLens 1M: ``ratings.dat``, or the pairs with known stars from the course's data folder.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The ratings, with films from ``movies.dat`` where it is there.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Notes
+    -----
+    The other form, ``ml1m_pairs_order.npz``, knows which pairs were rated, but the stars only of those from 4 up.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = (pathlib.Path(name) / "ratings.dat").write_text("1::3::5::978300760\n")
+    ...     log = readers.read_ml_1m(sources.Folder(pathlib.Path(name)), ("ratings.dat",))
+    >>> log.users.tolist(), log.items.tolist(), log.ratings.tolist()
+    ([1], [3], [5.0])
+    """
     if form == ("ratings.dat",):
         with container.open("ratings.dat") as (stream, label):
             columns = formats.read_table(
@@ -116,7 +176,36 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_ml_10m(container: Container, form: tuple[str, ...]) -> Log:
-    """ratings.dat with half stars, movies.dat in UTF-8."""
+    r"""Read MovieLens 10M: ``ratings.dat`` with half stars, and ``movies.dat`` in UTF-8.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The ratings, with films from ``movies.dat`` where it is there.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = (pathlib.Path(name) / "ratings.dat").write_text("1::3::4.5::838985046\n")
+    ...     _ = (pathlib.Path(name) / "movies.dat").write_text("3::Alien (1979)::Horror\n")
+    ...     log = readers.read_ml_10m(sources.Folder(pathlib.Path(name)), ("ratings.dat",))
+    >>> log.ratings.tolist(), log.item_table["name"].tolist()
+    ([4.5], ['', '', '', 'Alien (1979)'])
+    """
     with container.open("ratings.dat") as (stream, label):
         columns = formats.read_table(
             stream, label, separator=b"::", columns=_rating_columns("UserID", "MovieID", "f4", 0.5)
@@ -125,7 +214,36 @@ def read_ml_10m(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_ml_csv(container: Container, form: tuple[str, ...]) -> Log:
-    """ratings.csv and movies.csv with headers (ml-latest-small, 20M, 25M, 32M)."""
+    r"""Read a MovieLens set with headers (latest-small, 20M, 25M, 32M): ``ratings.csv`` and ``movies.csv``.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The ratings, with films from ``movies.csv`` where it is there.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     path = pathlib.Path(name) / "ratings.csv"
+    ...     _ = path.write_text("userId,movieId,rating,timestamp\n1,3,4.5,964982703\n")
+    ...     log = readers.read_ml_csv(sources.Folder(pathlib.Path(name)), ("ratings.csv",))
+    >>> log.users.tolist(), log.items.tolist(), log.ratings.tolist()
+    ([1], [3], [4.5])
+    """
     with container.open("ratings.csv") as (stream, label):
         columns = _rating_columns("userId", "movieId", "f4", 0.5)
         header = b"userId,movieId,rating,timestamp"
@@ -152,7 +270,36 @@ def _part_names(form: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_lightgcn(container: Container, form: tuple[str, ...]) -> Log:
-    """train, valid and test in the LightGCN text format."""
+    r"""Read train, valid and test in the LightGCN text format.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The pairs, with the part of each.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for part, text in (("train", "0 5 7\n"), ("test", "0 6\n")):
+    ...         _ = (pathlib.Path(name) / f"{part}.txt").write_text(text)
+    ...     log = readers.read_lightgcn(sources.Folder(pathlib.Path(name)), ("train.txt", "test.txt"))
+    >>> log.items.tolist(), log.parts.tolist(), log.part_names
+    ([5, 7, 6], [0, 0, 1], ('train', 'test'))
+    """
     parts = []
     for name in form:
         with container.open(name) as (stream, label):
@@ -161,7 +308,36 @@ def read_lightgcn(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_triples(container: Container, form: tuple[str, ...]) -> Log:
-    """train, valid and test with rows "user item 1", ids from 0."""
+    r"""Read train, valid and test with rows "user item 1", ids from 0.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The pairs, with the part of each.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for part, text in (("train", "0 5 1\n0 7 1\n"), ("test", "0 6 1\n")):
+    ...         _ = (pathlib.Path(name) / f"{part}.txt").write_text(text)
+    ...     log = readers.read_triples(sources.Folder(pathlib.Path(name)), ("train.txt", "test.txt"))
+    >>> log.items.tolist(), log.parts.tolist(), log.part_names
+    ([5, 7, 6], [0, 0, 1], ('train', 'test'))
+    """
     columns = Column("user", "i8", 0, MAX_ID), Column("item", "i8", 0, MAX_ID), Column("1", "i8", 1, 1)
     parts = []
     for name in form:
@@ -172,7 +348,36 @@ def read_triples(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
-    """data1.txt (train) and test1.txt: user, artist, play count (tabs, ids from 1); the count is the rating."""
+    r"""Read Last.fm: ``data1.txt`` (train) and ``test1.txt``, with user, artist and play count between tabs.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The pairs, under ids from 1, with the part of each. The play count is the rating.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for part, text in (("data1", "1\t5\t20\n"), ("test1", "1\t6\t3\n")):
+    ...         _ = (pathlib.Path(name) / f"{part}.txt").write_text(text)
+    ...     log = readers.read_lastfm(sources.Folder(pathlib.Path(name)), ("data1.txt", "test1.txt"))
+    >>> log.items.tolist(), log.ratings.tolist(), log.parts.tolist()
+    ([5, 6], [20.0, 3.0], [0, 1])
+    """
     ids = Column("user", "i8", 1, MAX_ID), Column("artist", "i8", 1, MAX_ID)
     columns = *ids, Column("weight", "f8", 1, 1e9)
     parts, weights = [], []
@@ -185,10 +390,35 @@ def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
-    """links.tsv: source and target article, URL-encoded. Both sides share one numbering, by encoded name.
+    r"""Read Wikispeedia: ``links.tsv``, with the URL-encoded names of source and target article.
 
-    Where categories.tsv is there too, the tables have "categories": the categories of an article joined by "|", "" for
-    none.
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The links. Both sides share one numbering, by encoded name. Where ``categories.tsv`` is there too, the tables
+        have "categories": the categories of an article joined by ``"|"``, an empty text for none.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = (pathlib.Path(name) / "links.tsv").write_text("Bee\tHoney\nHoney\tBee\nBee\tAnt\n")
+    ...     log = readers.read_wikispeedia(sources.Folder(pathlib.Path(name)), ("links.tsv",))
+    >>> log.item_table["name"].tolist(), log.users.tolist(), log.items.tolist()
+    (['Ant', 'Bee', 'Honey'], [1, 2, 1], [2, 1, 0])
     """
     with container.open("links.tsv") as (stream, label):
         rows = formats.read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
@@ -216,7 +446,36 @@ def _categories(container: Container, number: dict[str, int]) -> AnyArray:
 
 
 def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
-    """Documents as users, labels as items. Where the test file is there too, its documents follow the training ones."""
+    r"""Read EUR-Lex, with documents as users and labels as items.
+
+    Parameters
+    ----------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files that make the set complete.
+
+    Returns
+    -------
+    Log
+        The pairs. Where the test file is there too, its documents follow the training ones.
+
+    Raises
+    ------
+    BadRow
+        For a row that has another form, with file, line number and content.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import readers, sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     path = pathlib.Path(name) / "eurlex_tfidf_train.svm"
+    ...     _ = path.write_text("3,8 1:0.5\n4 2:0.25\n")
+    ...     log = readers.read_eurlex(sources.Folder(pathlib.Path(name)), (path.name,))
+    >>> log.users.tolist(), log.items.tolist()
+    ([0, 0, 1], [3, 8, 4])
+    """
     parts, start = [], 0
     names = [form[0], *(name for name in (form[0].replace("train", "test"),) if container.has(name))]
     for name in names:
@@ -230,7 +489,39 @@ def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
 
 # ----------------------------------------------------------------------------------------------------- to Interactions
 def to_interactions(log: Log, *, name: str, min_rating: float | None, merge: bool) -> Interactions:
-    """The pairs with rating >= min_rating (None: all), under the log's ids. `merge`: of equal pairs the first stays."""
+    """Return the pairs of a log with a rating from ``min_rating`` on, under the log's ids.
+
+    Parameters
+    ----------
+    log : Log
+        The rows of a data set.
+    name : str
+        The name of the result.
+    min_rating : float or None
+        The lowest rating of a positive pair. None takes all pairs.
+    merge : bool
+        Whether equal pairs are merged; the first stays.
+
+    Returns
+    -------
+    Interactions
+        The pairs. Times and ratings are left out where ``min_rating`` is None and only some ratings are known.
+
+    Raises
+    ------
+    ValueError
+        For a ``min_rating`` on a set without ratings, or one at which not all ratings are known, and for equal pairs
+        without ``merge``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.datasets import entries, readers
+    >>> log = entries.Log(np.array([0, 0, 1]), np.array([0, 1, 1]), ratings=np.array([5.0, 2.0, 4.0]))
+    >>> data = readers.to_interactions(log, name="mine", min_rating=4, merge=False)
+    >>> data.pairs.tolist()
+    [[0, 0], [1, 1]]
+    """
     kept = np.ones(len(log.users), dtype=bool)
     if min_rating is not None:
         if log.ratings is None:

@@ -32,7 +32,23 @@ _noted: set[str] = set()
 # ----------------------------------------------------------------------------------------------------------- containers
 @dataclass(frozen=True)
 class Folder:
-    """Files side by side in a folder, each plain or as .xz, .gz or .bz2."""
+    """Files side by side in a folder, each plain or as .xz, .gz or .bz2.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     (pathlib.Path(name) / "train.txt.gz").touch()
+    ...     folder = sources.Folder(pathlib.Path(name))
+    ...     folder.has("train.txt"), folder.has("test.txt")
+    (True, False)
+    """
 
     path: Path
 
@@ -51,10 +67,33 @@ class Folder:
 
 @dataclass(frozen=True)
 class Archive:
-    """Files inside a .zip or .tar.gz. They are read where they are; nothing is ever unpacked to disk.
+    """Files inside a .zip or .tar.gz.
 
-    A member is found by its base name. An archive with any member that points outside (an absolute name, "..", a
-    link) is refused whole, because a published data set has none.
+    They are read where they are; nothing is ever unpacked to disk. A member is found by its base name.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+
+    Raises
+    ------
+    UnsafeArchive
+        When the archive is used, if any of its members points outside (an absolute name, "..", a link). The archive is
+        then refused whole, because a published data set has no such member.
+    TruncatedFile
+        When the archive is used, if it is damaged.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, zipfile
+    >>> from course_lib.datasets import sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     path = pathlib.Path(name) / "ml-100k.zip"
+    ...     with zipfile.ZipFile(path, "w") as packed:
+    ...         packed.writestr("ml-100k/u.data", "")
+    ...     sources.Archive(path).has("u.data")
+    True
     """
 
     path: Path
@@ -110,7 +149,27 @@ def _archive_members(path: Path) -> Iterator[tuple[str, str]]:
 
 # --------------------------------------------------------------------------------------------------------------- search
 def course_data_folder() -> Path | None:
-    """The folder that the environment variable COURSE_DATA names, or None where it is unset or empty."""
+    """Return the folder that the environment variable COURSE_DATA names.
+
+    Returns
+    -------
+    Path or None
+        The folder, or None where the variable is unset or empty.
+
+    Raises
+    ------
+    DataMissing
+        Where the variable names something that is no folder.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from unittest import mock
+    >>> from course_lib.datasets import sources
+    >>> with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, COURSE_DATA=name):
+    ...     str(sources.course_data_folder()) == name
+    True
+    """
     value = os.environ.get("COURSE_DATA")
     if not value:
         return None
@@ -121,7 +180,21 @@ def course_data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The user's cache of this course: pooch's place for it on this system."""
+    """Return the folder of the user's cache of this course.
+
+    It is pooch's place for it on this system, or ``~/.cache/two-tower-course`` where pooch is not installed.
+
+    Returns
+    -------
+    Path
+        The folder, which need not exist yet.
+
+    Examples
+    --------
+    >>> from course_lib.datasets import sources
+    >>> "two-tower-course" in sources.cache_folder().parts
+    True
+    """
     try:
         import pooch
     except ImportError:
@@ -149,7 +222,46 @@ def _complete_form(container: Folder | Archive, entry: Entry) -> tuple[str, ...]
 
 
 def locate(entry: Entry, *, roots: list[Path], cache: Path) -> tuple[Folder | Archive, tuple[str, ...]]:
-    """(container, names of the files in it) of a data set: from `roots` in order, else downloaded into `cache`."""
+    """Find the files of a data set, or download them.
+
+    Parameters
+    ----------
+    entry : Entry
+        The data set.
+    roots : list of Path
+        The folders in which the files are looked for, in order.
+    cache : Path
+        The folder into which they are downloaded where no root has them.
+
+    Returns
+    -------
+    container : Folder or Archive
+        Where the files are.
+    form : tuple of str
+        The names of the files in it.
+
+    Raises
+    ------
+    DataMissing
+        Where the files are nowhere and there is no checked download.
+    DownloadFailed
+        Where the download does not come through.
+    ChecksumMismatch
+        For an archive or a download that is not the published file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import sources
+    >>> from course_lib.datasets.catalogue import ENTRIES
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     root = pathlib.Path(name)
+    ...     (root / "ml-100k").mkdir()
+    ...     (root / "ml-100k" / "u.data").touch()
+    ...     container, form = sources.locate(ENTRIES["ml-100k"], roots=[root], cache=root)
+    >>> container.path.name, form
+    ('ml-100k', ('u.data',))
+    """
     for attempt in ("search", "after download"):
         for root in roots:
             for container in _containers(root, entry):
@@ -173,7 +285,31 @@ def _warn_of_incomplete(folder: Path, entry: Entry) -> None:
 
 
 def by_hand(entry: Entry, cache: Path) -> str:
-    """What to write under an error: which files to put where, and where they come from."""
+    """Return how to place a data set by hand: which files to put where, and where they come from.
+
+    Errors about missing files contain it.
+
+    Parameters
+    ----------
+    entry : Entry
+        The data set.
+    cache : Path
+        The folder of the cache.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from course_lib.datasets import sources
+    >>> from course_lib.datasets.catalogue import ENTRIES
+    >>> text = sources.by_hand(ENTRIES["ml-100k"], pathlib.Path("cache"))
+    >>> "put ml-100k.zip or u.data into $COURSE_DATA/ml-100k/" in text
+    True
+    """
     alternatives = " or ".join([*entry.archives, *(" + ".join(form) for form in entry.forms)])
     folders = f"$COURSE_DATA/{entry.name}/ or {cache / entry.name}/"
     return (
@@ -190,7 +326,32 @@ def _digest(path: Path, algorithm: str, _size: int, _modified: int) -> str:
 
 
 def digest(path: Path, algorithm: str) -> str:
-    """The hash of a file, computed again only when the file has changed."""
+    """Return the hash of a file, computed again only when the file has changed.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    algorithm : str
+        The hash function, such as "sha256" or "md5".
+
+    Returns
+    -------
+    str
+        The hash, in hexadecimal digits.
+
+    Examples
+    --------
+    The MD5 of an empty file:
+
+    >>> import pathlib, tempfile
+    >>> from course_lib.datasets import sources
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     path = pathlib.Path(name) / "empty.txt"
+    ...     path.touch()
+    ...     sources.digest(path, "md5")
+    'd41d8cd98f00b204e9800998ecf8427e'
+    """
     state = path.stat()
     return _digest(path, algorithm, state.st_size, state.st_mtime_ns)
 

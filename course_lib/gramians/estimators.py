@@ -33,7 +33,17 @@ GIGABYTE = 2**30
 
 
 class Processes(Protocol):
-    """What an estimator needs of the other processes of a run, each of which has a part of the batch."""
+    """What an estimator needs of the other processes of a run, each of which has a part of the batch.
+
+    Implement the two methods and pass the object as ``processes`` to an estimator. ``ALONE``, the default, stands for a
+    run of one process.
+
+    Examples
+    --------
+    >>> from course_lib import gramians
+    >>> gramians.ALONE.total(3.0)
+    3.0
+    """
 
     def total(self, array: Array) -> Array:
         """The sum of the processes' arrays, all of one shape."""
@@ -59,7 +69,29 @@ ALONE = _Alone()
 
 
 class BatchGramian:
-    """The Gramian of the latest batch: unbiased, variance sigma^2 / b. Source: P4, (15)."""
+    """The Gramian of the latest batch: unbiased, with variance ``sigma^2 / b``.
+
+    Parameters
+    ----------
+    processes : Processes, optional
+        The other processes of the run, by default none.
+
+    Raises
+    ------
+    ValueError
+        For the estimate before the first update, and in ``update`` for rows that do not fit and for NaN and infinity.
+
+    Notes
+    -----
+    Source: P4, equation (15).
+
+    Examples
+    --------
+    >>> from course_lib import gramians
+    >>> estimator = gramians.BatchGramian()
+    >>> estimator.update(None, [[2, 0], [0, 4]]).tolist()
+    [[2.0, 0.0], [0.0, 8.0]]
+    """
 
     _KEPT: ClassVar[tuple[str, ...]] = ("estimate",)  # attributes, without their underscore, that make up a state
 
@@ -105,12 +137,42 @@ class BatchGramian:
 
 
 class SOGram(BatchGramian):
-    """Stochastic online Gramian: G_hat <- (1 - alpha) G_hat + alpha (mean of u u' over the batch), from 0.
+    """Stochastic online Gramian: a running average in which old batches decay.
 
-    d: width of the embeddings. alpha: 0 < alpha <= 1; 1 is batch sampling; a function of t = 1, 2, ... gives alpha_t.
-    correct_start: divide the estimate by the weight that the batches have so far, 1 - (1 - alpha)^t for a constant
-    alpha. P4 does not; without it the first estimates are too short by that factor.
-    The estimate is positive semidefinite, as a sum of positive multiples of u u'. Source: P4, (11), Algorithm 2.
+    ``G_hat <- (1 - alpha) G_hat + alpha (mean of u u' over the batch)``, from 0.
+
+    Parameters
+    ----------
+    d : int
+        The width of the embeddings.
+    alpha : float or callable
+        The rate, with ``0 < alpha <= 1``; 1 is batch sampling. A function of ``t = 1, 2, ...`` gives ``alpha_t``.
+    correct_start : bool, optional
+        Whether to divide the estimate by the weight that the batches have so far, ``1 - (1 - alpha)^t`` for a constant
+        alpha. P4 does not divide; without it the first estimates are too short by that factor.
+    processes : Processes, optional
+        The other processes of the run, by default none.
+
+    Raises
+    ------
+    ValueError
+        For a rate outside (0, 1], and in ``update`` for rows that do not fit and for NaN and infinity.
+
+    Notes
+    -----
+    The estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Source: P4, equation (11) and
+    Algorithm 2.
+
+    Examples
+    --------
+    The true Gramian is 4. The plain estimate comes up from 0, the corrected one is right from the first batch on:
+
+    >>> from course_lib import gramians
+    >>> plain, corrected = gramians.SOGram(1, 0.5), gramians.SOGram(1, 0.5, correct_start=True)
+    >>> [float(plain.update(None, [[2.0]])[0, 0]) for _ in range(3)]
+    [2.0, 3.0, 3.5]
+    >>> [float(corrected.update(None, [[2.0]])[0, 0]) for _ in range(3)]
+    [4.0, 4.0, 4.0]
     """
 
     _KEPT = ("estimate", "steps", "weight", "average")
@@ -151,14 +213,51 @@ class SOGram(BatchGramian):
 
 
 class SAGram(BatchGramian):
-    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch.
+    """Stochastic average Gramian: a cache of all ``n`` embeddings, corrected by the batch.
 
-    G_hat = S_hat + beta (mean of what changed). n: examples; d: width; beta: b/n for batches of b different examples
-    (the Gramian of the cache that this batch has renewed; P4's 1/n for one example), 1 (unbiased), or between; beyond
-    b/n, or with an example drawn twice, the estimate may leave the cone of positive semidefinite matrices. project:
-    take the nearest matrix of the cone; that costs the unbiasedness. budget: the most bytes that the cache may take,
-    else MemoryError, before anything is allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat
-    is kept in float64, whatever the embeddings are. Source: P4, (9), Algorithm 1.
+    ``G_hat = S_hat + beta (mean of what changed)``. The cache starts with ``start(embeddings)``, or at zero.
+
+    Parameters
+    ----------
+    n : int
+        The number of examples.
+    d : int
+        The width of the embeddings.
+    beta : float
+        In (0, 1]. With ``b/n`` for batches of ``b`` different examples, the estimate is the Gramian of the cache that
+        this batch has renewed (P4's ``1/n`` for one example). With 1 it is unbiased. Values between are allowed. Beyond
+        ``b/n``, or with an example drawn twice, the estimate may leave the cone of positive semidefinite matrices.
+    project : bool, optional
+        Whether to take the nearest matrix of the cone. The estimate is then no longer unbiased.
+    budget : int, optional
+        The most bytes that the cache may take, 2 GiB by default.
+    processes : Processes, optional
+        The other processes of the run, by default none.
+
+    Raises
+    ------
+    ValueError
+        For a beta outside (0, 1], and in ``update`` for rows that do not fit and for NaN and infinity.
+    MemoryError
+        For a cache beyond ``budget``, before anything is allocated.
+
+    Notes
+    -----
+    The sum ``S_hat`` is kept in float64, whatever the embeddings are. Source: P4, equation (9) and Algorithm 1.
+
+    Examples
+    --------
+    Two examples with embedding 1 are cached. One of them has moved to 3, so that the true Gramian is
+    ``(9 + 1) / 2``. With ``beta = b/n`` the estimate is just that; with 1 it assumes that the other example has moved
+    as far:
+
+    >>> from course_lib import gramians
+    >>> for beta in (0.5, 1):
+    ...     estimator = gramians.SAGram(n=2, d=1, beta=beta)
+    ...     estimator.start([[1.0], [1.0]])
+    ...     float(estimator.update([0], [[3.0]])[0, 0])
+    5.0
+    9.0
     """
 
     _KEPT = ("estimate", "cache", "sum")
@@ -250,7 +349,32 @@ class SAGram(BatchGramian):
 
 
 def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
-    """MemoryError when a cache of n embeddings of width d is larger than `budget` bytes."""
+    """Check that a cache of ``n`` embeddings of width ``d`` fits into a budget.
+
+    Parameters
+    ----------
+    n : int
+        The number of embeddings.
+    d : int
+        Their width.
+    itemsize : int
+        The bytes of one number.
+    budget : int
+        The most bytes that the cache may take.
+
+    Raises
+    ------
+    MemoryError
+        For a cache that is larger than ``budget``.
+
+    Examples
+    --------
+    >>> from course_lib.gramians import estimators
+    >>> estimators.check_budget(1000, 8, itemsize=4, budget=1000)
+    Traceback (most recent call last):
+        ...
+    MemoryError: SAGram would cache 1,000 embeddings of width 8: 32,000 bytes, and budget is 1,000. ...
+    """
     size = n * d * itemsize
     if size > budget:
         raise MemoryError(
@@ -260,9 +384,27 @@ def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
 
 
 def nearest_psd(matrix: Any) -> Array:
-    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm, (..., d, d).
+    """Return the positive semidefinite matrix nearest to a symmetric one in the Frobenius norm.
 
     Its negative eigenvalues become 0.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (..., d, d)
+        The matrix. Of one that is not symmetric, the symmetric part is taken.
+
+    Returns
+    -------
+    array, shape (..., d, d)
+        The nearest matrix of the cone.
+
+    Examples
+    --------
+    The eigenvalues of this matrix are 1 and -1:
+
+    >>> from course_lib import gramians
+    >>> gramians.nearest_psd([[0, 1], [1, 0]]).round(4).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     matrix = as_array(matrix, "matrix")
     linalg = arrays.namespace(matrix).linalg
@@ -327,7 +469,30 @@ def _check_finite(product: Array, rows: Array, others: Array) -> None:
 
 
 def check_kind(rows: Array, kept: Array | None) -> None:
-    """ValueError when an estimator that began with arrays of one library is given those of another."""
+    """Check that an estimator gets arrays of the library with which it began.
+
+    Parameters
+    ----------
+    rows : array
+        The embeddings of a batch.
+    kept : array or None
+        What the estimator keeps of the batches before, None before the first.
+
+    Raises
+    ------
+    ValueError
+        For torch tensors after NumPy arrays, and the other way round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from course_lib.gramians import estimators
+    >>> estimators.check_kind(torch.ones(1, 2), np.ones((2, 2)))
+    Traceback (most recent call last):
+        ...
+    ValueError: embeddings are torch tensors, but the batches before were NumPy arrays; expected one kind
+    """
     if kept is not None and is_torch(rows) != is_torch(kept):
         was, now = ("torch tensors" if is_torch(array) else "NumPy arrays" for array in (kept, rows))
         raise ValueError(f"embeddings are {now}, but the batches before were {was}; expected one kind")

@@ -27,20 +27,73 @@ from course_lib.arrays import (
 
 
 def gramian(embeddings: Any, *, weights: Any = None) -> Array:
-    """(1/n) sum_i w_i e_i e_i^T: the (weighted) mean of the outer products.
+    """Return the Gramian of an embedding table: the (weighted) mean of the outer products of its rows.
 
-    embeddings (..., n, d); weights (n,) or (..., n), at least 0, ones by default. Returns (..., d, d).
-    Source: P4, equation (4) for weights = 1.
+    ``(1/n) sum_i w_i e_i e_i^T``.
+
+    Parameters
+    ----------
+    embeddings : array_like, shape (..., n, d)
+        The table. A table of 16 bits is taken as float32.
+    weights : array_like, shape (n,) or (..., n), optional
+        The weights ``w_i``, at least 0, ones by default.
+
+    Returns
+    -------
+    array, shape (..., d, d)
+        The Gramian.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, for NaN and infinity, and for negative weights.
+
+    Notes
+    -----
+    Source: P4, equation (4) for weights of 1.
+
+    Examples
+    --------
+    >>> from course_lib import gramians
+    >>> gramians.gramian([[2, 0], [0, 4]]).tolist()
+    [[2.0, 0.0], [0.0, 8.0]]
     """
     embeddings = _table(embeddings, "embeddings")
     return _outer_sum(embeddings, _weights(weights, embeddings, "weights")) / shape_of(embeddings)[-2]
 
 
 def gravity(left: Any, right: Any) -> Array:
-    """<gramian(left), gramian(right)> = (1/n^2) sum_xy <left_x, right_y>^2 over all n^2 pairs.
+    """Return the mean of the squared dot products over all ``n^2`` pairs of rows, through two Gramians.
 
-    left, right (..., n, d): row x of both tables belongs to training pair x, so they have the same number of rows.
-    Use `all_pairs_square` for tables of different length. Returns (...). Source: P4, equations (3) and (5).
+    ``<gramian(left), gramian(right)> = (1/n^2) sum_xy <left_x, right_y>^2``.
+
+    Parameters
+    ----------
+    left, right : array_like, shape (..., n, d)
+        Row ``x`` of both tables belongs to training pair ``x``, so they have the same number of rows. Use
+        ``all_pairs_square`` for tables of different length.
+
+    Returns
+    -------
+    array, shape (...)
+        The gravity term.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and for NaN and infinity.
+
+    Notes
+    -----
+    Source: P4, equations (3) and (5).
+
+    Examples
+    --------
+    The four dot products are 1, 2, 0 and 1, whose squares have the mean 1.5:
+
+    >>> from course_lib import gramians
+    >>> float(gramians.gravity([[1, 0], [0, 1]], [[1, 0], [2, 1]]))
+    1.5
     """
     left, right = _two_tables(left, right)
     if shape_of(left)[-2] != shape_of(right)[-2]:
@@ -54,12 +107,47 @@ def gravity(left: Any, right: Any) -> Array:
 def all_pairs_square(
     left: Any, right: Any, *, left_weights: Any = None, right_weights: Any = None, validate: bool = True
 ) -> Array:
-    """sum_ij w_i z_j <left_i, right_j>^2 over all m n pairs, in O((m + n) d^2).
+    """Return the weighted sum of the squared dot products over all ``m n`` pairs, in O((m + n) d^2).
 
-    left (..., m, d), right (..., n, d); left_weights w (m,) and right_weights z (n,), at least 0, ones by default;
-    validate: False skips the checks that read values, for which a GPU must be waited. Returns (...).
-    It equals <sum_i w_i u_i u_i^T, sum_j z_j v_j v_j^T>. With w = |O_i,:| and z = |O_:,j| it is the popularity term
-    of P3, equation (15), and |O|^2 times P4's gravity term over the pairs of O: the two papers meet here.
+    ``sum_ij w_i z_j <left_i, right_j>^2``, computed as ``<sum_i w_i u_i u_i^T, sum_j z_j v_j v_j^T>``.
+
+    Parameters
+    ----------
+    left : array_like, shape (..., m, d)
+        The rows ``u_i``.
+    right : array_like, shape (..., n, d)
+        The rows ``v_j``.
+    left_weights : array_like, shape (m,), optional
+        The weights ``w_i``, at least 0, ones by default.
+    right_weights : array_like, shape (n,), optional
+        The weights ``z_j``, at least 0, ones by default.
+    validate : bool, optional
+        False skips the checks that read values, which make the program wait for a GPU.
+
+    Returns
+    -------
+    array, shape (...)
+        The sum.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, for NaN and infinity, and for negative weights.
+
+    Notes
+    -----
+    With ``w = |O_i,:|`` and ``z = |O_:,j|`` it is the popularity term of P3, equation (15), and ``|O|^2`` times P4's
+    gravity term over the pairs of ``O``.
+
+    Examples
+    --------
+    One left row has the dot products 1 and 2 with the right rows. The weight 10 counts the second square ten times:
+
+    >>> from course_lib import gramians
+    >>> float(gramians.all_pairs_square([[1, 0]], [[1, 0], [2, 1]]))
+    5.0
+    >>> float(gramians.all_pairs_square([[1, 0]], [[1, 0], [2, 1]], right_weights=[1, 10]))
+    41.0
     """
     left, right = _two_tables(left, right, validate)
     return _frobenius(
@@ -69,11 +157,43 @@ def all_pairs_square(
 
 
 def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any) -> Array:
-    """(1/n^2) sum_xy (<left_x, right_y> - <q_x, r_y>)^2 for a low-rank prior p_xy = <q_x, r_y>, in O(n (d + p)^2).
+    """Return the gravity term around a low-rank prior, in O(n (d + p)^2).
 
-    left, right (..., n, d); left_prior q, right_prior r (n, p), p the rank of the prior. Returns (...). It equals
-    <G_u, G_v> - 2 <H_u, H_v> + <Q'Q, R'R> / n^2 with H_u = `cross_gramian(left, left_prior)`.
-    Source: P4, Appendix C. Its H_u lacks a transpose and its constant the 1/n^2.
+    ``(1/n^2) sum_xy (<left_x, right_y> - <q_x, r_y>)^2`` for the prior ``p_xy = <q_x, r_y>``.
+
+    Parameters
+    ----------
+    left, right : array_like, shape (..., n, d)
+        The embeddings, one row for each training pair.
+    left_prior, right_prior : array_like, shape (n, p)
+        The factors ``q`` and ``r`` of the prior, with ``p`` its rank.
+
+    Returns
+    -------
+    array, shape (...)
+        The gravity term.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and for NaN and infinity.
+
+    Notes
+    -----
+    It equals ``<G_u, G_v> - 2 <H_u, H_v> + <Q'Q, R'R> / n^2`` with ``H_u = cross_gramian(left, left_prior)``.
+
+    Source: P4, Appendix C. Its ``H_u`` lacks a transpose and its constant the ``1/n^2``.
+
+    Examples
+    --------
+    Embeddings that reproduce the prior cost nothing. A prior of 0 gives ``gravity``:
+
+    >>> from course_lib import gramians
+    >>> left, right = [[1, 0], [0, 1]], [[1, 0], [2, 1]]
+    >>> round(float(gramians.gravity_with_prior(left, right, left, right)), 4)
+    0.0
+    >>> round(float(gramians.gravity_with_prior(left, right, [[0], [0]], [[0], [0]])), 4)
+    1.5
     """
     left, right = _two_tables(left, right)
     q, r = (_table(q, name) for q, name in _priors(left_prior, right_prior, left))
@@ -88,9 +208,34 @@ def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any)
 
 
 def cross_gramian(embeddings: Any, partners: Any) -> Array:
-    """(1/n) sum_i e_i p_i^T. embeddings (..., n, d), partners (..., n, p). Returns (..., d, p).
+    """Return the mean of the outer products of paired rows, ``(1/n) sum_i e_i p_i^T``.
 
-    Source: P4, Appendix C (H).
+    Parameters
+    ----------
+    embeddings : array_like, shape (..., n, d)
+        The rows ``e_i``.
+    partners : array_like, shape (..., n, p)
+        The rows ``p_i``.
+
+    Returns
+    -------
+    array, shape (..., d, p)
+        The cross Gramian.
+
+    Raises
+    ------
+    ValueError
+        For numbers of rows that differ, and for NaN and infinity.
+
+    Notes
+    -----
+    Source: P4, Appendix C (``H``).
+
+    Examples
+    --------
+    >>> from course_lib import gramians
+    >>> gramians.cross_gramian([[2, 0], [0, 4]], [[1], [3]]).tolist()
+    [[1.0], [6.0]]
     """
     embeddings = _table(embeddings, "embeddings")
     partners = _table(like(partners, embeddings, "partners"), "partners")
@@ -112,15 +257,50 @@ def gravity_loss(
     cross_left: Any = None,
     cross_right: Any = None,
 ) -> Array:
-    """Mean over a batch of <u, G_v u> + <v, G_u v>: its gradient estimates that of the gravity term.
+    """Return a batch loss whose gradient estimates that of the gravity term.
 
-    left, right (..., b, d), the batch; gram_left, gram_right (..., d, d), estimates of the Gramians, taken as
-    constants: no gradient flows into them. With a low-rank prior, also q (b, p), r (b, p) and estimates H (d, p) of the
-    cross Gramians: minus 2 <u, H_v q> + 2 <v, H_u r>.
-    Only the gradient is meant. The value is twice that of the gravity term when the estimates are right: each of its
-    two factors is varied once, and the gradient of a product has both. Letting the gradient flow through estimates that
-    hold the share alpha of this batch would add alpha times the gradient once more.
-    Returns (...). Source: P4, equations (8) and (26).
+    The mean over the batch of ``<u, G_v u> + <v, G_u v>``.
+
+    Parameters
+    ----------
+    left, right : array_like, shape (..., b, d)
+        The embeddings ``u`` and ``v`` of the batch.
+    gram_left, gram_right : array_like, shape (..., d, d)
+        Estimates of the Gramians ``G_u`` and ``G_v``. They are taken as constants: no gradient flows into them.
+    left_prior, right_prior : array_like, shape (b, p), optional
+        The factors ``q`` and ``r`` of a low-rank prior. All four arguments of a prior are given together.
+    cross_left, cross_right : array_like, shape (d, p), optional
+        Estimates ``H_u`` and ``H_v`` of the cross Gramians. With a prior the mean also has
+        ``-2 <u, H_v q> - 2 <v, H_u r>``.
+
+    Returns
+    -------
+    array, shape (...)
+        The loss. Only its gradient is meant.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and for a prior of which a part is missing. Training calls this function in every
+        step, so it reads shapes only, not values.
+
+    Notes
+    -----
+    The value is twice that of the gravity term when the estimates are right: each of its two factors is varied
+    once, and the gradient of a product has both. If the gradient flowed through estimates that hold the share alpha of
+    this batch, it would add alpha times the gradient once more.
+
+    Source: P4, equations (8) and (26).
+
+    Examples
+    --------
+    With the exact Gramians, the value is twice the gravity term:
+
+    >>> from course_lib import gramians
+    >>> left, right = [[1, 0], [0, 1]], [[1, 0], [2, 1]]
+    >>> loss = gramians.gravity_loss(left, right, gramians.gramian(left), gramians.gramian(right))
+    >>> float(loss), float(gramians.gravity(left, right))
+    (3.0, 1.5)
     """
     left, right = _two_tables(left, right, validate=False)
     _check_rows(left=left, right=right)

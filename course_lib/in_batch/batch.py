@@ -26,26 +26,63 @@ def batch_loss(
     labels: Any = None,
     validate: bool = True,
 ) -> Array:
-    """The loss of one batch, in the scaling of P3's (17), (25)-(28) (so "in_batch" is (28), not (11)).
+    """Return the loss of one batch, in the scaling of P3's equations (17), (25)-(28).
 
-    kind         one of KINDS; the formulas stand in `coefficients_from`
-    pos_loss     (..., s) l+ of the sampled pairs, in the order of the batch
-    neg_loss     (..., s, s) l- of every cell of the grid; its diagonal holds l- of the sampled pairs
-    row_counts   (s,) |O_i,:| of the batch's rows;  col_counts (s,) |O_:,j| of its columns
-    n_positives  M = |O|;  shape (m, n) of the whole label matrix
-    omega        "unbiased_omega" only: weight of the negatives, >= 0; a number or an array that broadcasts with (...)
-    labels       "masked" only: (s, s) true labels of the grid, ones on the diagonal
-    validate     False skips the checks that read values, for which a GPU must be waited; so do `torch.compile` and
-                 torch.func.vmap, where values cannot be read
+    In this scaling, "in_batch" is (28), not (11).
 
-    Losses of 16 bits are summed in float32, under autocast too; the result is float32 then.
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``; the formulas are in ``coefficients_from``.
+    pos_loss : array_like, shape (..., s)
+        ``l+`` of the sampled pairs, in the order of the batch. Losses of 16 bits are summed in float32, under autocast
+        too.
+    neg_loss : array_like, shape (..., s, s)
+        ``l-`` of every cell of the grid. Its diagonal holds ``l-`` of the sampled pairs.
+    row_counts, col_counts : array_like, shape (s,)
+        The number of positives ``|O_i,:|`` of each row of the batch, and ``|O_:,j|`` of each column.
+    n_positives : int
+        ``M = |O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the whole label matrix.
+    omega : number or array, optional
+        For "unbiased_omega" only: the weight of the negatives, at least 0, a number or an array that broadcasts with
+        (...).
+    labels : array_like, shape (s, s), optional
+        For "masked" only: the true labels of the grid, with ones on the diagonal.
+    validate : bool, optional
+        False skips the checks that read values, which make the program wait for a GPU. ``torch.compile`` and
+        ``torch.func.vmap``, where values cannot be read, skip these checks too.
 
-    Returns (...): one loss per leading index, differentiable, exact for Fractions. The weights of the grid have rank
-    one, so "unbiased" costs what "in_batch" costs: one pass over the grid.
-    Raises ValueError for an unknown kind, wrong shapes, a batch of one pair where the loss divides by s - 1, counts
-    below 1 (Assumption E.1), s > M, a missing, negative or infinite omega, labels other than 0/1 or of another kind
-    than "masked", and NaN or infinite losses.
-    The pairs must be distinct (Assumption E.2); `collapsed_batch_loss`, which sees the pairs, checks that.
+    Returns
+    -------
+    array, shape (...)
+        One loss for each leading index, differentiable, exact for Fractions, float32 for losses of 16 bits.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, wrong shapes, a batch of one pair where the loss divides by ``s - 1``, counts below 1
+        (Assumption E.1), ``s > M``, a missing, negative or infinite ``omega``, labels other than 0 and 1 or with
+        another kind than "masked", and NaN or infinite losses.
+
+    Notes
+    -----
+    The weights of the grid have rank one, so "unbiased" costs what "in_batch" costs: one pass over the grid.
+
+    The pairs must be distinct (Assumption E.2). ``collapsed_batch_loss``, which sees the pairs, checks that.
+
+    Examples
+    --------
+    The batch holds the pairs (0, 0) and (1, 1) of the label matrix ``[[1, 1], [0, 1]]``. Every negative costs 1:
+
+    >>> import numpy as np
+    >>> from course_lib import in_batch
+    >>> batch = {"pos_loss": np.zeros(2), "neg_loss": np.ones((2, 2)), "row_counts": [2, 1], "col_counts": [1, 2]}
+    >>> float(in_batch.batch_loss("in_batch", **batch, n_positives=3, shape=(2, 2)))
+    0.75
+    >>> round(float(in_batch.batch_loss("unbiased", **batch, n_positives=3, shape=(2, 2))), 4)
+    0.5625
     """
     pos_loss, neg_loss = checks.check_batch_losses(pos_loss, neg_loss)
     s = shape_of(pos_loss)[-1]
@@ -77,16 +114,52 @@ def collapsed_batch_loss(
     labels: Any = None,
     validate: bool = True,
 ) -> Array:
-    """`batch_loss` from the grid of DISTINCT rows and columns: the same number, often much cheaper.
+    """Return ``batch_loss`` from the grid of distinct rows and columns: the same number, often much cheaper.
 
-    A large batch names the same user and the same item many times. Let p and q be its numbers of distinct rows and
-    columns. A cell that d_i copies of row i and e_j copies of column j produce is computed once and weighted d_i e_j.
+    A large batch names the same user and the same item many times. Let ``p`` and ``q`` be its numbers of distinct rows
+    and columns. A cell that ``d_i`` copies of row ``i`` and ``e_j`` copies of column ``j`` produce is computed once and
+    weighted by ``d_i e_j``.
 
-    pos_loss (..., s) l+ of the sampled pairs;  neg_loss (..., p, q) l- of the distinct grid
-    row_index, col_index (s,) where each sampled pair lies in the distinct grid (`np.unique(..., return_inverse=True)`)
-    row_counts (p,), col_counts (q,) of the distinct rows and columns;  labels (p, q) for "masked"
-    The rest is as in `batch_loss`. Raises ValueError also when two sampled pairs are the same (Assumption E.2: a batch
-    is drawn without replacement) or an index points outside the grid.
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    pos_loss : array_like, shape (..., s)
+        ``l+`` of the sampled pairs.
+    neg_loss : array_like, shape (..., p, q)
+        ``l-`` of the distinct grid.
+    row_index, col_index : array_like of int, shape (s,)
+        Where each sampled pair lies in the distinct grid, as ``np.unique(..., return_inverse=True)`` gives it.
+    row_counts, col_counts : array_like, shapes (p,) and (q,)
+        The number of positives of the distinct rows and columns.
+    n_positives, shape, omega, validate
+        As in ``batch_loss``.
+    labels : array_like, shape (p, q), optional
+        For "masked" only: the true labels of the distinct grid.
+
+    Returns
+    -------
+    array, shape (...)
+        The loss.
+
+    Raises
+    ------
+    ValueError
+        As ``batch_loss``, and when two sampled pairs are the same (Assumption E.2: a batch is drawn without
+        replacement) or an index points outside the grid.
+
+    Examples
+    --------
+    The batch holds the pairs (0, 0) and (0, 1): one user, two items, so that one row stands for two:
+
+    >>> import numpy as np
+    >>> from course_lib import in_batch
+    >>> data = {"pos_loss": np.zeros(2), "col_counts": [1, 2], "n_positives": 3, "shape": (2, 2)}
+    >>> float(in_batch.collapsed_batch_loss(
+    ...     "in_batch", neg_loss=np.ones((1, 2)), row_index=[0, 0], col_index=[0, 1], row_counts=[2], **data))
+    0.75
+    >>> float(in_batch.batch_loss("in_batch", neg_loss=np.ones((2, 2)), row_counts=[2, 2], **data))
+    0.75
     """
     pos_loss, neg_loss = checks.one_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     if len(neg_loss.shape) < 2 or len(pos_loss.shape) < 1:
@@ -129,14 +202,56 @@ def sogram_loss(
     shape: tuple[int, int],
     validate: bool = True,
 ) -> Array:
-    """The two-batch unbiased loss of P3, equation (34) (Yuan et al. 2021, Krichene et al. 2019).
+    """Return the two-batch unbiased loss of P3, equation (34).
 
-    (1/mn) ( M/s1 sum_batch1 (l+ - l-) + M^2/(s1 s2) sum over rows of batch 1, columns of batch 2 of l- / pop )
+    ``(1/mn) ( M/s1 sum_batch1 (l+ - l-) + M^2/(s1 s2) sum over rows of batch 1, columns of batch 2 of l- / pop )``.
 
-    pos_loss (..., s1) and neg_diag (..., s1): l+ and l- of the pairs of batch 1
-    neg_cross (..., s1, s2): l- of the rows of batch 1 against the columns of batch 2
-    row_counts (s1,) of batch 1's rows; col_counts (s2,) of batch 2's columns
-    It is unbiased when the two batches are independent; with one batch used twice it is not. s1 = 1 is allowed.
+    Parameters
+    ----------
+    pos_loss, neg_diag : array_like, shape (..., s1)
+        ``l+`` and ``l-`` of the pairs of batch 1.
+    neg_cross : array_like, shape (..., s1, s2)
+        ``l-`` of the rows of batch 1 against the columns of batch 2.
+    row_counts : array_like, shape (s1,)
+        The number of positives of the rows of batch 1.
+    col_counts : array_like, shape (s2,)
+        The number of positives of the columns of batch 2.
+    n_positives : int
+        ``M = |O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the whole label matrix.
+    validate : bool, optional
+        False skips the checks that read values.
+
+    Returns
+    -------
+    array, shape (...)
+        The loss.
+
+    Raises
+    ------
+    ValueError
+        For shapes, counts and sizes that do not fit, and for NaN or infinite losses.
+
+    Notes
+    -----
+    The loss is unbiased when the two batches are independent. With one batch used twice it is not. ``s1 = 1`` is
+    allowed.
+
+    Source: P3, equation (34); Yuan et al. 2021; Krichene et al. 2019.
+
+    Examples
+    --------
+    Batch 1 holds the pairs (0, 0) and (1, 1) of the label matrix ``[[1, 1], [0, 1]]``, batch 2 all three pairs. Every
+    negative costs 1:
+
+    >>> import numpy as np
+    >>> from course_lib import in_batch
+    >>> loss = in_batch.sogram_loss(
+    ...     pos_loss=np.zeros(2), neg_diag=np.ones(2), neg_cross=np.ones((2, 3)),
+    ...     row_counts=[2, 1], col_counts=[1, 2, 2], n_positives=3, shape=(2, 2))
+    >>> round(float(loss), 4)
+    0.375
     """
     pos_loss, neg_diag, neg_cross = checks.one_kind(pos_loss=pos_loss, neg_diag=neg_diag, neg_cross=neg_cross)
     if len(pos_loss.shape) < 1 or shape_of(neg_diag) != shape_of(pos_loss):
@@ -167,11 +282,49 @@ def batch_weights(
     omega: Any = None,
     labels: Any = None,
 ) -> tuple[Array, Array]:
-    """The weights of one batch written out: (w_pos (s,), w_neg (s, s)).
+    """Return the weights of one batch written out, for looking, plotting and testing.
 
-    batch_loss(...) = sum(w_pos * pos_loss) + sum(w_neg * neg_loss). For looking, plotting and testing; the loss itself
-    never forms w_neg. Arguments as in `batch_loss`; float64, or exact when row_counts hold Fractions.
-    On the diagonal of "unbiased" w_neg is a (1/pop - 1) <= 0, whatever the batch size (claim X2).
+    ``batch_loss(...) = sum(w_pos * pos_loss) + sum(w_neg * neg_loss)``. The loss itself never forms ``w_neg``.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    row_counts, col_counts : array_like, shape (s,)
+        The number of positives of each row and of each column of the batch.
+    n_positives : int
+        ``M = |O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the whole label matrix.
+    omega : number, optional
+        The weight of the negatives, for "unbiased_omega" only.
+    labels : array_like, shape (s, s), optional
+        The true labels of the grid, for "masked" only.
+
+    Returns
+    -------
+    w_pos : array, shape (s,)
+        The weights of ``l+``.
+    w_neg : array, shape (s, s)
+        The weights of ``l-``. Both are float64, or exact when ``row_counts`` holds Fractions.
+
+    Raises
+    ------
+    ValueError
+        As ``batch_loss``.
+
+    Notes
+    -----
+    On the diagonal of "unbiased", ``w_neg`` is ``a (1/pop - 1) <= 0``, whatever the batch size (claim X2).
+
+    Examples
+    --------
+    The unbiased loss gives the rare cell (1, 0) the largest weight, and the sampled pairs a negative one:
+
+    >>> from course_lib import in_batch
+    >>> _, w_neg = in_batch.batch_weights("unbiased", row_counts=[2, 1], col_counts=[1, 2], n_positives=3, shape=(2, 2))
+    >>> w_neg.round(4).tolist()
+    [[-0.1875, 0.1875], [0.75, -0.1875]]
     """
     rows = as_array(row_counts, "row_counts")
     if len(rows.shape) != 1:

@@ -15,11 +15,41 @@ from course_lib.in_batch.sampling import balance, inclusion_probability, log_mis
 
 
 def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
-    """P(a cell outside O is in the batch's grid) when its row has a positives and its column b.
+    """Return the probability that a cell outside ``O`` is in the grid of the batch.
 
-    p = 1 - [ C(M-a, s) + C(M-b, s) - C(M-a-b, s) ] / C(M, s): the batch must hit the row and the column, and for a
-    cell outside O the positives of its row and of its column are different pairs, so a + b <= M.
-    Integers give an exact Fraction; NumPy arrays (they broadcast) give float64, accurate also where p is tiny.
+    ``p = 1 - [ C(M-a, s) + C(M-b, s) - C(M-a-b, s) ] / C(M, s)``: the batch must hit the row of the cell and its
+    column.
+
+    Parameters
+    ----------
+    a : int or array_like of int
+        The number of positives in the row of the cell.
+    b : int or array_like of int
+        The number of positives in the column of the cell. It broadcasts with ``a``. For a cell outside ``O`` the
+        positives of its row and of its column are different pairs, so ``a + b <= M``.
+    batch_size : int
+        The number ``s`` of pairs in a batch, at least 1.
+    n_positives : int
+        The number ``M`` of positive pairs.
+
+    Returns
+    -------
+    Fraction or array
+        The probability: an exact Fraction for integers, float64 for arrays. It is accurate also where ``p`` is tiny.
+
+    Raises
+    ------
+    ValueError
+        For negative counts, for ``a + b > M``, and for sizes that do not fit.
+
+    Examples
+    --------
+    Three positives, and a cell with one in its row and one in its column. One of the three batches of two
+    pairs holds both:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.observation_probability(1, 1, batch_size=2, n_positives=3)
+    Fraction(1, 3)
     """
     check_sizes(batch_size, n_positives, least=1)
     if isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral):
@@ -34,12 +64,45 @@ def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int
 
 
 def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
-    """1 / p: the weight of a seen negative cell that is unbiased and has the least second moment (claim X3).
+    """Return ``1 / p``, the unbiased weight of a seen negative cell that has the least second moment.
 
-    a = |O_i,:| and b = |O_:,j| of a cell (i, j) outside O; p is its `observation_probability`. By Cauchy-Schwarz any
-    weight w that is zero when the cell is unseen and has E w = 1 satisfies E w^2 >= 1/p, with equality for this one.
-    The in-batch losses instead count how often the cell occurs in the grid. Best cell by cell; no claim is made about
-    the variance of the sum over cells. Integers give a Fraction, arrays give float64. Needs batch_size >= 2, a, b >= 1.
+    ``p`` is the ``observation_probability`` of a cell ``(i, j)`` outside ``O`` with ``a = |O_i,:|`` and
+    ``b = |O_:,j|``.
+
+    Parameters
+    ----------
+    a, b : int or array_like of int
+        The number of positives in the row and in the column of the cell, at least 1.
+    batch_size : int
+        The number of pairs in a batch, at least 2.
+    n_positives : int
+        The number of positive pairs.
+
+    Returns
+    -------
+    Fraction or array
+        The weight: a Fraction for integers, float64 for arrays.
+
+    Raises
+    ------
+    ValueError
+        For ``a`` or ``b`` below 1, a batch of one pair, and for what ``observation_probability`` refuses.
+
+    Notes
+    -----
+    By Cauchy-Schwarz, any weight ``w`` that is zero when the cell is unseen and has ``E w = 1`` satisfies
+    ``E w^2 >= 1/p``, with equality for this one. The in-batch losses count instead how often the cell occurs in the
+    grid. The weight is the best cell by cell; no claim is made about the variance of the sum over cells.
+
+    Source: claim X3.
+
+    Examples
+    --------
+    The cell is in the grid with probability 3/4:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.horvitz_thompson_weight(2, 1, batch_size=3, n_positives=4)
+    Fraction(4, 3)
     """
     if bool(np.any(np.asarray(a) < 1) or np.any(np.asarray(b) < 1)):
         raise ValueError(
@@ -55,13 +118,44 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
 
 
 def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
-    """E w^2 of the weight that (17) gives to a negative cell, in units of 1/(mn): never below the 1/p of claim X3.
+    """Return ``E w^2`` of the weight that P3's loss (17) gives to a negative cell, in units of ``1/(mn)``.
 
-    (17) weighs the cell by how often the grid shows it: w = X Y / (a b p2), where X and Y count the batch's pairs in
-    its row (a of them in O) and in its column (b), and p2 is the probability of two given pairs. Row and column of a
-    cell outside O share no pair, so with p_r = `inclusion_probability(r)`
-    E (X Y)^2 = a(a-1) b(b-1) p4 + (a(a-1) b + a b(b-1)) p3 + a b p2.
-    Integers give a Fraction; NumPy arrays (they broadcast) give float64. Needs batch_size >= 2, a, b >= 1.
+    It is never below the ``1/p`` of ``horvitz_thompson_weight`` (claim X3).
+
+    Parameters
+    ----------
+    a, b : int or array_like of int
+        The number of positives in the row and in the column of the cell, at least 1, with ``a + b <= n_positives``.
+    batch_size : int
+        The number of pairs in a batch, at least 2.
+    n_positives : int
+        The number of positive pairs.
+
+    Returns
+    -------
+    Fraction or array
+        The second moment: a Fraction for integers, float64 for arrays, which broadcast.
+
+    Raises
+    ------
+    ValueError
+        For counts and sizes outside these ranges.
+
+    Notes
+    -----
+    (17) weighs the cell by how often the grid shows it: ``w = X Y / (a b p2)``, where ``X`` and ``Y`` count the
+    batch's pairs in its row (``a`` of them in ``O``) and in its column (``b``), and ``p2`` is the probability of two
+    given pairs. Row and column of a cell outside ``O`` share no pair, so with ``p_r`` = ``inclusion_probability(r)``
+
+    ``E (X Y)^2 = a(a-1) b(b-1) p4 + (a(a-1) b + a b(b-1)) p3 + a b p2``.
+
+    Examples
+    --------
+    The best weight for this cell has the second moment 4/3:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.count_weight_second_moment(2, 1, batch_size=3, n_positives=4)
+    Fraction(3, 2)
     """
     if batch_size < 2:
         raise ValueError(f"batch_size={batch_size}: a batch of one pair shows no cell outside O; use batch_size >= 2")
@@ -81,10 +175,45 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
 
 
 def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) -> Any:
-    """The score of a positive pair that minimises its own term of (14), l+ + rho (pop - 1) l- (claim X4).
+    """Return the score of a positive pair that minimises its own term of P3's equation (14).
 
-    loss "square": 1 / (1 + rho (pop - 1));  "logistic": -log(rho (pop - 1)), which is +inf where pop = 1.
-    pop: number or NumPy array, >= 1. Square is exact when pop is an int or a Fraction and n_positives a Fraction.
+    The term is ``l+ + rho (pop - 1) l-``. Its minimum is at ``1 / (1 + rho (pop - 1))`` for the square loss and at
+    ``-log(rho (pop - 1))`` for the logistic loss, which is +infinity where ``pop = 1``.
+
+    Parameters
+    ----------
+    loss : {"square", "logistic"}
+        The point-wise loss.
+    pop : float, Fraction or array_like
+        The popularity of the pair, at least 1: the number of positives in its row times that in its column.
+    batch_size : int
+        The number of pairs in a batch.
+    n_positives : int or Fraction
+        The number of positive pairs.
+
+    Returns
+    -------
+    float, Fraction or array
+        The score. For the square loss it is exact when ``pop`` is an int or a Fraction and ``n_positives`` a Fraction.
+
+    Raises
+    ------
+    ValueError
+        For ``pop`` below 1, an unknown loss, and for sizes that ``balance`` refuses.
+
+    Notes
+    -----
+    Source: claim X4.
+
+    Examples
+    --------
+    A label of 1 asks for the score 1. The popular pair ends half way to 0:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.in_batch_optimum("square", pop=1, batch_size=2, n_positives=3)
+    1.0
+    >>> in_batch.in_batch_optimum("square", pop=3, batch_size=2, n_positives=3)
+    0.5
     """
     if bool(np.any(np.asarray(pop) < 1)):
         raise ValueError(f"pop={pop} must be >= 1: a positive pair is itself in its row and in its column")
@@ -98,10 +227,41 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
 
 
 def misclassification_threshold(batch_size: Any, n_positives: Any) -> Any:
-    """1 + (M - 1)/(s - 1): positives that are more popular than this want to be classified as negatives (claim X4).
+    """Return the popularity beyond which the biased objective classifies a positive pair as negative.
 
-    Above it the optimal score of (14) lies below 1/2 (square) or below 0 (logistic): rho (pop - 1) > 1 in both.
-    A Fraction argument gives a Fraction. Needs batch_size >= 2.
+    ``1 + (M - 1) / (s - 1)``. Above it, the optimal score of P3's equation (14) lies below 1/2 (square loss) or below 0
+    (logistic loss): ``rho (pop - 1) > 1`` in both.
+
+    Parameters
+    ----------
+    batch_size : int or Fraction
+        The number ``s`` of pairs in a batch, at least 2.
+    n_positives : int or Fraction
+        The number ``M`` of positive pairs.
+
+    Returns
+    -------
+    float or Fraction
+        The threshold: a Fraction if one of the arguments is a Fraction.
+
+    Raises
+    ------
+    ValueError
+        For a batch of one pair, and for sizes that ``balance`` refuses.
+
+    Notes
+    -----
+    Source: claim X4.
+
+    Examples
+    --------
+    A larger batch lowers the threshold:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.misclassification_threshold(2, 5)
+    5.0
+    >>> in_batch.misclassification_threshold(5, 5)
+    2.0
     """
     if batch_size < 2:
         raise ValueError(f"batch_size={batch_size}: with one pair per batch there are no negatives and no threshold")

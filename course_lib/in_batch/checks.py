@@ -13,7 +13,35 @@ from course_lib.arrays import Array, first_index, like, namespace, same_kind, sh
 
 
 def check_omega(kind: str, omega: Any) -> Any:
-    """omega as it enters the weights: None where the kind has none, a Fraction where it is rational, else as given."""
+    """Return ``omega`` as it enters the weights of a loss.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of loss. "unbiased_omega" alone has an omega.
+    omega : number, array or None
+        The weight of the negatives, finite and at least 0, or a symbol of a proof.
+
+    Returns
+    -------
+    object
+        None where the kind has no omega, a Fraction where omega is rational, else omega as given.
+
+    Raises
+    ------
+    ValueError
+        For an omega that is missing, not asked for, negative, NaN or infinite.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_omega("unbiased_omega", 2)
+    Fraction(2, 1)
+    >>> checks.check_omega("in_batch", 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: omega=2 was given, but kind='in_batch' has no omega; use kind='unbiased_omega'
+    """
     if kind != "unbiased_omega":
         if omega is not None:
             raise ValueError(f"omega={omega!r} was given, but kind={kind!r} has no omega; use kind='unbiased_omega'")
@@ -32,13 +60,57 @@ def check_omega(kind: str, omega: Any) -> Any:
 
 
 def check_kind_labels(kind: str, labels: Any) -> None:
-    """Labels belong to the masked loss: no other takes a cell out of its grid."""
+    """Check that labels are given to the masked loss only: no other takes a cell out of its grid.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of loss.
+    labels : array_like or None
+        The labels of the grid.
+
+    Raises
+    ------
+    ValueError
+        For labels with another kind than "masked".
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_kind_labels("in_batch", [[1]])
+    Traceback (most recent call last):
+        ...
+    ValueError: labels were given, but kind='in_batch' does not look at them; ...
+    """
     if labels is not None and kind != "masked":
         raise ValueError(f"labels were given, but kind={kind!r} does not look at them; use kind='masked', or no labels")
 
 
 def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
-    """Batch size and number of positives are whole, and least <= batch_size <= n_positives."""
+    """Check that the batch size and the number of positives are whole and fit each other.
+
+    Parameters
+    ----------
+    batch_size : int or Fraction
+        The number of pairs in a batch, from ``least`` to ``n_positives``.
+    n_positives : int or Fraction
+        The number of positive pairs, at least 1.
+    least : int
+        The smallest batch size that is allowed.
+
+    Raises
+    ------
+    ValueError
+        For a number that is not whole or not in its range.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_sizes(5, 3, least=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: batch_size=5 exceeds n_positives=3: ...
+    """
     for name, value in (("batch_size", batch_size), ("n_positives", n_positives)):
         if not isinstance(value, numbers.Rational) or value.denominator != 1:
             raise checking.refuse(value, name, "a whole number of pairs")
@@ -54,7 +126,29 @@ def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
 
 
 def check_pairs_needed(kind: str, batch_size: int) -> None:
-    """The kinds that divide by batch_size - 1 need two pairs."""
+    """Check that a batch has two pairs where the kind of loss divides by ``batch_size - 1``.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of loss. "in_batch" and "pos_neg" do not divide.
+    batch_size : int
+        The number of pairs in a batch.
+
+    Raises
+    ------
+    ValueError
+        For a batch of one pair with any other kind.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_pairs_needed("in_batch", 1)
+    >>> checks.check_pairs_needed("unbiased", 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: batch_size=1: kind='unbiased' divides by batch_size - 1. ...
+    """
     if batch_size == 1 and kind not in ("in_batch", "pos_neg"):
         raise ValueError(
             f"batch_size=1: kind={kind!r} divides by batch_size - 1. One sampled pair makes a 1 x 1 grid with no "
@@ -64,7 +158,35 @@ def check_pairs_needed(kind: str, batch_size: int) -> None:
 
 
 def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
-    """(m, n) as integers, large enough for the positives."""
+    """Return the shape of the label matrix as two integers.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        ``(m, n)``, each at least 1.
+    n_positives : int
+        The number of positive pairs, which the matrix must be able to hold.
+
+    Returns
+    -------
+    m, n : int
+        The numbers of rows and columns.
+
+    Raises
+    ------
+    ValueError
+        For a shape that is no pair of whole numbers, or too small.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_shape((2, 2), 3)
+    (2, 2)
+    >>> checks.check_shape((2, 2), 5)
+    Traceback (most recent call last):
+        ...
+    ValueError: shape=(2, 2) cannot hold n_positives=5 distinct positive pairs
+    """
     try:
         m, n = shape
     except (TypeError, ValueError):
@@ -76,7 +198,33 @@ def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
 
 
 def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
-    """Both losses as arrays of one kind, (..., s) and (..., s, s)."""
+    """Return the two losses of a batch as arrays of one kind.
+
+    Parameters
+    ----------
+    pos_loss : array_like, shape (..., s)
+        ``l+`` of the sampled pairs.
+    neg_loss : array_like, shape (..., s, s)
+        ``l-`` of every cell of the grid.
+
+    Returns
+    -------
+    pos_loss, neg_loss : array
+        The losses, in one dtype: float32 at least.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, and for arrays of two kinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> pos_loss, neg_loss = checks.check_batch_losses(np.ones(2, np.float32), np.ones((2, 2)))
+    >>> str(pos_loss.dtype)
+    'float64'
+    """
     pos_loss, neg_loss = one_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     s = shape_of(pos_loss)[-1] if pos_loss.shape else 0
     if s == 0 or shape_of(neg_loss)[-2:] != (s, s):
@@ -88,12 +236,61 @@ def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
 
 
 def one_kind(**losses: Any) -> list[Array]:
-    """Named losses or tables as arrays of one kind and dtype: float32 at least, for counts do not fit into 16 bits."""
+    """Return named losses or tables as arrays of one kind and dtype.
+
+    The dtype is the widest of all, and float32 at least, because counts do not fit into 16 bits.
+
+    Parameters
+    ----------
+    losses : array_like
+        The arrays, as keyword arguments. An error calls each by its name.
+
+    Returns
+    -------
+    list of array
+        The arrays, in the order given.
+
+    Raises
+    ------
+    ValueError
+        For arrays of two kinds, such as a NumPy array and a tensor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> [table] = checks.one_kind(users=np.ones((2, 3), np.float16))
+    >>> str(table.dtype)
+    'float32'
+    """
     return arrays.same_precision(*same_kind(**losses))
 
 
 def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
-    """Both losses as arrays of one kind, (..., m, n)."""
+    """Return the two losses of a whole label matrix as arrays of one kind.
+
+    Parameters
+    ----------
+    pos_loss, neg_loss : array_like, shape (..., m, n)
+        ``l+`` and ``l-`` of every cell.
+
+    Returns
+    -------
+    pos_loss, neg_loss : array
+        The losses.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two axes, for last axes that differ, and for arrays of two kinds.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> pos_loss, neg_loss = checks.check_matrix_losses([[0, 1]], [[1, 0]])
+    >>> neg_loss.tolist()
+    [[1.0, 0.0]]
+    """
     pos_loss, neg_loss = same_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     if len(pos_loss.shape) < 2 or shape_of(pos_loss)[-2:] != shape_of(neg_loss)[-2:]:
         raise ValueError(
@@ -104,7 +301,44 @@ def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
 
 
 def check_counts(name: str, counts: Any, length: int, reference: Array, largest: int, validate: bool) -> Array:
-    """Counts in the kind of array of the losses, each between 1 and `largest`."""
+    """Return counts in the kind of array that the losses are.
+
+    Parameters
+    ----------
+    name : str
+        The name of the counts in errors.
+    counts : array_like, shape (..., length)
+        The number of positives of each entity, from 1 to ``largest``.
+    length : int
+        How many entities there are.
+    reference : array
+        An array of the kind, dtype and device wanted.
+    largest : int
+        The number of entities of the other side.
+    validate : bool
+        False skips the check of the values.
+
+    Returns
+    -------
+    array
+        The counts.
+
+    Raises
+    ------
+    ValueError
+        For another length, and for a count outside the range (Assumption E.1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_counts("row_counts", [2, 1], 2, np.ones(2), 2, True).tolist()
+    [2.0, 1.0]
+    >>> checks.check_counts("row_counts", [2, 0], 2, np.ones(2), 2, True)
+    Traceback (most recent call last):
+        ...
+    ValueError: row_counts[1] = 0.0 must lie between 1 and 2: ...
+    """
     counts = like(counts, reference, name)
     if not counts.shape or shape_of(counts)[-1] != length:
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(counts)}")
@@ -120,7 +354,32 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
 
 
 def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
-    """Two embedding tables of one kind and one width."""
+    """Return two embedding tables as arrays of one kind and one width.
+
+    Parameters
+    ----------
+    users : array_like, shape (..., m, k)
+        The embeddings of the users.
+    items : array_like, shape (..., n, k)
+        The embeddings of the items.
+
+    Returns
+    -------
+    users, items : array
+        The tables, in one dtype: float32 at least.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, widths that differ, and arrays of two kinds.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> users, items = checks.check_tables([[1, 0]], [[0, 1], [1, 1]])
+    >>> users.shape, items.shape
+    ((1, 2), (2, 2))
+    """
     users, items = one_kind(users=users, items=items)
     if min(len(users.shape), len(items.shape)) < 2 or shape_of(users)[-1] != shape_of(items)[-1]:
         raise ValueError(
@@ -131,7 +390,42 @@ def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
 
 
 def check_labels(name: str, labels: Any, shape: tuple[int, ...], reference: Array, validate: bool) -> Array:
-    """Labels in the kind of array of the losses, of the right shape, all 0 or 1."""
+    """Return labels in the kind of array that the losses are.
+
+    Parameters
+    ----------
+    name : str
+        The name of the labels in errors.
+    labels : array_like
+        The labels, all 0 or 1 (1 = positive pair).
+    shape : tuple of int
+        The shape that the labels must have.
+    reference : array
+        An array of the kind, dtype and device wanted.
+    validate : bool
+        False skips the check of the values.
+
+    Returns
+    -------
+    array
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        For labels that are missing, have another shape, or hold another number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_labels("labels", [[1, 0]], (1, 2), np.ones(1), True).tolist()
+    [[1.0, 0.0]]
+    >>> checks.check_labels("labels", [[1, 2]], (1, 2), np.ones(1), True)
+    Traceback (most recent call last):
+        ...
+    ValueError: labels[0, 1] = 2.0 must be 0 or 1 (1 = positive pair)
+    """
     if labels is None:
         raise ValueError(f"{name} is missing: kind='masked' must know which cells of the grid are positives")
     labels = like(labels, reference, name)
@@ -145,7 +439,36 @@ def check_labels(name: str, labels: Any, shape: tuple[int, ...], reference: Arra
 
 
 def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
-    """The labels of an s x s grid, with ones on the diagonal."""
+    """Return the labels of an ``s x s`` grid, which has ones on its diagonal.
+
+    Parameters
+    ----------
+    labels : array_like, shape (s, s)
+        The labels, all 0 or 1.
+    neg_loss : array, shape (..., s, s)
+        The losses of the grid, whose kind of array the labels get.
+    validate : bool
+        False skips the checks of the values.
+
+    Returns
+    -------
+    array, shape (s, s)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        For what ``check_labels`` refuses, and for a 0 on the diagonal, which holds the sampled pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_grid_labels([[1, 0], [1, 0]], np.ones((2, 2)), True)
+    Traceback (most recent call last):
+        ...
+    ValueError: labels[1, 1] = 0, but the diagonal holds the sampled pairs, all positive
+    """
     side = shape_of(neg_loss)[-1]
     labels = check_labels("labels", labels, (side, side), neg_loss, validate)
     if validate and arrays.readable(labels):
@@ -156,7 +479,29 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
 
 
 def whole_labels(labels: Any) -> Array:
-    """A label matrix (m, n) on its own, all 0 or 1."""
+    """Return a label matrix that stands on its own, without losses beside it.
+
+    Parameters
+    ----------
+    labels : array_like, shape (m, n)
+        The labels, all 0 or 1. Integers become float64; Fractions stay exact.
+
+    Returns
+    -------
+    array, shape (m, n)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        For another number of axes, and for another number than 0 and 1.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.whole_labels([[1, 1], [0, 1]]).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
     array = arrays.as_array(labels, "labels")
     if len(array.shape) != 2:
         raise ValueError(f"labels must have shape (m, n), but has shape {shape_of(array)}")
@@ -164,7 +509,29 @@ def whole_labels(labels: Any) -> Array:
 
 
 def check_no_empty(rows: Array, cols: Array) -> None:
-    """Assumption E.1: every row and every column has a positive."""
+    """Check Assumption E.1: every row and every column has a positive.
+
+    Parameters
+    ----------
+    rows : array, shape (m,)
+        The number of positives of each row.
+    cols : array, shape (n,)
+        The number of positives of each column.
+
+    Raises
+    ------
+    ValueError
+        For a row or a column without a positive. No batch can contain a cell of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_no_empty(np.array([2, 1]), np.array([3, 0]))
+    Traceback (most recent call last):
+        ...
+    ValueError: labels: column 1 has no positive pair, against Assumption E.1. ...
+    """
     for name, counts in (("row", rows), ("column", cols)):
         empty = first_index(counts == 0)
         if empty is not None:
@@ -175,7 +542,42 @@ def check_no_empty(rows: Array, cols: Array) -> None:
 
 
 def check_index(name: str, index: Any, length: int, size: int, reference: Array, validate: bool) -> Array:
-    """Integers between 0 and size - 1, as an index for arrays like `reference`."""
+    """Return positions as an index for arrays like ``reference``.
+
+    Parameters
+    ----------
+    name : str
+        The name of the index in errors.
+    index : array_like of int, shape (length,)
+        The positions, from 0 to ``size - 1``.
+    length : int
+        How many positions there are.
+    size : int
+        The length of the axis that they point into.
+    reference : array
+        An array of the library and device wanted.
+    validate : bool
+        False skips the check of the values.
+
+    Returns
+    -------
+    array of int, shape (length,)
+        The index.
+
+    Raises
+    ------
+    ValueError
+        For another shape, numbers that are not integers, and a position outside the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_index("row_index", [0, 3], 2, 3, np.ones(2), True)
+    Traceback (most recent call last):
+        ...
+    ValueError: row_index[1] = 3 lies outside 0..2
+    """
     index = arrays.as_index(index, reference, name)
     if shape_of(index) != (length,):
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(index)}")
@@ -186,7 +588,29 @@ def check_index(name: str, index: Any, length: int, size: int, reference: Array,
 
 
 def check_distinct_pairs(row_index: Array, col_index: Array, n_cols: int) -> None:
-    """Assumption E.2: no pair occurs twice."""
+    """Check Assumption E.2: no pair occurs twice in a batch.
+
+    Parameters
+    ----------
+    row_index, col_index : array of int, shape (s,)
+        The row and the column of each pair.
+    n_cols : int
+        The number of columns.
+
+    Raises
+    ------
+    ValueError
+        For a pair that occurs twice, because the expectations do not hold then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_distinct_pairs(np.array([0, 0]), np.array([1, 1]), 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: the pair (0, 1) occurs 2 times; ...
+    """
     rows, cols = (np.asarray(checking.as_numpy(x), dtype=np.int64) for x in (row_index, col_index))
     cells = np.sort(rows * n_cols + cols)
     repeated = cells[1:][cells[1:] == cells[:-1]]
@@ -199,7 +623,30 @@ def check_distinct_pairs(row_index: Array, col_index: Array, n_cols: int) -> Non
 
 
 def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
-    """Counts that the row and the column of a cell outside O can have."""
+    """Check that the row and the column of a cell outside ``O`` can have these counts.
+
+    The positives of its row and of its column are different pairs, so ``a + b <= n_positives``.
+
+    Parameters
+    ----------
+    a, b : int
+        The number of positives in the row and in the column, at least 0.
+    n_positives : int
+        The number of all positive pairs.
+
+    Raises
+    ------
+    ValueError
+        For counts that are negative or too large together.
+
+    Examples
+    --------
+    >>> from course_lib.in_batch import checks
+    >>> checks.check_cell_counts(2, 2, 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: a=2, b=2 must be >= 0 with a + b <= n_positives=3: ...
+    """
     if a < 0 or b < 0 or a + b > n_positives:
         raise ValueError(
             f"a={a}, b={b} must be >= 0 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
@@ -208,11 +655,52 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
 
 
 def counts_of(labels: Array) -> tuple[Array, Array, int]:
-    """(row counts (m,), column counts (n,), M) of a label matrix, in its own kind of array."""
+    """Return the counts of a label matrix.
+
+    Parameters
+    ----------
+    labels : array, shape (m, n)
+        The labels, all 0 or 1.
+
+    Returns
+    -------
+    rows : array, shape (m,)
+        The number of positives of each row, in the kind of array that ``labels`` is.
+    cols : array, shape (n,)
+        The number of positives of each column.
+    n_positives : int
+        The number ``M`` of positives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> rows, cols, n_positives = checks.counts_of(np.array([[1, 1], [0, 1]]))
+    >>> rows.tolist(), cols.tolist(), n_positives
+    ([2, 1], [1, 2], 3)
+    """
     xp = namespace(labels)
     return xp.sum(labels, axis=1), xp.sum(labels, axis=0), int(xp.sum(labels != 0))
 
 
 def positives_of(labels: Array) -> list[tuple[int, int]]:
-    """The cells of O, row by row."""
+    """Return the cells of ``O``, row by row.
+
+    Parameters
+    ----------
+    labels : array, shape (m, n)
+        The label matrix.
+
+    Returns
+    -------
+    list of tuple of int
+        The row and the column of each positive pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.in_batch import checks
+    >>> checks.positives_of(np.array([[1, 1], [0, 1]]))
+    [(0, 0), (0, 1), (1, 1)]
+    """
     return [(int(i), int(j)) for i, j in np.argwhere(checking.as_numpy(labels) != 0)]

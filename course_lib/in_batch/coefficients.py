@@ -19,11 +19,30 @@ DIVIDED = ("unbiased", "unbiased_omega", "pos_neg", "masked")
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The weights of (*) in the module's docstring: a batch loss or an expected objective.
+    """The weights of a batch loss or of an expected objective.
 
-    positive: weight of each l+ of S;  grid, power: l- of every grid cell weighs grid * pop^power;
-    constant, inverse: each pair of S weighs its l- by a further constant + inverse / pop;
-    masked: cells of O are left out of the grid sum.
+    Formula ``(*)`` in the docstring of ``course_lib.in_batch`` says how they enter.
+
+    Parameters
+    ----------
+    positive : number
+        The weight of each ``l+`` of ``S``.
+    grid : number
+        With ``power``, the weight of ``l-`` of every grid cell: ``grid * pop^power``.
+    power : int
+        The exponent of the popularity.
+    constant, inverse : number
+        Each pair of ``S`` weighs its ``l-`` by a further ``constant + inverse / pop``.
+    masked : bool, optional
+        Whether cells of ``O`` are left out of the sum over the grid.
+
+    Examples
+    --------
+    ``weigh_negatives`` changes every weight of ``l-`` and leaves that of ``l+``:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.Coefficients(positive=1, grid=1, power=0, constant=-1, inverse=0).weigh_negatives(2)
+    Coefficients(positive=1, grid=2, power=0, constant=-2, inverse=0, masked=False)
     """
 
     positive: Any
@@ -73,15 +92,41 @@ class Coefficients:
 
 
 def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
-    """The formulas, as plain arithmetic in a = M / (m n s) and rho = (s - 1) / (M - 1).
+    """Return the weights of a batch loss, as plain arithmetic in ``a`` and ``rho``.
 
-    Rationals, floats and sympy symbols all work: the chapters' proofs put symbols in and prove these very lines.
+    The formulas, by kind, with their equations in P3:
 
-    in_batch   (28)  a [ sum l+ + sum sum l- - sum l- ]
-    pos_neg    (27)  a [ sum l+ + sum sum l-/pop - sum ((1 - rho)/pop + rho) l- ]
-    popularity (26)  in_batch with l- multiplied by 1/rho
-    unbiased   (17)  pos_neg with l- multiplied by 1/rho  (unbiased_omega (25): by omega/rho; omega is put in later)
-    masked           a [ sum l+ + 1/rho sum over grid cells outside O of l-/pop ]  (claim X2)
+    - "in_batch", (28): ``a [ sum l+ + sum sum l- - sum l- ]``
+    - "pos_neg", (27): ``a [ sum l+ + sum sum l-/pop - sum ((1 - rho)/pop + rho) l- ]``
+    - "popularity", (26): "in_batch" with ``l-`` multiplied by ``1/rho``
+    - "unbiased", (17): "pos_neg" with ``l-`` multiplied by ``1/rho``
+    - "unbiased_omega", (25): by ``omega/rho``; omega is put in later
+    - "masked": ``a [ sum l+ + 1/rho sum over grid cells outside O of l-/pop ]`` (claim X2)
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``. The caller checks it.
+    a : number
+        ``M / (m n s)``.
+    rho : number
+        ``(s - 1) / (M - 1)``.
+
+    Returns
+    -------
+    Coefficients
+        The weights.
+
+    Notes
+    -----
+    Rationals, floats and sympy symbols all work: the proofs of the chapters put symbols in and prove these lines.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from course_lib import in_batch
+    >>> in_batch.coefficients_from("in_batch", a=1, rho=Fraction(1, 2))
+    Coefficients(positive=1, grid=1, power=0, constant=-1, inverse=0, masked=False)
     """
     if kind in ("in_batch", "popularity"):
         plain = Coefficients(a, a, 0, -a, 0 * a)
@@ -93,11 +138,36 @@ def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
 
 
 def expectation_of(coefficients: Coefficients, *, p1: Any, p2: Any) -> Coefficients:
-    """The expected objective of a batch loss, by Lemmas E.4-E.6 of P3, as plain arithmetic.
+    """Return the expected objective of a batch loss, by Lemmas E.4-E.6 of P3, as plain arithmetic.
 
-    p1, p2: probability that one pair, and that two given pairs, are in the batch. A grid cell (i, j) is produced by
-    pop_ij pairs of pairs (E.4), so the grid's power rises by one. The pairs that meet themselves, on the diagonal,
-    come with p1 instead of p2: that difference is left over on O (E.6).
+    A grid cell ``(i, j)`` is produced by ``pop_ij`` pairs of pairs (E.4), so the power of the grid rises by one. The
+    pairs that meet themselves, on the diagonal, come with ``p1`` instead of ``p2``: that difference is left over on
+    ``O`` (E.6).
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+        The weights of the batch loss.
+    p1, p2 : number
+        The probability that one pair, and that two given pairs, are in the batch.
+
+    Returns
+    -------
+    Coefficients
+        The weights of the objective, where ``S`` is ``O`` and the grid is the whole matrix.
+
+    Examples
+    --------
+    The in-batch loss weighs each grid cell by the same number. In expectation, each cell weighs ``pop`` times a number:
+
+    >>> from fractions import Fraction
+    >>> from course_lib import in_batch
+    >>> loss = in_batch.coefficients_from("in_batch", a=1, rho=Fraction(1, 2))
+    >>> expected = in_batch.expectation_of(loss, p1=Fraction(2, 3), p2=Fraction(1, 3))
+    >>> loss.power, expected.power
+    (0, 1)
+    >>> expected.positive, expected.grid, expected.constant
+    (Fraction(2, 3), Fraction(1, 3), Fraction(-1, 3))
     """
     positive, grid, power = coefficients.positive * p1, coefficients.grid * p2, coefficients.power + 1
     constant, inverse = coefficients.constant * p1, coefficients.inverse * p1
@@ -112,9 +182,43 @@ def expectation_of(coefficients: Coefficients, *, p1: Any, p2: Any) -> Coefficie
 def batch_coefficients(
     kind: str, *, batch_size: int, n_positives: int, shape: tuple[int, int], omega: Any = None
 ) -> Coefficients:
-    """The coefficients of one batch loss of `batch_size` pairs; exact rationals unless omega is a float or an array.
+    """Return the weights of one batch loss of ``batch_size`` pairs.
 
-    Formulas: `coefficients_from`. Source: P3, equations (17), (25)-(28).
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``; the formulas are in ``coefficients_from``.
+    batch_size : int
+        The number of pairs in the batch.
+    n_positives : int
+        The number of positive pairs ``|O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the label matrix.
+    omega : number or array, optional
+        The weight of the negatives, at least 0, for "unbiased_omega" only.
+
+    Returns
+    -------
+    Coefficients
+        Exact rationals, unless ``omega`` is a float or an array.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, sizes that do not fit, a batch of one pair where the loss divides by ``s - 1``, and an
+        ``omega`` that is missing, negative, infinite, or not asked for.
+
+    Notes
+    -----
+    Source: P3, equations (17), (25)-(28).
+
+    Examples
+    --------
+    Two of three positives of a 2 x 2 matrix, so that every positive weighs ``M / (m n s) = 3/8``:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.batch_coefficients("in_batch", batch_size=2, n_positives=3, shape=(2, 2)).positive
+    Fraction(3, 8)
     """
     omega = check_omega(kind, omega)
     return _unit_coefficients(kind, batch_size, n_positives, shape).weigh_negatives(omega)
@@ -123,9 +227,42 @@ def batch_coefficients(
 def expected_coefficients(
     kind: str, *, batch_size: int, n_positives: int, shape: tuple[int, int], omega: Any = None
 ) -> Coefficients:
-    """The coefficients of the objective that `kind` minimises in expectation; here S is O and the grid all of m x n.
+    """Return the weights of the objective that a batch loss minimises in expectation.
 
-    in_batch gives (13), popularity (15), pos_neg (16), unbiased and masked (5), unbiased_omega (19).
+    Here ``S`` is ``O`` and the grid is all of ``m x n``. "in_batch" gives P3's equation (13), "popularity" (15),
+    "pos_neg" (16), "unbiased" and "masked" (5), "unbiased_omega" (19).
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    batch_size : int
+        The number of pairs in a batch.
+    n_positives : int
+        The number of positive pairs ``|O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the label matrix.
+    omega : number or array, optional
+        The weight of the negatives, at least 0, for "unbiased_omega" only.
+
+    Returns
+    -------
+    Coefficients
+        Exact rationals, unless ``omega`` is a float or an array.
+
+    Raises
+    ------
+    ValueError
+        As ``batch_coefficients``.
+
+    Examples
+    --------
+    The unbiased loss gives every cell the weight ``1/(mn) = 1/4``, ``l+`` on ``O`` and ``l-`` outside ``O``:
+
+    >>> from course_lib import in_batch
+    >>> in_batch.expected_coefficients("unbiased", batch_size=2, n_positives=3, shape=(2, 2))
+    Coefficients(positive=Fraction(1, 4), grid=Fraction(1, 4), power=0, constant=Fraction(-1, 4),
+                 inverse=Fraction(0, 1), masked=False)
     """
     omega = check_omega(kind, omega)
     p1, p2 = (inclusion_probability(order, batch_size=batch_size, n_positives=n_positives) for order in (1, 2))
@@ -136,7 +273,36 @@ def expected_coefficients(
 def sogram_coefficients(
     *, batch_size: int, other_batch_size: int, n_positives: int, shape: tuple[int, int]
 ) -> Coefficients:
-    """The coefficients of the two-batch loss, P3 equation (34): S is batch 1, the grid is batch 1 x batch 2."""
+    """Return the weights of the two-batch loss, P3 equation (34).
+
+    ``S`` is batch 1, and the grid crosses the rows of batch 1 with the columns of batch 2.
+
+    Parameters
+    ----------
+    batch_size, other_batch_size : int
+        The number of pairs in batch 1 and in batch 2, at least 1.
+    n_positives : int
+        The number of positive pairs ``|O|``.
+    shape : tuple of int
+        The shape ``(m, n)`` of the label matrix.
+
+    Returns
+    -------
+    Coefficients
+        Exact rationals.
+
+    Raises
+    ------
+    ValueError
+        For sizes that do not fit.
+
+    Examples
+    --------
+    >>> from course_lib import in_batch
+    >>> in_batch.sogram_coefficients(batch_size=2, other_batch_size=3, n_positives=3, shape=(2, 2))
+    Coefficients(positive=Fraction(3, 8), grid=Fraction(3, 8), power=-1, constant=Fraction(-3, 8),
+                 inverse=Fraction(0, 1), masked=False)
+    """
     check_sizes(batch_size, n_positives, least=1)
     check_sizes(other_batch_size, n_positives, least=1)
     m, n = check_shape(shape, n_positives)
@@ -157,7 +323,35 @@ def _unit_coefficients(kind: str, batch_size: int, n_positives: int, shape: tupl
 def negative_weights(
     coefficients: Coefficients, rows: Array, cols: Array, *, on_diagonal: Array, labels: Array | None
 ) -> Array:
-    """The weights of l- written out, where `on_diagonal` marks the pairs of S."""
+    """Return the weights of ``l-`` written out as a matrix.
+
+    Parameters
+    ----------
+    coefficients : Coefficients
+        The weights in their short form.
+    rows, cols : array, shapes (p,) and (q,)
+        The number of positives of each row and of each column.
+    on_diagonal : array, shape (p, q)
+        1 where a pair of ``S`` is, else 0.
+    labels : array, shape (p, q), or None
+        1 for the positive cells, which are then left out of the grid; None for losses without a mask.
+
+    Returns
+    -------
+    array, shape (p, q)
+        The weights.
+
+    Examples
+    --------
+    The in-batch loss takes its own pairs, on the diagonal, out of the negatives:
+
+    >>> import numpy as np
+    >>> from course_lib.in_batch import coefficients
+    >>> loss = coefficients.coefficients_from("in_batch", a=1.0, rho=0.5)
+    >>> rows, cols = np.array([2.0, 1.0]), np.array([1.0, 2.0])
+    >>> coefficients.negative_weights(loss, rows, cols, on_diagonal=np.eye(2), labels=None).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
     left, right = coefficients.grid_weights(rows, cols)
     weights = pair_popularity(left, cols * 0 + 1 if right is None else right)
     if labels is not None:

@@ -32,13 +32,51 @@ _ENUMERATION_LIMIT = 1_000_000
 def exact_moments(
     kind: str, *, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any = None
 ) -> tuple[Array, Array]:
-    """(mean, variance) of `batch_loss(kind)` over all C(M, s) batches, in O(M^2) (claim X1). Exact for Fractions.
+    """Return the mean and the variance of ``batch_loss(kind)`` over all batches, in O(M^2).
 
-    A batch loss is T = sum_e A_e + sum_(e != f) B_ef over the pairs e, f of the batch, so it is a sum over unordered
-    pairs. Products of two such pairs overlap in 2, 1 or 0 members; the probability that all their members are in the
-    batch depends on nothing else (`inclusion_probability`), and the sums over each kind of overlap follow from row
-    sums. pos_loss, neg_loss (m, n), labels (m, n).
+    There are ``C(M, s)`` batches of ``s`` of the ``M`` positives. None of them is visited.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    pos_loss, neg_loss : array_like, shape (m, n)
+        ``l+`` and ``l-`` of every cell. Fractions give exact results.
+    labels : array_like, shape (m, n)
+        The label matrix, of zeros and ones.
+    batch_size : int
+        The number ``s`` of pairs in a batch.
+    omega : number, optional
+        The weight of the negatives, for "unbiased_omega" only.
+
+    Returns
+    -------
+    mean, variance : number
+        The two moments, in the kind of number of the losses.
+
+    Raises
+    ------
+    ValueError
+        For shapes, labels and sizes that do not fit, and for NaN or infinite losses.
+
+    Notes
+    -----
+    A batch loss is ``T = sum_e A_e + sum_(e != f) B_ef`` over the pairs ``e, f`` of the batch, so it is a sum
+    over unordered pairs. Products of two such pairs overlap in 2, 1 or 0 members. The probability that all their
+    members are in the batch depends on nothing else (``inclusion_probability``), and the sums over each kind of overlap
+    follow from row sums. Source: claim X1.
+
     The mean needs no Assumption E.1: it is what the batches average to, whether or not that is the objective wanted.
+
+    Examples
+    --------
+    Every negative costs 1. One of the three batches shows the only true negative, and its masked loss is 3/4;
+    the others are 0:
+
+    >>> from course_lib import arrays, in_batch
+    >>> zeros, ones = arrays.exact([[0, 0], [0, 0]]), arrays.exact([[1, 1], [1, 1]])
+    >>> in_batch.exact_moments("masked", pos_loss=zeros, neg_loss=ones, labels=[[1, 1], [0, 1]], batch_size=2)
+    (Fraction(1, 4), Fraction(1, 8))
     """
     a, b, _ = _pair_terms(kind, pos_loss, neg_loss, labels, batch_size, omega)
     return _moments(a, b, batch_size)
@@ -47,9 +85,39 @@ def exact_moments(
 def enumerate_moments(
     kind: str, *, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any = None
 ) -> tuple[Array, Array]:
-    """(mean, variance) of `batch_loss(kind)` by visiting all C(M, s) batches: the brute force behind `exact_moments`.
+    """Return the mean and the variance of ``batch_loss(kind)`` by visiting all ``C(M, s)`` batches.
 
-    pos_loss, neg_loss (m, n), labels (m, n). Raises ValueError beyond a million batches.
+    This is the brute force behind ``exact_moments``.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    pos_loss, neg_loss : array_like, shape (m, n)
+        ``l+`` and ``l-`` of every cell.
+    labels : array_like, shape (m, n)
+        The label matrix, of zeros and ones.
+    batch_size : int
+        The number ``s`` of pairs in a batch.
+    omega : number, optional
+        The weight of the negatives, for "unbiased_omega" only.
+
+    Returns
+    -------
+    mean, variance : number
+        The two moments.
+
+    Raises
+    ------
+    ValueError
+        Beyond a million batches, and for arguments that ``batch_loss`` refuses.
+
+    Examples
+    --------
+    >>> from course_lib import arrays, in_batch
+    >>> zeros, ones = arrays.exact([[0, 0], [0, 0]]), arrays.exact([[1, 1], [1, 1]])
+    >>> in_batch.enumerate_moments("masked", pos_loss=zeros, neg_loss=ones, labels=[[1, 1], [0, 1]], batch_size=2)
+    (Fraction(1, 4), Fraction(1, 8))
     """
     given: dict[str, Any] = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
     values = enumerate_batch_losses(kind, batch_size=batch_size, omega=omega, **given)
@@ -60,7 +128,42 @@ def enumerate_moments(
 def enumerate_batch_losses(
     kind: str, *, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any = None
 ) -> list[Array]:
-    """`batch_loss(kind)` of every batch, in the order of `itertools.combinations` over the positives, row by row."""
+    """Return ``batch_loss(kind)`` of every batch.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS``.
+    pos_loss, neg_loss : array_like, shape (m, n)
+        ``l+`` and ``l-`` of every cell.
+    labels : array_like, shape (m, n)
+        The label matrix, of zeros and ones.
+    batch_size : int
+        The number ``s`` of pairs in a batch.
+    omega : number, optional
+        The weight of the negatives, for "unbiased_omega" only.
+
+    Returns
+    -------
+    list of array
+        The losses, in the order of ``itertools.combinations`` over the positives, row by row.
+
+    Raises
+    ------
+    ValueError
+        Beyond a million batches, and for arguments that ``batch_loss`` refuses.
+
+    Examples
+    --------
+    Of the batches {(0, 0), (0, 1)}, {(0, 0), (1, 1)} and {(0, 1), (1, 1)}, the second has the negative cell
+    (1, 0) in its grid:
+
+    >>> from course_lib import arrays, in_batch
+    >>> given = {"pos_loss": arrays.exact([[0, 0], [0, 0]]), "neg_loss": arrays.exact([[1, 1], [1, 1]])}
+    >>> losses = in_batch.enumerate_batch_losses("masked", **given, labels=[[1, 1], [0, 1]], batch_size=2)
+    >>> [str(loss) for loss in losses]
+    ['0', '3/4', '0']
+    """
     pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
     labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
     rows, cols, n_positives = checks.counts_of(labels)
@@ -90,7 +193,24 @@ def enumerate_batch_losses(
 
 
 class OptimalMix(NamedTuple):
-    """The unbiased loss masked + c (unbiased - masked) of least variance; see `optimal_mix`."""
+    """The unbiased loss ``masked + c (unbiased - masked)`` of least variance; see ``optimal_mix``.
+
+    Parameters
+    ----------
+    c : number
+        The mixing factor.
+    variance : number
+        The variance of the mix.
+    variance_masked, variance_unbiased : number
+        The variances of the two losses that are mixed.
+
+    Examples
+    --------
+    >>> from course_lib import in_batch
+    >>> mix = in_batch.OptimalMix(c=0.5, variance=1.0, variance_masked=2.0, variance_unbiased=2.0)
+    >>> mix.variance < min(mix.variance_masked, mix.variance_unbiased)
+    True
+    """
 
     c: Any
     variance: Any
@@ -99,11 +219,44 @@ class OptimalMix(NamedTuple):
 
 
 def optimal_mix(*, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int) -> OptimalMix:
-    """c* = -Cov(masked, Z) / Var Z, where Z = unbiased - masked has mean zero (claim X2).
+    """Return the mix of the masked and the unbiased loss that has the least variance.
 
-    Every masked + c Z is unbiased: c = 0 is the masked loss, c = 1 is (17). Neither is always the quieter one; c* is
-    the best of the family at these scores. Where Z vanishes (every pair of O has popularity 1) c* is set to 0.
-    pos_loss, neg_loss (m, n), labels (m, n). Exact for Fractions.
+    ``c* = -Cov(masked, Z) / Var Z``, where ``Z = unbiased - masked`` has mean zero.
+
+    Parameters
+    ----------
+    pos_loss, neg_loss : array_like, shape (m, n)
+        ``l+`` and ``l-`` of every cell. Fractions give exact results.
+    labels : array_like, shape (m, n)
+        The label matrix, of zeros and ones.
+    batch_size : int
+        The number of pairs in a batch, at least 2.
+
+    Returns
+    -------
+    OptimalMix
+        ``c*``, the variance of the mix, and the variances of the two losses.
+
+    Raises
+    ------
+    ValueError
+        For shapes, labels and sizes that do not fit, and for NaN or infinite losses.
+
+    Notes
+    -----
+    Every ``masked + c Z`` is unbiased: ``c = 0`` is the masked loss, ``c = 1`` is P3's equation (17). Neither
+    always has the smaller variance; ``c*`` is the best of the family at these scores. Where ``Z`` vanishes (every pair
+    of ``O`` has popularity 1), ``c*`` is set to 0. Source: claim X2.
+
+    Examples
+    --------
+    Here ``masked`` takes the values 0, 3/4, 0 over the three batches, and a mix with ``Z`` takes the value 1/4 in all:
+
+    >>> from course_lib import arrays, in_batch
+    >>> zeros, ones = arrays.exact([[0, 0], [0, 0]]), arrays.exact([[1, 1], [1, 1]])
+    >>> mix = in_batch.optimal_mix(pos_loss=zeros, neg_loss=ones, labels=[[1, 1], [0, 1]], batch_size=2)
+    >>> mix.c, mix.variance, mix.variance_masked, mix.variance_unbiased
+    (Fraction(8, 3), Fraction(0, 1), Fraction(1, 8), Fraction(25, 512))
     """
     terms = [_pair_terms(kind, pos_loss, neg_loss, labels, batch_size, None) for kind in ("masked", "unbiased")]
     (a0, b0, _), (a1, b1, _) = terms

@@ -22,10 +22,42 @@ def square_batch_loss(
     omega: Any = None,
     validate: bool = True,
 ) -> Array:
-    """`batch_loss(kind)` of the square loss for s pairs of embeddings, in O(s k^2) instead of O(s^2 k).
+    """Return ``batch_loss(kind)`` of the square loss through Gramians, in O(s k^2) instead of O(s^2 k).
 
-    users, items (..., s, k): row a holds the two embeddings of the batch's pair a. The rest is as in `batch_loss`.
-    "masked" has no such form: which cells it leaves out is not of low rank. It raises ValueError.
+    No ``s x s`` matrix is formed.
+
+    Parameters
+    ----------
+    kind : str
+        One of ``KINDS`` other than "masked".
+    users, items : array_like, shape (..., s, k)
+        Row ``a`` holds the two embeddings of the batch's pair ``a``.
+    row_counts, col_counts : array_like, shape (s,)
+        The number of positives of each row and of each column of the batch.
+    n_positives, shape, omega, validate
+        As in ``batch_loss``.
+
+    Returns
+    -------
+    array, shape (...)
+        The loss.
+
+    Raises
+    ------
+    ValueError
+        As ``batch_loss``, and for "masked", which has no such form: the cells that it leaves out are not of low rank.
+
+    Examples
+    --------
+    All four scores are 1. The positives cost nothing, and the two cells off the diagonal cost 1/2 each, times
+    the factor ``M / (m n s) = 3/8``:
+
+    >>> from course_lib import in_batch
+    >>> loss = in_batch.square_batch_loss(
+    ...     "in_batch", users=[[1, 0], [0, 1]], items=[[1, 1], [1, 1]],
+    ...     row_counts=[2, 1], col_counts=[1, 2], n_positives=3, shape=(2, 2))
+    >>> round(float(loss), 4)
+    0.375
     """
     users, items = check_tables(users, items)
     s = shape_of(users)[-2]

@@ -50,15 +50,48 @@ def top_k(
     user_ids: ArrayLike | None = None,
     block: int | None = None,
 ) -> np.ndarray:
-    """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
+    """Return the ids of the ``K`` items with the highest ``<user, item>`` that each user does not have in ``train``.
 
-    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); user_ids (u,):
-    only the lists of these users, in this order, (u, K); block: users that are ranked together (the result does not
-    depend on it). Scores have the users' dtype, and float32 for 16 bits. Best first; ties by the lower item id; -1
-    where a user has fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a
-    compiled loop ranks lists of up to 128 items (`course_lib.metrics.ranking`).
-    Raises ValueError for shapes that do not fit, k < 1, ids that are no users, and for embeddings or scores that are
-    not finite.
+    Parameters
+    ----------
+    users : array or tensor, shape (m, d)
+        The embeddings of the users, on any device. Scores have the users' dtype, and float32 for 16 bits.
+    items : array or tensor, shape (n, d)
+        The embeddings of the items.
+    train : Interactions
+        The known pairs, of shape (m, n). They are never recommended.
+    k : int
+        The length ``K`` of the lists, at least 1.
+    user_ids : array_like of int, shape (u,), optional
+        Rank only for these users, in this order.
+    block : int, optional
+        How many users are ranked together. The result does not depend on it.
+
+    Returns
+    -------
+    array of int64, shape (m, K) or (u, K)
+        The lists, best item first; ties by the lower item id; -1 where a user has fewer than ``K`` items left.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, ``k < 1``, ids that are no users, and embeddings or scores that are not finite.
+
+    Notes
+    -----
+    Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks lists of up to 128 items
+    (``course_lib.metrics.ranking``).
+
+    Examples
+    --------
+    The scores are 3, 2 and 1. The user knows the best item, and only two items are left for three places:
+
+    >>> import numpy as np
+    >>> from course_lib import metrics
+    >>> from course_lib.interactions import Interactions
+    >>> train = Interactions([0], [0], n_users=1, n_items=3)
+    >>> metrics.top_k(np.array([[1.0]]), np.array([[3.0], [2.0], [1.0]]), train, 3).tolist()
+    [[1, 2, -1]]
     """
     left, right = _embeddings(users, items, train)
     k, n, seen = checking.whole(k, "k"), train.n_items, train.matrix
@@ -83,12 +116,50 @@ def evaluate(
     *,
     block: int | None = None,
 ) -> dict[str, Any]:
-    """Precision, recall, NDCG, MRR and MAP at each K, means over users with a test item (formulas: module docstring).
+    """Return precision, recall, NDCG, MRR and MAP at each ``K``, as means over the users with a test item.
 
-    users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several
-    cut-offs. Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5":
-    (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
-    shared pair. Equal scores count as the mean over their orders: a constant model earns what chance earns.
+    The formulas are in the docstring of ``course_lib.metrics``.
+
+    Parameters
+    ----------
+    users : array or tensor, shape (m, d)
+        The embeddings of the users.
+    items : array or tensor, shape (n, d)
+        The embeddings of the items.
+    train, test : Interactions
+        The two parts of a split, of shape (m, n), without a common pair.
+    k : int or tuple of int
+        One or several cut-offs.
+    block : int, optional
+        How many users are ranked together.
+
+    Returns
+    -------
+    dict
+        ``"precision@5"`` and so on: the means, fractions in [0, 1]. ``"users"``: the ids (u,) of the users counted.
+        ``"per_user"``: a dict with the values (u,) of each metric.
+
+    Raises
+    ------
+    ValueError
+        As ``top_k``, and for an empty test set and for a pair that both parts share.
+
+    Notes
+    -----
+    Equal scores count as the mean over their orders, so that a constant model gets the values of a random ranking.
+
+    Examples
+    --------
+    The test item is second of the two items that are left:
+
+    >>> import numpy as np
+    >>> from course_lib import metrics
+    >>> from course_lib.interactions import Interactions
+    >>> train = Interactions([0], [0], n_users=1, n_items=3)
+    >>> test = Interactions([0], [2], n_users=1, n_items=3)
+    >>> found = metrics.evaluate(np.array([[1.0]]), np.array([[3.0], [2.0], [1.0]]), train, test, (1, 2))
+    >>> found["recall@1"], found["recall@2"], found["mrr@2"]
+    (0.0, 1.0, 0.5)
     """
     return lists_and_metrics(users, items, train, test, k, block=block)[1]
 
@@ -102,7 +173,45 @@ def lists_and_metrics(
     *,
     block: int | None = None,
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """The lists (u, max(k)) of the users with a test item, as `top_k` makes them, and what `evaluate` says of them."""
+    """Return the lists of the users with a test item, and what ``evaluate`` says of these lists.
+
+    Parameters
+    ----------
+    users : array or tensor, shape (m, d)
+        The embeddings of the users.
+    items : array or tensor, shape (n, d)
+        The embeddings of the items.
+    train, test : Interactions
+        The two parts of a split, of shape (m, n), without a common pair.
+    k : int or tuple of int
+        One or several cut-offs.
+    block : int, optional
+        How many users are ranked together.
+
+    Returns
+    -------
+    lists : array of int64, shape (u, max(k))
+        The lists, as ``top_k`` makes them.
+    found : dict
+        The metrics, as ``evaluate`` returns them.
+
+    Raises
+    ------
+    ValueError
+        As ``evaluate``, and for no cut-off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import metrics
+    >>> from course_lib.interactions import Interactions
+    >>> train = Interactions([0], [0], n_users=2, n_items=3)
+    >>> test = Interactions([0], [2], n_users=2, n_items=3)
+    >>> users, items = np.ones((2, 1)), np.array([[3.0], [2.0], [1.0]])
+    >>> lists, found = metrics.lists_and_metrics(users, items, train, test, 2)
+    >>> found["users"].tolist(), lists.tolist(), found["recall@2"]
+    ([0], [[1, 2]], 1.0)
+    """
     cutoffs = tuple(sorted({checking.whole(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
     if not cutoffs:
         raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
@@ -123,10 +232,41 @@ def lists_and_metrics(
 
 
 def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
-    """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K.
+    """Return the metrics of ``evaluate`` for a given ranking.
 
-    Only the lists of users with a test item are looked at. Raises ValueError for a ranking of another shape, for lists
-    with an id that is none of the n items, or twice the same, for cut-offs outside 1..K and for an empty test set.
+    Only the lists of users with a test item are looked at.
+
+    Parameters
+    ----------
+    ranked : array of int, shape (m, K)
+        The item ids of each user's list, best first; -1 stands for "none".
+    test : Interactions
+        The test pairs, of shape (m, n).
+    cutoffs : tuple of int
+        The cut-offs, from 1 to ``K``.
+
+    Returns
+    -------
+    dict
+        As ``evaluate`` returns it.
+
+    Raises
+    ------
+    ValueError
+        For a ranking of another shape, for lists with an id that is none of the ``n`` items or twice the same, for
+        cut-offs outside 1 to ``K``, and for an empty test set.
+
+    Examples
+    --------
+    The only test item is at rank 2:
+
+    >>> import numpy as np
+    >>> from course_lib import metrics
+    >>> from course_lib.interactions import Interactions
+    >>> test = Interactions([0], [2], n_users=1, n_items=3)
+    >>> found = metrics.metrics_from_ranking(np.array([[1, 2]]), test, (2,))
+    >>> found["precision@2"], found["recall@2"], found["mrr@2"], found["map@2"]
+    (0.5, 1.0, 0.5, 0.5)
     """
     _check_interactions(test=test)
     ranked = checking.as_numpy(ranked)
@@ -329,7 +469,28 @@ def _check_interactions(**given: Any) -> None:
 
 
 def check_split(train: Interactions, test: Interactions) -> None:
-    """ValueError where two parts of a split differ in shape or share a pair, and for a test part without a pair."""
+    """Check that two parts of a split fit each other.
+
+    Parameters
+    ----------
+    train, test : Interactions
+        The two parts.
+
+    Raises
+    ------
+    ValueError
+        For shapes that differ, for a shared pair, and for a test part without a pair.
+
+    Examples
+    --------
+    >>> from course_lib import metrics
+    >>> from course_lib.interactions import Interactions
+    >>> train = Interactions([0, 0], [0, 1], n_users=1, n_items=3)
+    >>> metrics.check_split(train, Interactions([0], [1], n_users=1, n_items=3))
+    Traceback (most recent call last):
+        ...
+    ValueError: test shares 1 pairs with train, which can never be recommended; expected none
+    """
     _check_interactions(train=train, test=test)
     if train.matrix.shape != test.matrix.shape:
         raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")

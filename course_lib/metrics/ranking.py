@@ -21,10 +21,37 @@ FUSED = {"contract"}  # a * b + c in one instruction
 
 @njit(nogil=True, cache=True)
 def rank(users: Any, items: Any, pointers: Any, seen: Any, start: int, stop: int, out: Any) -> None:
-    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> that the user has not seen.
+    """Write the ids of each user's best unseen items into ``out``.
 
-    For u in start..stop-1; seen[pointers[u]:pointers[u + 1]], ascending, are the items left out. -1 where there are too
-    few. Equal scores: the lower id first.
+    Row ``u`` of ``out`` gets the ids of the ``out.shape[1]`` items with the highest ``<users[u], items[j]>`` that the
+    user has not seen. Equal scores: the lower id first. -1 where there are too few items.
+
+    Parameters
+    ----------
+    users : array, shape (m, d)
+        The embeddings of the users.
+    items : array, shape (n, d)
+        The embeddings of the items.
+    pointers : array of int, shape (m + 1,)
+        Where the seen items of each user begin, as in a CSR matrix.
+    seen : array of int
+        The items left out: those of user ``u`` are ``seen[pointers[u]:pointers[u + 1]]``, ascending.
+    start, stop : int
+        The users ``start`` to ``stop - 1`` are ranked.
+    out : array of int, shape (m, K)
+        The result.
+
+    Examples
+    --------
+    The scores are 3, 2 and 1, and item 0 was seen:
+
+    >>> import numpy as np
+    >>> from course_lib.metrics import ranking
+    >>> users, items = np.array([[1.0]]), np.array([[3.0], [2.0], [1.0]])
+    >>> out = np.empty((1, 2), np.int64)
+    >>> ranking.rank(users, items, np.array([0, 1], np.int32), np.array([0], np.int32), 0, 1, out)
+    >>> out.tolist()
+    [[1, 2]]
     """
     n, d, k = len(items), users.shape[1], out.shape[1]
     wide = (d + 3) // 4 * 4  # filled up with zeros

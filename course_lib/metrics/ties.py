@@ -24,7 +24,29 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Tied:
-    """The lists with a tie: rows (t,) of the lists; of each place its group: start, size, relevant, each (t, K)."""
+    """The lists with a tie, and for each place of a list the group of items that share its score.
+
+    Parameters
+    ----------
+    rows : array of int, shape (t,)
+        The lists.
+    start : array of int, shape (t, K)
+        How many items score more than the group of a place.
+    size : array of int, shape (t, K)
+        How many items the group has.
+    relevant : array of int, shape (t, K)
+        How many of these are test items.
+
+    Examples
+    --------
+    In list 0, the two best items share one score, and one of them is a test item:
+
+    >>> import numpy as np
+    >>> from course_lib.metrics import ties
+    >>> group = ties.Tied(np.array([0]), start=np.array([[0, 0]]), size=np.array([[2, 2]]), relevant=np.array([[1, 1]]))
+    >>> (group.relevant / group.size).tolist()
+    [[0.5, 0.5]]
+    """
 
     rows: Ids
     start: Ids
@@ -35,10 +57,43 @@ class Tied:
 def tied(
     users: AnyArray, items: AnyArray, seen: sp.csr_matrix, test: sp.csr_matrix, ranked: Ids, hits: NDArray[np.bool_]
 ) -> Tied:
-    """The ties of lists (u, K + 1) of the users (u, d) among items (n, d), with hits (u, K + 1).
+    """Return the ties in the lists of some users.
 
-    One more place than is judged shows whether a group goes on beyond the list; then it is counted over all items.
-    seen, test: (u, n). Scores are computed anew in float64, where those differ that were only rounded to one number.
+    The lists have one place more than is judged. It shows whether a group goes on beyond the list; then the group is
+    counted over all items. Scores are computed anew in float64: those that were only rounded to one number differ
+    there.
+
+    Parameters
+    ----------
+    users : tensor, shape (u, d)
+        The embeddings of the users.
+    items : tensor, shape (n, d)
+        The embeddings of the items.
+    seen, test : sparse matrix, shape (u, n)
+        The known items of the users, and their test items.
+    ranked : array of int, shape (u, K + 1)
+        The lists.
+    hits : array of bool, shape (u, K + 1)
+        Which places hold a test item.
+
+    Returns
+    -------
+    Tied
+        The ties.
+
+    Examples
+    --------
+    Items 0 and 1 score the same. The list of length 1 shows one of them, and the test item is the other:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> import torch
+    >>> from course_lib.metrics import ties
+    >>> seen, test = sp.csr_matrix([[0, 0, 0]]), sp.csr_matrix([[0, 1, 0]])
+    >>> users, items = torch.tensor([[1.0]]), torch.tensor([[1.0], [1.0], [0.0]])
+    >>> found = ties.tied(users, items, seen, test, np.array([[0, 1]]), np.array([[False, True]]))
+    >>> found.size.tolist(), found.relevant.tolist()
+    ([[2]], [[1]])
     """
     longest = float(np.linalg.norm(items, axis=1).max())
     k = ranked.shape[1] - 1
@@ -72,7 +127,33 @@ def _of(matrix: sp.csr_matrix, user: int) -> Ids:
 
 
 def expected_at(found: Tied, n_test: Ids, k: int) -> dict[str, Float]:
-    """The metrics at k of the tied lists, means over the orders of each group; n_test (t,) test items of each user."""
+    """Return the metrics at ``k`` of the tied lists, as means over the orders of each group.
+
+    Parameters
+    ----------
+    found : Tied
+        The ties.
+    n_test : array of int, shape (t,)
+        The number of test items of each user.
+    k : int
+        The cut-off.
+
+    Returns
+    -------
+    dict of str to array, shape (t,)
+        "precision", "recall", "ndcg", "mrr" and "map".
+
+    Examples
+    --------
+    Two items share the first place, and one is a test item. A list of one holds it in half of the orders:
+
+    >>> import numpy as np
+    >>> from course_lib.metrics import ties
+    >>> group = ties.Tied(np.array([0]), start=np.array([[0]]), size=np.array([[2]]), relevant=np.array([[1]]))
+    >>> found = ties.expected_at(group, np.array([1]), 1)
+    >>> found["precision"].tolist(), found["mrr"].tolist()
+    ([0.5], [0.5])
+    """
     start, size, relevant = (values[:, :k].astype(np.float64) for values in (found.start, found.size, found.relevant))
     ranks = np.arange(1.0, k + 1)
     within = ranks - 1 - start  # places of the group before this one

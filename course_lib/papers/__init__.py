@@ -24,27 +24,65 @@ _NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
 
 
 def table(paper: str, name: str) -> list[Cell]:
-    """The cells of one printed table, in reading order.
+    """Return the cells of one printed table, in reading order.
 
-    P3's T4, T5 and T6 give one dict per printed number: `loss` (a name of `in_batch.KINDS`, or `sogram`,
-    `in_batch_omega`, `pos_neg_omega`), `ratio` (|batch|^2 / |positives|^2, or None), `dataset` (`eurlex`, `ml-1m`),
-    `pointwise` (`square`, `logistic`), `metric` (`P@5`), `value` (in percent), `starred`, `best`.
-    P3's T3 gives one dict per data set: `dataset`, `m`, `n`, `positives`, `mean_pair_popularity`.
-    P0's T1 gives one dict per experiment: `experiment` (a number), `left_encoder`, `loss`, and the ticks `condition_1`,
-    `condition_2`, `left_orthogonal`, `item_orthogonal` (True or False). P0's T2 gives one dict per printed share:
-    `experiment`, `left_encoder`, its ticks, `quantity` (`share_dot`, `share_cos`), `value` (a share, not percent).
-    P0's "numbers" gives one dict per number in the text: `experiment`, `quantity`, `value`, `place`.
-    P1's T1 gives one dict per data set: `dataset`, `users`, `items`, `interactions`, `sparsity_percent`. P1's T2 to T5
-    give one dict per printed number: `backbone` (`MF`, `LightGCN`, ...), `method` (None for the backbone alone, `DDC`,
-    `IPS`, ..., in T5 a rule such as `b_a` or `without popularity`), `dataset`, `metric` (`MRR@10`, ...), `value`,
-    `percent` (the printed improvement or change, else None). P1's "numbers" gives one dict per number in the text:
-    `dataset` (None where it is about no one set), `quantity`, `value`, `place`. P4's T1 and T3 give one dict per data
-    set with its sizes: `pages`, `links`, `ngrams`, `categories`, or `users`, `movies`, `ratings`. P4's T2 gives one
-    dict per cell: `dataset` (`simple`, `fr`, `en`), `method` (`sampling`, `sogram`), `alpha` (None for sampling),
-    `value` (MAP), `percent` (the printed improvement, None for sampling). P4's "numbers": `dataset`, `quantity`,
-    `value`, `place`.
+    Parameters
+    ----------
+    paper : str
+        "P0", "P1", "P3" or "P4".
+    name : str
+        "T1" and so on, or "numbers" for the numbers that a paper prints in its text.
 
-    Raises ValueError for a table that is not stored; the message lists those that are.
+    Returns
+    -------
+    list of dict
+        The cells. See the notes for their fields.
+
+    Raises
+    ------
+    ValueError
+        For a table that is not stored. The message lists those that are.
+
+    Notes
+    -----
+    P3:
+
+    - T4, T5 and T6 give one dict for each printed number: ``loss`` (a name of ``in_batch.KINDS``, or ``sogram``,
+      ``in_batch_omega``, ``pos_neg_omega``), ``ratio`` (``|batch|^2 / |positives|^2``, or None), ``dataset``
+      (``eurlex``, ``ml-1m``), ``pointwise`` (``square``, ``logistic``), ``metric`` (``P@5``), ``value`` (in percent),
+      ``starred``, ``best``.
+    - T3 gives one dict for each data set: ``dataset``, ``m``, ``n``, ``positives``, ``mean_pair_popularity``.
+
+    P0:
+
+    - T1 gives one dict for each experiment: ``experiment`` (a number), ``left_encoder``, ``loss``, and the ticks
+      ``condition_1``, ``condition_2``, ``left_orthogonal``, ``item_orthogonal`` (True or False).
+    - T2 gives one dict for each printed share: ``experiment``, ``left_encoder``, its ticks, ``quantity``
+      (``share_dot``, ``share_cos``), ``value`` (a share, not percent).
+    - "numbers" gives one dict for each number in the text: ``experiment``, ``quantity``, ``value``, ``place``.
+
+    P1:
+
+    - T1 gives one dict for each data set: ``dataset``, ``users``, ``items``, ``interactions``, ``sparsity_percent``.
+    - T2 to T5 give one dict for each printed number: ``backbone`` (``MF``, ``LightGCN``, ...), ``method`` (None for the
+      backbone alone, ``DDC``, ``IPS``, ..., in T5 a rule such as ``b_a`` or ``without popularity``), ``dataset``,
+      ``metric`` (``MRR@10``, ...), ``value``, ``percent`` (the printed improvement or change, else None).
+    - "numbers" gives one dict for each number in the text: ``dataset`` (None where it is about no one set),
+      ``quantity``, ``value``, ``place``.
+
+    P4:
+
+    - T1 and T3 give one dict for each data set with its sizes: ``pages``, ``links``, ``ngrams``, ``categories``, or
+      ``users``, ``movies``, ``ratings``.
+    - T2 gives one dict for each cell: ``dataset`` (``simple``, ``fr``, ``en``), ``method`` (``sampling``, ``sogram``),
+      ``alpha`` (None for sampling), ``value`` (MAP), ``percent`` (the printed improvement, None for sampling).
+    - "numbers" gives ``dataset``, ``quantity``, ``value``, ``place``.
+
+    Examples
+    --------
+    >>> from course_lib import papers
+    >>> papers.table("P3", "T3")[0]
+    {'dataset': 'ml-1m', 'm': 6037, 'n': 3513, 'positives': 517770, 'mean_pair_popularity': 12640.8}
     """
     if (paper, name) not in CAPTIONS:
         known = ", ".join(f"{p} {t}" for p, t in CAPTIONS)
@@ -63,9 +101,30 @@ def table(paper: str, name: str) -> list[Cell]:
 
 
 def value(paper: str, name: str, **where: Any) -> float:
-    """The one number of a table whose cell agrees with every keyword: `value("P3", "T6", loss="unbiased", ...)`.
+    """Return the one number of a table whose cell agrees with every keyword.
 
-    Raises ValueError unless exactly one cell agrees.
+    Parameters
+    ----------
+    paper, name : str
+        The table, as in ``table``.
+    where : object
+        Fields of the cell, as keyword arguments.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one cell agrees.
+
+    Examples
+    --------
+    >>> from course_lib import papers
+    >>> papers.value("P4", "T2", dataset="simple", alpha=0.01)
+    0.0325
     """
     found = select(table(paper, name), **where)
     if len(found) != 1:
@@ -74,7 +133,34 @@ def value(paper: str, name: str, **where: Any) -> float:
 
 
 def select(cells: list[Cell], **where: Any) -> list[Cell]:
-    """The cells that agree with every keyword. Raises ValueError for a keyword that the cells do not have."""
+    """Return the cells that agree with every keyword.
+
+    Parameters
+    ----------
+    cells : list of dict
+        Cells of a table.
+    where : object
+        Fields of a cell, as keyword arguments.
+
+    Returns
+    -------
+    list of dict
+        The cells that agree, in their order.
+
+    Raises
+    ------
+    ValueError
+        For a keyword that the cells do not have.
+
+    Examples
+    --------
+    Experiments 3 to 5 of P0 do not meet its first condition:
+
+    >>> from course_lib import papers
+    >>> cells = papers.select(papers.table("P0", "T1"), condition_1=False)
+    >>> [cell["experiment"] for cell in cells]
+    [3, 4, 5]
+    """
     for key in where:
         if cells and key not in cells[0]:
             raise ValueError(f"select: no field {key!r}; expected one of {sorted(cells[0])}")
@@ -82,7 +168,29 @@ def select(cells: list[Cell], **where: Any) -> list[Cell]:
 
 
 def citation(paper: str, name: str) -> str:
-    """Where a stored table is printed: authors, title, table number and a caption in our words."""
+    """Return where a stored table is printed: authors, title, table number and a caption in our words.
+
+    Parameters
+    ----------
+    paper, name : str
+        The table, as in ``table``.
+
+    Returns
+    -------
+    str
+        One line.
+
+    Raises
+    ------
+    KeyError
+        For a table that is not stored.
+
+    Examples
+    --------
+    >>> from course_lib import papers
+    >>> "Table 5: " in papers.citation("P3", "T5")
+    True
+    """
     place = f"Table {name[1:]}: " if name.startswith("T") else ""
     return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
 

@@ -31,7 +31,29 @@ Verdict = Literal["agrees", "differs", "one run", "not converged", "not run"]
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of a run, and from how many degrees of freedom it is known."""
+    """The standard deviation of a run, and from how many degrees of freedom it is known.
+
+    Parameters
+    ----------
+    deviation : float
+        The standard deviation, at least 0.
+    freedom : int
+        The degrees of freedom, at least 1.
+
+    Raises
+    ------
+    ValueError
+        For numbers outside these ranges.
+
+    Examples
+    --------
+    The interval for one more run around the mean of 4 is wider than 1.96 standard deviations, because the mean
+    and the deviation are estimates:
+
+    >>> from course_lib.papers.agreement import Spread
+    >>> round(Spread(deviation=1.0, freedom=9).of_one_more(4), 4)
+    2.5292
+    """
 
     deviation: float
     freedom: int
@@ -47,7 +69,27 @@ class Spread:
 
 @dataclass(frozen=True)
 class Judged:
-    """A printed number beside ours: the mean of n runs, how far it may be off, and the verdict."""
+    """A printed number beside ours.
+
+    Parameters
+    ----------
+    printed : float
+        The number that the paper prints.
+    mean : float
+        The mean of our runs.
+    n : int
+        The number of our runs.
+    allowed : float
+        How far the printed number may be off.
+    verdict : {"agrees", "differs", "one run", "not converged", "not run"}
+        Whether the number counts as reproduced.
+
+    Examples
+    --------
+    >>> from course_lib.papers.agreement import Judged
+    >>> Judged(printed=10.0, mean=11.0, n=5, allowed=2.0, verdict="agrees").verdict
+    'agrees'
+    """
 
     printed: float
     mean: float
@@ -57,7 +99,32 @@ class Judged:
 
 
 def pooled(groups: Iterable[ArrayLike]) -> Spread:
-    """The spread of a run, pooled over groups of runs with means of their own; ValueError where no group has two."""
+    """Return the spread of a run, pooled over groups of runs with means of their own.
+
+    Parameters
+    ----------
+    groups : iterable of array_like
+        The results of each group of runs.
+
+    Returns
+    -------
+    Spread
+        The pooled standard deviation and its degrees of freedom.
+
+    Raises
+    ------
+    ValueError
+        Where no group has two runs.
+
+    Examples
+    --------
+    The means of the two groups are far apart, but within each group a run is 1 from the mean:
+
+    >>> from course_lib.papers import agreement
+    >>> spread = agreement.pooled([[1.0, 3.0], [10.0, 12.0]])
+    >>> round(spread.deviation, 4), spread.freedom
+    (1.4142, 2)
+    """
     runs = (np.asarray(group, dtype=float) for group in groups)
     centred = [values - values.mean() for values in runs if len(values) > 1]
     freedom = sum(len(values) - 1 for values in centred)
@@ -74,11 +141,41 @@ def judge(
     printed_half: float = 0.0,
     spread: Spread | None = None,
 ) -> Judged:
-    """The verdict on one printed number; see the head of this module.
+    """Return the verdict on one printed number.
 
-    values: ours, one for each run; none means that nothing was run. converged: whether all of them did.
-    printed_half: half of the paper's 95 % interval, 0 where it prints none. spread: pooled over the table's cells
-    (None: of these values alone).
+    The number agrees where it lies within a 95 % interval for one more of our runs; the docstring of
+    ``course_lib.papers.agreement`` has the rule.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Our results, one for each run. An empty sequence means that nothing was run.
+    printed : float
+        The number that the paper prints.
+    converged : bool, optional
+        Whether all runs converged.
+    printed_half : float, optional
+        Half of the paper's 95 % interval, 0 where it prints none.
+    spread : Spread, optional
+        The spread pooled over the cells of the table. None: of these values alone.
+
+    Returns
+    -------
+    Judged
+        The two numbers, the distance allowed, and the verdict.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not finite, and a negative ``printed_half``.
+
+    Examples
+    --------
+    >>> from course_lib.papers import agreement
+    >>> agreement.judge([10.0, 10.2, 9.8], 10.5).verdict, agreement.judge([10.0, 10.2, 9.8], 13.0).verdict
+    ('agrees', 'differs')
+    >>> agreement.judge([10.0], 10.5).verdict
+    'one run'
     """
     half = checking.real(printed_half, "printed_half", least=0)
     printed = checking.real(printed, "printed")

@@ -10,33 +10,130 @@ from course_lib.papers import value
 
 
 def printed(experiment: int, quantity: str) -> float:
-    """The number that P0 prints for an experiment.
+    """Return the number that P0 prints for an experiment.
 
-    `share_dot` and `share_cos` (experiments 8 to 10: share of the top 1 % items in the top 100), `pearson` (8 and 10),
-    `share_near_90` (4 and 5), `learning_rate` (9 and 10). Raises ValueError for a number that the paper does not print.
+    Parameters
+    ----------
+    experiment : int
+        The number of the experiment.
+    quantity : str
+        ``share_dot`` and ``share_cos`` (experiments 8 to 10: share of the top 1 % items in the top 100), ``pearson`` (8
+        and 10), ``share_near_90`` (4 and 5), ``learning_rate`` (9 and 10).
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        For a number that the paper does not print.
+
+    Examples
+    --------
+    >>> from course_lib.papers import p0
+    >>> p0.printed(8, "share_dot"), p0.printed(8, "share_cos")
+    (0.72, 0.29)
     """
     table = "T2" if quantity in ("share_dot", "share_cos") else "numbers"
     return value("P0", table, experiment=experiment, quantity=quantity)
 
 
 def ratio_of_shares(experiment: int) -> float:
-    """Share of the top 1 % items when ranked by dot product, divided by their share when ranked by cosine."""
+    """Return the share of the top 1 % items when ranked by dot product, relative to their share by cosine.
+
+    Parameters
+    ----------
+    experiment : int
+        The number of the experiment, 8 to 10.
+
+    Returns
+    -------
+    float
+        The ratio of the two printed shares.
+
+    Raises
+    ------
+    ValueError
+        For an experiment without these shares.
+
+    Examples
+    --------
+    >>> from course_lib.papers import p0
+    >>> round(p0.ratio_of_shares(8), 2), p0.ratio_of_shares(9)
+    (2.48, 1.0)
+    """
     return printed(experiment, "share_dot") / printed(experiment, "share_cos")
 
 
 def share_against_chance(experiment: int, quantity: str = "share_dot") -> float:
-    """A printed share divided by that of the top 1 % items in a list drawn at random from all items, which is 0.01.
+    """Return a printed share divided by the share that chance gives.
 
-    Lists without known items hold less by chance (`popularity.chance_share`); P0 does not say whether its lists do.
+    In a list drawn at random from all items, the share of the top 1 % items is 0.01.
+
+    Parameters
+    ----------
+    experiment : int
+        The number of the experiment, 8 to 10.
+    quantity : {"share_dot", "share_cos"}, optional
+        The share.
+
+    Returns
+    -------
+    float
+        The ratio.
+
+    Raises
+    ------
+    ValueError
+        For a number that the paper does not print.
+
+    Notes
+    -----
+    Lists without known items hold less by chance (``popularity.chance_share``); P0 does not say whether its lists do.
+
+    Examples
+    --------
+    The popular items hold 72 of 100 places, and chance would give them one:
+
+    >>> from course_lib.papers import p0
+    >>> round(p0.share_against_chance(8), 4)
+    72.0
     """
     return printed(experiment, quantity) / (printed(8, "top_items_percent") / 100)
 
 
 def chance_of_right_angle(d: int, *, within: float = 10.0) -> float:
-    """The share of directions, uniform on the sphere in d dimensions, within 90 +- `within` degrees of a fixed one.
+    """Return the share of random directions that lie near a right angle to a fixed one.
 
-    P(|cos| < sin(within)): the squared cosine has the Beta(1/2, (d-1)/2) distribution. `within` is in degrees.
-    Raises ValueError for d below 2 and for `within` outside (0, 90].
+    The directions are uniform on the sphere in ``d`` dimensions, and the angle is within 90 +- ``within`` degrees:
+    ``P(|cos| < sin(within))``, where the squared cosine has the Beta(1/2, (d-1)/2) distribution.
+
+    Parameters
+    ----------
+    d : int
+        The dimension, at least 2.
+    within : float, optional
+        The distance from the right angle, in degrees, in (0, 90].
+
+    Returns
+    -------
+    float
+        The share.
+
+    Raises
+    ------
+    ValueError
+        For numbers outside these ranges.
+
+    Examples
+    --------
+    In the plane it is 40 of 360 degrees. In 128 dimensions nearly all directions are close to a right angle:
+
+    >>> from course_lib.papers import p0
+    >>> round(p0.chance_of_right_angle(2), 4), round(p0.chance_of_right_angle(128), 2)
+    (0.1111, 0.95)
     """
     from scipy.special import betainc
 
@@ -46,10 +143,35 @@ def chance_of_right_angle(d: int, *, within: float = 10.0) -> float:
 
 
 def smallest_significant_correlation(n: int, *, level: float = 0.05) -> float:
-    """The least |Pearson correlation| of n pairs that a two-sided t test of zero correlation rejects at `level`.
+    """Return the least absolute Pearson correlation of ``n`` pairs that a t test tells from zero.
 
-    r = t / sqrt(n - 2 + t^2) with t the quantile of Student's t with n - 2 degrees of freedom. Raises ValueError for n
-    below 3 and for a level outside (0, 1).
+    It is the two-sided test of zero correlation at ``level``: ``r = t / sqrt(n - 2 + t^2)`` with ``t`` the quantile of
+    Student's t with ``n - 2`` degrees of freedom.
+
+    Parameters
+    ----------
+    n : int
+        The number of pairs, at least 3.
+    level : float, optional
+        The level of the test, in (0, 1).
+
+    Returns
+    -------
+    float
+        The correlation.
+
+    Raises
+    ------
+    ValueError
+        For numbers outside these ranges.
+
+    Examples
+    --------
+    With many pairs, a small correlation is significant:
+
+    >>> from course_lib.papers import p0
+    >>> [round(p0.smallest_significant_correlation(n), 3) for n in (10, 100, 10_000)]
+    [0.632, 0.197, 0.02]
     """
     from scipy.stats import t as student
 
