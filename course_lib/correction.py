@@ -11,24 +11,30 @@ closed half-plane. For "b_a" over all pairs that says: a has both signs and b ha
 user's own positives, so a is mostly positive on them: a user whose a_i are all positive has no minimiser, and whoever
 stops the training chooses beta. Sources: P1, Section 4; claim X12.
 
-`course_lib.debiasing.DDC` is the module that holds the scalars of all users.
+`Frozen` solves the problems of all users; `course_lib.debiasing.DDC` is the torch module that holds their scalars.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.sparse import csr_array
 
 from course_lib import checking
 from course_lib.compiled import njit
-from course_lib.interactions import Interactions
+from course_lib.interactions import Interactions, sample_negatives
+from course_lib.popularity import popularity_direction
 
 RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # positive _ negative term: P1, Table 5
+TABLE = 20_000_000  # numbers that a table of all users and items may hold
 BLOCK = 2_000_000  # numbers that a block of pairs, or of gathered embeddings, may hold
 STEPS, HALVINGS, ACCURACY = 200, 60, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
 TINY = float(np.finfo(float).tiny)
@@ -36,6 +42,7 @@ FLAT = 1e-40  # added to the second derivative of log(1 + exp(-x)), which is 0 i
 
 Float = NDArray[np.float64]
 AnyArray = NDArray[Any]
+Ids = NDArray[np.int64]
 
 
 # ------------------------------------------------------------------------------------------------------- the directions
@@ -282,3 +289,189 @@ def _one_user(
             f"a has {len(a)} entries for {len(s)} positives, b {len(b)} for {len(t)} negatives; expected as many"
         )
     return s, a, t, b
+
+
+# ------------------------------------------------------------------------------------------------------- all users
+class Problem(NamedTuple):
+    """Hold the margins of users' triples as functions of their scalars, one entry for each triple.
+
+    Parameters
+    ----------
+    owners : ndarray of int64, shape (T,)
+        The user of each triple.
+    margins : ndarray, shape (T,)
+        The margin x at alpha = beta = 0.
+    by_alpha, by_beta : ndarray, shape (T,)
+        The derivatives ``dx/dalpha`` and ``dx/dbeta``.
+    """
+
+    owners: Ids
+    margins: Float
+    by_alpha: Float
+    by_beta: Float
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The tables of a trained model, with the directions of P1's corrections: what `debiasing.DDC` trains, in NumPy.
+
+    Parameters
+    ----------
+    users, items : array, shape (m, d), (n, d)
+        The frozen tables.
+    pop, pref : array, shape (d,), (m, d)
+        The popularity direction (4) and the users' preference directions (10).
+    interactions : Interactions, shape (m, n)
+        The training pairs.
+    rule : str
+        One of `RULES`.
+
+    Notes
+    -----
+    Source: P1, (13) and (14).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib.correction import Frozen
+    >>> from course_lib.interactions import Interactions
+    >>> data = Interactions([0, 0, 1], [0, 1, 0], n_users=2, n_items=4)
+    >>> tables = Frozen.of(np.eye(2), np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0], [-1.0, 0.5]]), data, ratio=0.25)
+    >>> alpha, beta, without = tables.solve(ridge=0.1)
+    >>> without.tolist(), tables.served(alpha, beta).shape
+    ([], (2, 2))
+    """
+
+    users: AnyArray
+    items: AnyArray
+    pop: AnyArray
+    pref: AnyArray
+    interactions: Interactions
+    rule: str = "b_a"
+
+    @classmethod
+    def of(
+        cls,
+        users: Any,
+        items: Any,
+        interactions: Interactions,
+        *,
+        top: float = 0.3,
+        ratio: float = 0.05,
+        rule: str = "b_a",
+    ) -> Frozen:
+        """With the popularity direction of `ratio` and the preference directions of `top`, see `debiasing.DDC`."""
+        users, items = checked_tables(users, items, interactions)
+        pop = popularity_direction(items, interactions.col_counts, ratio)
+        pref = preference_directions(users, items, interactions, top)
+        return cls(users, items, pop, pref, interactions, rule)
+
+    def served(self, alpha: Float, beta: Float) -> AnyArray:
+        """e_u + alpha_u e_pop + beta_u e_pref of (14), (m, d), in the dtype of the users."""
+        left, right = (scalars.astype(self.users.dtype)[:, None] for scalars in (alpha, beta))
+        table: AnyArray = self.users + left * self.pop + right * self.pref
+        return table
+
+    @cached_property
+    def _exact(self) -> tuple[Float, Float, Float, Float]:
+        """Users, items, preference and popularity directions in float64."""
+        users, items, pref, pop = (table.astype(np.float64) for table in (self.users, self.items, self.pref, self.pop))
+        return users, items, pref, pop
+
+    def solve(
+        self, negatives: int | None = None, *, ridge: float = 0.0, rng: Generator | None = None
+    ) -> tuple[Float, Float, NDArray[np.int64]]:
+        """Every user's two scalars (m,), and the ids of those who keep 0 and 0: see `debiasing.DDC.solve`."""
+        ridge = checking.real(ridge, "ridge", least=0)
+        alpha, beta = np.zeros(len(self.users)), np.zeros(len(self.users))
+        solved = np.zeros(len(self.users), dtype=bool)
+        for owners, *columns in self._problems(negatives, ridge, rng):
+            ids, owner = np.unique(owners, return_inverse=True)
+            able: NDArray[np.bool_] = np.ones(len(ids), bool)
+            if not ridge:
+                able = bounded_below(owner, len(ids), columns[1], columns[2])
+            here, renamed = able[owner], np.cumsum(able) - 1
+            offset, by_alpha, by_beta = (column[here] for column in columns)
+            found = newton_minima(renamed[owner[here]], int(able.sum()), offset, by_alpha, by_beta, ridge=ridge)
+            alpha[ids[able]], beta[ids[able]] = found
+            solved[ids[able]] = True
+        return alpha, beta, np.flatnonzero(~solved)
+
+    def _problems(self, negatives: int | None, ridge: float, rng: Generator | None) -> Iterator[Problem]:
+        """The users' problems in blocks that never part a user."""
+        data = self.interactions
+        able = (data.row_counts > 0) & (data.row_counts < data.n_items)
+        if negatives is None:
+            found = (self._all_pairs(int(user), ridge) for user in np.flatnonzero(able))
+            yield from _in_blocks(problem for problem in found if problem is not None)
+        elif isinstance(negatives, int) and negatives >= 1 and isinstance(rng, Generator):
+            block = np.cumsum(data.row_counts * negatives) // BLOCK
+            for number in np.unique(block[able]):
+                mine = (able & (block == number))[data.users]
+                owners, positives = (np.repeat(ids[mine], negatives) for ids in (data.users, data.items))
+                yield self._triples(owners, positives, sample_negatives(data, owners, rng))
+        else:
+            expected = "None, or a whole number of at least 1 and a numpy Generator"
+            raise ValueError(f"negatives is {negatives!r} and rng {rng!r}; expected {expected}")
+
+    def _all_pairs(self, user: int, ridge: float) -> Problem | None:
+        """One user's own items with all others; None where "b_a" cannot have a minimiser."""
+        own = self.interactions.items_of(user)
+        others = np.setdiff1d(np.arange(self.interactions.n_items), own, assume_unique=True)
+        users, items, pref, pop = self._exact
+        scores, toward_pref, toward_pop = items @ users[user], items @ pref[user], items @ pop
+        if self.rule == "b_a" and not ridge and not has_minimiser(toward_pref[own], toward_pop[others]):
+            return None
+        margins, by_alpha, by_beta = (
+            (on_own[own][:, None] - on_others[others]).ravel()
+            for on_own, on_others in (
+                (scores, scores),
+                self._sides("a", toward_pop, toward_pop),
+                self._sides("b", toward_pref, toward_pref),
+            )
+        )
+        return Problem(np.full(margins.size, user), margins, by_alpha, by_beta)
+
+    def _triples(self, owners: Ids, positives: Ids, negatives: Ids) -> Problem:
+        """The same for any triples (T,)."""
+        users, items, pref, pop = self._exact
+        along = items @ pop
+        of_scores, of_pref = (_products(table, items, owners, positives, negatives) for table in (users, pref))
+        margins, by_alpha, by_beta = (
+            on_positives - on_negatives
+            for on_positives, on_negatives in (
+                of_scores,
+                self._sides("a", along[positives], along[negatives]),
+                self._sides("b", *of_pref),
+            )
+        )
+        return Problem(owners, margins, by_alpha, by_beta)
+
+    def _sides(self, part: str, on_positives: Float, on_negatives: Float) -> tuple[Float, Float]:
+        """A direction's projections of both kinds of items, 0 where the rule does not apply the correction."""
+        of_positives, of_negatives = self.rule.split("_")
+        return on_positives * (part in of_positives), on_negatives * (part in of_negatives)
+
+
+def _products(table: Float, items: Float, owners: Ids, positives: Ids, negatives: Ids) -> tuple[Float, Float]:
+    """<table[owner], item> of the positive and the negative items of triples (T,): (T,) each.
+
+    Read off the table of all products where that is small.
+    """
+    if len(table) * len(items) > min(TABLE, 20 * len(owners)):
+        return pair_products(table, owners, items, positives), pair_products(table, owners, items, negatives)
+    every, start = (table @ items.T).ravel(), owners * len(items)
+    return every[start + positives], every[start + negatives]
+
+
+def _in_blocks(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Joins problems until they hold about BLOCK entries."""
+    held: list[Problem] = []
+    size = 0
+    for problem in problems:
+        held, size = [*held, problem], size + len(problem.owners)
+        if size >= BLOCK:
+            yield Problem(*map(np.concatenate, zip(*held, strict=True)))
+            held, size = [], 0
+    if held:
+        yield Problem(*map(np.concatenate, zip(*held, strict=True)))

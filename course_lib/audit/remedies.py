@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from course_lib import checking, geometry, metrics, popularity
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
+from course_lib.correction import Frozen
 from course_lib.interactions import Interactions
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
@@ -84,25 +85,23 @@ class Bench:
         unit = float(np.median(geometry.norm(self.users)))
         return unit, popularity.popularity_direction(self.items, self.counts)
 
-    def uncorrected(self, users: Ids) -> Any:
-        """DDC on these users, who have a training pair, before it is solved; its popularity is that of their pairs."""
-        from course_lib.debiasing import DDC
-
-        return DDC(self.everybody[users], self.items, of_users(self.training_pairs, users))
+    def uncorrected(self, users: Ids) -> Frozen:
+        """The tables of these users, who have a training pair; their popularity is that of their pairs."""
+        return Frozen.of(self.everybody[users], self.items, of_users(self.training_pairs, users))
 
     @cached_property
-    def correction(self) -> tuple[Any, int]:
-        """DDC on the bench's users, solved, and how many of them have no minimiser without a ridge."""
+    def correction(self) -> tuple[Frozen, Float, Float, int]:
+        """DDC on the bench's users: the tables, alpha, beta, and how many have no minimiser without a ridge."""
         model, rng = self.uncorrected(self.chosen), self.evidence.rng("ddc")
-        without = model.solve(NEGATIVES, rng=rng)
-        model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
-        return model, len(without)
+        without = model.solve(NEGATIVES, rng=rng)[2]
+        alpha, beta, _ = model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
+        return model, alpha, beta, len(without)
 
     @property
     def corrected(self) -> AnyArray:
         """(u, d) the bench's users after DDC."""
-        table: AnyArray = self.correction[0].final_users().detach().numpy()
-        return table
+        model, alpha, beta, _ = self.correction
+        return model.served(alpha, beta)
 
     @cached_property
     def start(self) -> tuple[Float, Float]:
@@ -271,13 +270,12 @@ class Correction:
 
 
 def ddc(bench: Bench) -> Correction:
-    """`course_lib.debiasing.DDC`, solved for the chosen users with a small ridge; its directions are theirs.
+    """P1's correction (`course_lib.correction.Frozen`), solved for the chosen users with a small ridge; its directions are theirs.
 
     Its popularity direction is that of the chosen users' pairs.
     """
-    model, without = bench.correction
-    alpha, beta = (scalars.detach().numpy().astype(np.float64) for scalars in (model.alpha, model.beta))
-    push = alpha + beta * (model.pref.numpy().astype(np.float64) @ model.pop.numpy())
+    model, alpha, beta, without = bench.correction
+    push = alpha + beta * (model.pref.astype(np.float64) @ model.pop)
     effect = bench.effect(CORRECTION, remedied(CORRECTION, bench, measured=True))
     shares = 1 - without / len(alpha), float((push > 0).mean())
     return Correction(effect, *shares, float(np.median(alpha)), float(np.median(beta)))
@@ -287,9 +285,8 @@ def _all_corrected(bench: Bench) -> AnyArray:
     """(m, d) all users after DDC: those of the bench as measured, the others with its popularity direction."""
     table, able = bench.everybody.copy(), np.flatnonzero(bench.training_pairs.row_counts > 0)
     if len(able) > len(bench.chosen):
-        model = bench.uncorrected(able)
-        model.pop = bench.correction[0].pop
-        model.solve(NEGATIVES, ridge=RIDGE, rng=bench.evidence.rng("ddc"))
-        table[able] = model.final_users().detach().numpy()
+        model = replace(bench.uncorrected(able), pop=bench.correction[0].pop)
+        alpha, beta, _ = model.solve(NEGATIVES, ridge=RIDGE, rng=bench.evidence.rng("ddc"))
+        table[able] = model.served(alpha, beta)
     table[bench.chosen] = bench.corrected
     return table

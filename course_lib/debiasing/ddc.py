@@ -5,8 +5,7 @@ The mathematics is in `course_lib.correction`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,68 +15,14 @@ from torch import Tensor
 
 from course_lib import checking
 from course_lib.backbones.base import Recommender, Tables
-from course_lib.correction import (
-    BLOCK,
-    RULES,
-    Float,
-    bounded_below,
-    checked_tables,
-    has_minimiser,
-    newton_minima,
-    pair_products,
-    preference_directions,
-    solve_user,
-    surrogate_user,
-    user_loss,
-)
-from course_lib.interactions import Interactions, sample_negatives
+from course_lib.correction import RULES, Frozen, preference_directions, solve_user, surrogate_user, user_loss
+from course_lib.interactions import Interactions
 from course_lib.losses import bpr
-from course_lib.popularity import popularity_direction
 
 # Public names of the course: the functions of one user stay importable from here.
 __all__ = ["DDC", "preference_directions", "solve_user", "surrogate_user", "user_loss"]
 
 PARTS = ("ab", "a", "b", "")
-TABLE = 20_000_000  # numbers that a table of all users and items may hold
-Ids = NDArray[np.int64]
-
-
-class Frozen(NamedTuple):
-    """Hold the frozen tables of a ``DDC`` in float64.
-
-    Parameters
-    ----------
-    users, pref : ndarray, shape (m, d)
-        The embeddings of the users, and their preference directions.
-    items : ndarray, shape (n, d)
-        The embeddings of the items.
-    pop : ndarray, shape (d,)
-        The popularity direction.
-    """
-
-    users: Float
-    items: Float
-    pref: Float
-    pop: Float
-
-
-class Problem(NamedTuple):
-    """Hold the margins of users' triples as functions of their scalars, one entry for each triple.
-
-    Parameters
-    ----------
-    owners : ndarray of int64, shape (T,)
-        The user of each triple.
-    margins : ndarray, shape (T,)
-        The margin x at alpha = beta = 0.
-    by_alpha, by_beta : ndarray, shape (T,)
-        The derivatives ``dx/dalpha`` and ``dx/dbeta``.
-    """
-
-    owners: Ids
-    margins: Float
-    by_alpha: Float
-    by_beta: Float
 
 
 class DDC(Recommender):
@@ -151,22 +96,16 @@ class DDC(Recommender):
         start: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> None:
-        users, items = checked_tables(users, items, interactions)
         super().__init__()
+        frozen = Frozen.of(users, items, interactions, top=top, ratio=ratio, rule=_one_of(rule, RULES, "rule"))
         self.n_users, self.n_items = interactions.shape
         self.interactions = interactions
-        self.rule, self.final = _one_of(rule, RULES, "rule"), _one_of(final, PARTS, "final")
+        self.rule, self.final = rule, _one_of(final, PARTS, "final")
         if start < 0 or (start and generator is None):
             expected = "0, or a positive start and a torch.Generator"
             raise ValueError(f"start is {start} and generator {generator!r}; expected {expected}")
-        directions = {
-            "users": users,
-            "items": items,
-            "pop": popularity_direction(items, interactions.col_counts, ratio),
-            "pref": preference_directions(users, items, interactions, top),
-        }
-        for name, table in directions.items():
-            self.register_buffer(name, torch.tensor(table))
+        for name in ("users", "items", "pop", "pref"):
+            self.register_buffer(name, torch.tensor(getattr(frozen, name)))
         for name in ("alpha", "beta"):
             first = self.users.new_zeros(self.n_users)
             if start:
@@ -210,103 +149,15 @@ class DDC(Recommender):
         answer, those without a unique minimiser or without a triple, keep 0 and 0. Under "a_a" and "b_b" the scalar
         that the loss does not know stays 0.
         """
-        ridge = checking.real(ridge, "ridge", least=0)
-        alpha, beta = np.zeros(self.n_users), np.zeros(self.n_users)
-        solved = np.zeros(self.n_users, dtype=bool)
-        for owners, *columns in self._problems(negatives, ridge, rng):
-            ids, owner = np.unique(owners, return_inverse=True)
-            able: NDArray[np.bool_] = np.ones(len(ids), bool)
-            if not ridge:
-                able = bounded_below(owner, len(ids), columns[1], columns[2])
-            here, renamed = able[owner], np.cumsum(able) - 1
-            offset, by_alpha, by_beta = (column[here] for column in columns)
-            found = newton_minima(renamed[owner[here]], int(able.sum()), offset, by_alpha, by_beta, ridge=ridge)
-            alpha[ids[able]], beta[ids[able]] = found
-            solved[ids[able]] = True
+        frozen = Frozen(
+            *(checking.as_numpy(table) for table in (self.users, self.items, self.pop, self.pref)),
+            interactions=self.interactions,
+            rule=self.rule,
+        )
+        alpha, beta, without = frozen.solve(negatives, ridge=ridge, rng=rng)
         self.alpha.copy_(torch.from_numpy(alpha))
         self.beta.copy_(torch.from_numpy(beta))
-        return np.flatnonzero(~solved)
-
-    def _problems(self, negatives: int | None, ridge: float, rng: Generator | None) -> Iterator[Problem]:
-        """The users' problems in blocks that never part a user."""
-        data = self.interactions
-        tables = (self.users, self.items, self.pref, self.pop)
-        frozen = Frozen(*(table.cpu().numpy().astype(np.float64) for table in tables))
-        able = (data.row_counts > 0) & (data.row_counts < data.n_items)
-        if negatives is None:
-            found = (self._all_pairs(int(user), ridge, frozen) for user in np.flatnonzero(able))
-            yield from _in_blocks(problem for problem in found if problem is not None)
-        elif isinstance(negatives, int) and negatives >= 1 and isinstance(rng, Generator):
-            block = np.cumsum(data.row_counts * negatives) // BLOCK
-            for number in np.unique(block[able]):
-                mine = (able & (block == number))[data.users]
-                owners, positives = (np.repeat(ids[mine], negatives) for ids in (data.users, data.items))
-                yield self._triples(owners, positives, sample_negatives(data, owners, rng), frozen)
-        else:
-            expected = "None, or a whole number of at least 1 and a numpy Generator"
-            raise ValueError(f"negatives is {negatives!r} and rng {rng!r}; expected {expected}")
-
-    def _all_pairs(self, user: int, ridge: float, frozen: Frozen) -> Problem | None:
-        """One user's own items with all others; None where "b_a" cannot have a minimiser."""
-        own = self.interactions.items_of(user)
-        others = np.setdiff1d(np.arange(self.n_items), own, assume_unique=True)
-        users, items, pref, pop = frozen
-        scores, toward_pref, toward_pop = items @ users[user], items @ pref[user], items @ pop
-        if self.rule == "b_a" and not ridge and not has_minimiser(toward_pref[own], toward_pop[others]):
-            return None
-        margins, by_alpha, by_beta = (
-            (on_own[own][:, None] - on_others[others]).ravel()
-            for on_own, on_others in (
-                (scores, scores),
-                self._sides("a", toward_pop, toward_pop),
-                self._sides("b", toward_pref, toward_pref),
-            )
-        )
-        return Problem(np.full(margins.size, user), margins, by_alpha, by_beta)
-
-    def _triples(self, owners: Ids, positives: Ids, negatives: Ids, frozen: Frozen) -> Problem:
-        """The same for any triples (T,)."""
-        users, items, pref, pop = frozen
-        along = items @ pop
-        of_scores, of_pref = (_products(table, items, owners, positives, negatives) for table in (users, pref))
-        margins, by_alpha, by_beta = (
-            on_positives - on_negatives
-            for on_positives, on_negatives in (
-                of_scores,
-                self._sides("a", along[positives], along[negatives]),
-                self._sides("b", *of_pref),
-            )
-        )
-        return Problem(owners, margins, by_alpha, by_beta)
-
-    def _sides(self, part: str, on_positives: Float, on_negatives: Float) -> tuple[Float, Float]:
-        """A direction's projections of both kinds of items, 0 where the rule does not apply the correction."""
-        of_positives, of_negatives = self.rule.split("_")
-        return on_positives * (part in of_positives), on_negatives * (part in of_negatives)
-
-
-def _products(table: Float, items: Float, owners: Ids, positives: Ids, negatives: Ids) -> tuple[Float, Float]:
-    """<table[owner], item> of the positive and the negative items of triples (T,): (T,) each.
-
-    Read off the table of all products where that is small.
-    """
-    if len(table) * len(items) > min(TABLE, 20 * len(owners)):
-        return pair_products(table, owners, items, positives), pair_products(table, owners, items, negatives)
-    every, start = (table @ items.T).ravel(), owners * len(items)
-    return every[start + positives], every[start + negatives]
-
-
-def _in_blocks(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Joins problems until they hold about BLOCK entries."""
-    held: list[Problem] = []
-    size = 0
-    for problem in problems:
-        held, size = [*held, problem], size + len(problem.owners)
-        if size >= BLOCK:
-            yield Problem(*map(np.concatenate, zip(*held, strict=True)))
-            held, size = [], 0
-    if held:
-        yield Problem(*map(np.concatenate, zip(*held, strict=True)))
+        return without
 
 
 def _one_of(value: str, known: tuple[str, ...], name: str) -> str:
