@@ -353,9 +353,9 @@ def table(values: Any, name: str, *, rows: int | None = None, width: int | None 
     >>> from course_lib import checking
     >>> checking.table([[1, 2], [3, 4]], "items").tolist()
     [[1.0, 2.0], [3.0, 4.0]]
-    >>> checking.table([[1, 2], [3, 4]], "items", rows=5)
+    >>> checking.table([[1.0, 2.0], [3.0, 4.0]], "items", rows=5)
     Traceback (most recent call last):
-    ValueError: items has shape (2, 2) and dtype int64; expected numbers of shape (5, d)
+    ValueError: items has shape (2, 2) and dtype float64; expected numbers of shape (5, d)
     """
     array = as_numpy(values)
     fits = array.ndim == 2 and rows in (None, array.shape[0]) and width in (None, array.shape[1])
