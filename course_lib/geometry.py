@@ -220,8 +220,8 @@ def cosine_gradient(q: Any, k: Any) -> Array:
 def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Array:
     """Return the gradient, with respect to ``q``, of the cosine whose norms are clamped from below at ``eps``.
 
-    The function is ``<q, k> / (max(||q||, eps) max(||k||, eps))``. This is the gradient that autograd finds for
-    ``torch.nn.functional.cosine_similarity``, which hides its clamp from autograd.
+    The function is ``<q, k> / (max(||q||, eps) max(||k||, eps))``, which is what
+    ``torch.nn.functional.cosine_similarity`` computes.
 
     Parameters
     ----------
@@ -248,6 +248,9 @@ def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Ar
     - Where ``||q|| < eps`` it is ``k' / eps``. Its part along ``q`` is ``<u, k'> / eps``, which is zero only if ``q``
       and ``k`` are orthogonal.
     - Where ``||q|| = eps`` the function has a kink. The value returned there is the outer one, of the first case.
+
+    torch hides its clamp from autograd. So below ``eps`` the gradient that autograd finds for ``cosine_similarity`` is
+    not this one.
 
     Examples
     --------
