@@ -18,7 +18,22 @@ COMMANDS = {
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the first word; the rest of the line belongs to the room that the word names."""
+    """Return the parser of the first word of the command line.
+
+    The rest of the line belongs to the room that the word names.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+        The parser.
+
+    Examples
+    --------
+    >>> from course_lib.__main__ import build_parser
+    >>> chosen = build_parser().parse_args(["experiments", "run", "P3-T6", "--scale", "smoke"])
+    >>> chosen.command, chosen.arguments
+    ('experiments', ['run', 'P3-T6', '--scale', 'smoke'])
+    """
     listing = "\n".join(f"  {name:<12} {text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m course_lib",
@@ -32,7 +47,28 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Imports only the room that the command needs, and returns its exit status."""
+    """Run one command of the course and return its exit status.
+
+    Only the room that the command needs is imported.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The words of the command line after the program's name. By default those of this process.
+
+    Returns
+    -------
+    int
+        The exit status: that of the command, 0 where the reader of its output has gone (as in ``... list | head``), and
+        2 for a command that needs a checkout of the course where there is none.
+
+    Raises
+    ------
+    SystemExit
+        For a line that cannot be parsed, and after ``--help``.
+    BrokenPipeError
+        Where another pipe than the standard output is broken.
+    """
     chosen = build_parser().parse_args(argv)
     module, _ = COMMANDS[chosen.command]
     if module.startswith("tools."):  # the book's own tools: they lie beside course_lib in a checkout, and in no wheel

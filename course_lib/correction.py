@@ -47,12 +47,49 @@ Ids = NDArray[np.int64]
 
 # ------------------------------------------------------------------------------------------------------- the directions
 def preference_directions(users: Any, items: Any, interactions: Interactions, top: float = 0.3) -> AnyArray:
-    """(m, d): for each user the normed sum of those of their items that score highest with them, e_pref of (10).
+    """Return for each user the direction of those of their items that score highest with them.
 
-    users (m, d), items (n, d): arrays or tensors. Of a user's items the ceil(top |I_u|) with the highest <e_u, e_i>
-    count, so at least one; equal scores go by the lower id. P1 does not say how it rounds. Users without an item get
-    zeros. Works through the pairs that exist, never the m x n scores. Raises ValueError for `top` outside (0, 1],
-    tables that do not fit, and a user whose chosen items sum to zero. Source: P1, (10).
+    The direction is the normed sum of these items, ``e_pref`` of P1, equation (10).
+
+    Parameters
+    ----------
+    users : array_like, shape (m, d)
+        The embeddings of the users, NumPy array or torch tensor.
+    items : array_like, shape (n, d)
+        The embeddings of the items.
+    interactions : Interactions
+        Which items are a user's.
+    top : float
+        The part of a user's items that counts, in (0, 1].
+
+    Returns
+    -------
+    array, shape (m, d)
+        The unit vectors. Users without an item get zeros.
+
+    Raises
+    ------
+    ValueError
+        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to zero.
+
+    Notes
+    -----
+    Of a user's items the ``ceil(top |I_u|)`` with the highest ``<e_u, e_i>`` count, so at least one; equal scores go by
+    the lower id. P1 does not say how it rounds. The function works through the pairs that exist, never the m x n
+    scores. Source: P1, equation (10).
+
+    Examples
+    --------
+    The user has both items. Half of them is the item with score 3, not the one with score 0:
+
+    >>> from course_lib import correction
+    >>> from course_lib.interactions import Interactions
+    >>> pairs = Interactions(users=[0, 0], items=[0, 1], n_users=1, n_items=2)
+    >>> users, items = [[1.0, 0.0]], [[3.0, 0.0], [0.0, 4.0]]
+    >>> correction.preference_directions(users, items, pairs, top=0.5).round(3).tolist()
+    [[1.0, 0.0]]
+    >>> correction.preference_directions(users, items, pairs, top=1.0).round(3).tolist()
+    [[0.6, 0.8]]
     """
     users, items = checked_tables(users, items, interactions)
     checking.share(top, "top")
@@ -79,10 +116,46 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
 def user_loss(
     pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
 ) -> float:
-    """Mean over all pairs of log(1 + exp(-(s_i + beta a_i - s_j - alpha b_j))): (13) for one user.
+    """Return the loss of DDC for one user: the mean over all pairs of a positive and a negative.
 
-    pos_scores, a (p,): scores and e_pref-projections of the positives; neg_scores, b (q,): scores and e_pop-projections
-    of the negatives. Raises ValueError for empty or unequal vectors and for NaN.
+    The mean of ``log(1 + exp(-x_ij))`` with the margin ``x_ij = s_i + beta a_i - s_j - alpha b_j``.
+
+    Parameters
+    ----------
+    pos_scores : array_like, shape (p,)
+        The scores ``s_i`` of the positives.
+    neg_scores : array_like, shape (q,)
+        The scores ``s_j`` of the negatives.
+    a : array_like, shape (p,)
+        The projections of the positives on ``e_pref``.
+    b : array_like, shape (q,)
+        The projections of the negatives on ``e_pop``.
+    alpha, beta : float
+        The two scalars of the user.
+
+    Returns
+    -------
+    float
+        The loss.
+
+    Raises
+    ------
+    ValueError
+        For empty vectors, for ``a`` or ``b`` of another length than their scores, and for NaN or infinite numbers.
+
+    Notes
+    -----
+    Source: P1, equation (13), for one user.
+
+    Examples
+    --------
+    A margin of 0 costs ``log 2``; with ``beta = 1`` the margin is 1:
+
+    >>> from course_lib import correction
+    >>> round(correction.user_loss([0.0], [0.0], a=[1.0], b=[1.0], alpha=0, beta=0), 4)
+    0.6931
+    >>> round(correction.user_loss([0.0], [0.0], a=[1.0], b=[1.0], alpha=0, beta=1), 4)
+    0.3133
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
@@ -92,9 +165,40 @@ def user_loss(
 def user_gradient(
     pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
 ) -> tuple[float, float]:
-    """(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i]) with w = sigmoid(-x_ij).
+    """Return the slopes of :func:`user_loss` in its two scalars.
 
-    Both depend on positives and negatives, through w.
+    ``(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i])`` with ``w = sigmoid(-x_ij)``, means over all pairs.
+
+    Parameters
+    ----------
+    pos_scores : array_like, shape (p,)
+        The scores ``s_i`` of the positives.
+    neg_scores : array_like, shape (q,)
+        The scores ``s_j`` of the negatives.
+    a : array_like, shape (p,)
+        The projections of the positives on ``e_pref``.
+    b : array_like, shape (q,)
+        The projections of the negatives on ``e_pop``.
+    alpha, beta : float
+        The two scalars of the user.
+
+    Returns
+    -------
+    tuple of float
+        ``dL/dalpha`` and ``dL/dbeta``. Both depend on positives and negatives, through ``w``.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`user_loss`.
+
+    Examples
+    --------
+    At a margin of 0 the weight ``w`` is 1/2:
+
+    >>> from course_lib import correction
+    >>> correction.user_gradient([0.0], [0.0], a=[1.0], b=[3.0], alpha=0, beta=0)
+    (1.5, -0.5)
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
@@ -103,19 +207,80 @@ def user_gradient(
 
 
 def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether `user_loss` has a (then unique) minimiser: min a < 0 < max a and min b < 0 < max b.
+    """Return whether :func:`user_loss` has a minimiser, which is then unique.
 
-    Otherwise one scalar can grow for ever and the loss still falls, down to 0 where a or b has strictly one sign.
-    Source: claim X12.
+    It has one where ``min a < 0 < max a`` and ``min b < 0 < max b``.
+
+    Parameters
+    ----------
+    a : array_like, shape (p,)
+        The projections of the positives on ``e_pref``.
+    b : array_like, shape (q,)
+        The projections of the negatives on ``e_pop``.
+
+    Returns
+    -------
+    bool
+        True where there is a minimiser.
+
+    Raises
+    ------
+    ValueError
+        For empty vectors, and for NaN or infinite numbers.
+
+    Notes
+    -----
+    Otherwise one scalar can grow for ever and the loss still falls, down to 0 where ``a`` or ``b`` has strictly one
+    sign. Source: claim X12.
+
+    Examples
+    --------
+    >>> from course_lib import correction
+    >>> correction.has_minimiser(a=[2.0, -1.0], b=[1.0, -1.0]), correction.has_minimiser(a=[2.0, 1.0], b=[1.0, -1.0])
+    (True, False)
     """
     a, b = checking.vector(a, "a"), checking.vector(b, "b")
     return bool(a.min() < 0 < a.max() and b.min() < 0 < b.max())
 
 
 def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float] | None:
-    """The (alpha, beta) that minimises `user_loss`, to about 1e-9; None where `has_minimiser` says no.
+    """Return the two scalars that minimise :func:`user_loss`, or None where it has no minimiser.
 
-    By Newton's method: `newton_minima`.
+    Parameters
+    ----------
+    pos_scores : array_like, shape (p,)
+        The scores ``s_i`` of the positives.
+    neg_scores : array_like, shape (q,)
+        The scores ``s_j`` of the negatives.
+    a : array_like, shape (p,)
+        The projections of the positives on ``e_pref``.
+    b : array_like, shape (q,)
+        The projections of the negatives on ``e_pop``.
+
+    Returns
+    -------
+    tuple of float or None
+        ``alpha`` and ``beta``, to about 1e-9. None where :func:`has_minimiser` says no.
+
+    Raises
+    ------
+    ValueError
+        For empty vectors, for ``a`` or ``b`` of another length than their scores, and for NaN or infinite numbers.
+
+    Notes
+    -----
+    By Newton's method: :func:`newton_minima`. The first call compiles it.
+
+    Examples
+    --------
+    The scores are ``a`` and twice ``b``. The best scalars take them away again, so that all margins are 0:
+
+    >>> from course_lib import correction
+    >>> alpha, beta = correction.solve_user([1.0, -1.0], [2.0, -2.0], a=[1.0, -1.0], b=[1.0, -1.0])
+    >>> round(alpha, 4), round(beta, 4)
+    (-2.0, -1.0)
+    >>> print(correction.solve_user([0.0, 0.0], [0.0, 0.0], a=[2.0, 1.0], b=[1.0, -1.0]))
+    None
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     if not has_minimiser(a, b):
@@ -126,10 +291,48 @@ def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: Ar
 
 
 def surrogate_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
-    """The minimiser of the loss to second order around margin 0, log 2 - x/2 + x^2/8: a two-by-two linear system.
+    """Return the two scalars that minimise the loss to second order around margin 0.
 
-    [[E b^2, -E a E b], [-E a E b, E a^2]] (alpha, beta) = (-(2 - E s_i) E b - E[s_j b_j], (2 + E s_j) E a - E[s_i
-    a_i]). Raises ValueError where the matrix is singular (a or b zero, or both constant). Source: claim X12.
+    The surrogate of the loss is ``log 2 - x/2 + x^2/8``. Its minimiser solves a two-by-two linear system.
+
+    Parameters
+    ----------
+    pos_scores : array_like, shape (p,)
+        The scores ``s_i`` of the positives.
+    neg_scores : array_like, shape (q,)
+        The scores ``s_j`` of the negatives.
+    a : array_like, shape (p,)
+        The projections of the positives on ``e_pref``.
+    b : array_like, shape (q,)
+        The projections of the negatives on ``e_pop``.
+
+    Returns
+    -------
+    tuple of float
+        ``alpha`` and ``beta``.
+
+    Raises
+    ------
+    ValueError
+        Where the matrix is singular (``a`` or ``b`` zero, or both constant), and as in :func:`solve_user`.
+
+    Notes
+    -----
+    The system is::
+
+        [  E b^2     -E a E b ] (alpha)   ( -(2 - E s_i) E b - E[s_j b_j] )
+        [ -E a E b    E a^2   ] (beta ) = (  (2 + E s_j) E a - E[s_i a_i] )
+
+    Source: claim X12.
+
+    Examples
+    --------
+    Here ``beta`` is ``2 E a / E a^2 = 1 / 2.5``, and the minimum of the loss itself is near:
+
+    >>> from course_lib import correction
+    >>> case = [0.0, 0.0], [0.0, 0.0], [2.0, -1.0], [1.0, -1.0]
+    >>> round(correction.surrogate_user(*case)[1], 3), round(correction.solve_user(*case)[1], 3)
+    (0.4, 0.42)
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     matrix = np.array([[(b * b).mean(), -a.mean() * b.mean()], [-a.mean() * b.mean(), (a * a).mean()]])
@@ -144,11 +347,49 @@ def surrogate_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b
 def newton_minima(
     owner: NDArray[np.int64], size: int, offset: Float, by_alpha: Float, by_beta: Float, *, ridge: float
 ) -> tuple[Float, Float]:
-    """(alpha, beta), each (size,): the minimisers of `size` independent problems, one for each value of `owner` (T,).
+    """Return the minimisers of many independent convex problems in two scalars.
 
-    Problem u: mean over its t of log(1 + exp(-(offset_t + alpha by_alpha_t + beta by_beta_t))) + ridge (alpha^2 +
-    beta^2) / 2. Damped Newton steps with halving, problem by problem. Each must have a minimiser. owner is sorted, or
-    is sorted first.
+    Problem ``u`` is the mean over its ``t`` of ``log(1 + exp(-(offset_t + alpha by_alpha_t + beta by_beta_t)))``, plus
+    ``ridge (alpha^2 + beta^2) / 2``.
+
+    Parameters
+    ----------
+    owner : array of int64, shape (T,)
+        The problem that each margin belongs to, from 0 to ``size - 1``. Sorted, or it is sorted first.
+    size : int
+        The number of problems.
+    offset : array, shape (T,)
+        The margins at ``alpha = beta = 0``.
+    by_alpha, by_beta : array, shape (T,)
+        The slopes of the margins in the two scalars.
+    ridge : float
+        The weight of the squares of the scalars.
+
+    Returns
+    -------
+    alpha, beta : array, shape (size,)
+        The minimisers. A problem without a margin gets 0, and so does a scalar that no margin of any problem depends
+        on.
+
+    Warnings
+    --------
+    Each problem must have a minimiser: ask :func:`bounded_below`, or take a positive ``ridge``.
+
+    Notes
+    -----
+    Damped Newton steps with halving, problem by problem. The first call compiles the loop.
+
+    Examples
+    --------
+    Two problems of two margins. The best ``beta`` makes both margins 0:
+
+    >>> import numpy as np
+    >>> from course_lib import correction
+    >>> owner, offset = np.array([0, 0, 1, 1]), np.array([3.0, -3.0, 1.0, -1.0])
+    >>> by_beta = np.array([1.0, -1.0, 1.0, -1.0])
+    >>> alpha, beta = correction.newton_minima(owner, 2, offset, np.zeros(4), by_beta, ridge=0)
+    >>> alpha.tolist(), beta.round(4).tolist()
+    ([0.0, 0.0], [-3.0, -1.0])
     """
     columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (offset, by_alpha, by_beta)]
     if len(owner) and (np.diff(owner) < 0).any():
@@ -233,9 +474,35 @@ def _look(
 
 
 def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:
-    """(size,): do the vectors (by_alpha, by_beta) of each owner lie in no closed half-plane?
+    """Return which of the problems of :func:`newton_minima` have a minimiser without a ridge.
 
-    Where one of the two is always 0: in no closed half-line.
+    A problem has one if its vectors ``(by_alpha, by_beta)`` lie in no closed half-plane. Where one of the two is 0
+    throughout: in no closed half-line.
+
+    Parameters
+    ----------
+    owner : array of int64, shape (T,)
+        The problem that each vector belongs to, from 0 to ``size - 1``, in any order.
+    size : int
+        The number of problems.
+    by_alpha, by_beta : array, shape (T,)
+        The slopes of the margins in the two scalars.
+
+    Returns
+    -------
+    array of bool, shape (size,)
+        True where the problem has a minimiser.
+
+    Examples
+    --------
+    The vectors of the first problem point to all sides, those of the second do not:
+
+    >>> import numpy as np
+    >>> from course_lib import correction
+    >>> owner = np.array([0, 0, 0, 1, 1])
+    >>> by_alpha, by_beta = np.array([1.0, -1.0, -1.0, 1.0, 0.0]), np.array([0.0, 1.0, -1.0, 0.0, 1.0])
+    >>> correction.bounded_below(owner, 2, by_alpha, by_beta).tolist()
+    [True, False]
     """
     columns = [column for column in (by_alpha, by_beta) if column.any()]
     if len(columns) < 2:
@@ -259,7 +526,34 @@ def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta:
 
 # ------------------------------------------------------------------------------------------------------------ arguments
 def pair_products(left: AnyArray, rows: AnyArray, right: AnyArray, columns: AnyArray) -> AnyArray:
-    """(T,) <left[rows_t], right[columns_t]>, without ever holding all the rows."""
+    """Return the inner products of pairs of rows of two tables.
+
+    ``<left[rows_t], right[columns_t]>`` for every ``t``, without ever holding all the rows.
+
+    Parameters
+    ----------
+    left : array, shape (m, d)
+        The first table.
+    rows : array of int, shape (T,)
+        The row of each pair in ``left``.
+    right : array, shape (n, d)
+        The second table, of the dtype of ``left``.
+    columns : array of int, shape (T,)
+        The row of each pair in ``right``.
+
+    Returns
+    -------
+    array, shape (T,)
+        The products, of the dtype of ``left``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import correction
+    >>> left, right = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> correction.pair_products(left, np.array([0, 1, 1]), right, np.array([1, 0, 1])).tolist()
+    [2.0, 3.0, 4.0]
+    """
     step = max(1, BLOCK // left.shape[1])
     result = np.empty(len(rows), left.dtype)
     for at in range(0, len(rows), step):
@@ -268,7 +562,41 @@ def pair_products(left: AnyArray, rows: AnyArray, right: AnyArray, columns: AnyA
 
 
 def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[AnyArray, AnyArray]:
-    """Both tables as NumPy arrays of one floating dtype, checked against the interactions and each other."""
+    """Return both tables as NumPy arrays of one floating dtype, checked against the interactions and each other.
+
+    Parameters
+    ----------
+    users : array_like, shape (m, d)
+        The embeddings of the users, NumPy array or torch tensor.
+    items : array_like, shape (n, d)
+        The embeddings of the items.
+    interactions : Interactions
+        The interactions of ``m`` users and ``n`` items.
+
+    Returns
+    -------
+    tuple of array
+        Both tables. The dtype is that of the users; integers become float64, 16 bits float32.
+
+    Raises
+    ------
+    ValueError
+        For ``interactions`` of another type, for tables of other shapes or of different widths, and for NaN or
+        infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import correction
+    >>> from course_lib.interactions import Interactions
+    >>> pairs = Interactions(users=[0, 1], items=[2, 0], n_users=2, n_items=3)
+    >>> users, items = correction.checked_tables(np.ones((2, 4), np.float32), np.ones((3, 4)), pairs)
+    >>> users.shape, items.shape, str(items.dtype)
+    ((2, 4), (3, 4), 'float32')
+    >>> correction.checked_tables(np.ones((5, 4)), np.ones((3, 4)), pairs)
+    Traceback (most recent call last):
+    ValueError: users has shape (5, 4) and dtype float64; expected numbers of shape (2, d)
+    """
     if not isinstance(interactions, Interactions):
         raise ValueError(f"interactions is {interactions!r:.60}; expected the Interactions of the tables")
     tables = []

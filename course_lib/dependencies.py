@@ -23,17 +23,80 @@ LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
 
 
 def dependencies(module_or_source: str, root: Path = ROOT, package: str = PACKAGE) -> frozenset[Path]:
-    """The files of ``package`` under ``root`` that a module (by its dotted name) or a piece of source code depends on.
+    """Return the files of a package that a module or a piece of source code depends on.
 
-    Counted are the modules that it imports anywhere, those that these import, the ``__init__`` of every package on the
-    way, and the data files beside all of them. A module that imports by name at run time depends on every module that
-    one of its strings names.
+    Parameters
+    ----------
+    module_or_source : str
+        The dotted name of a module, or source code.
+    root : Path
+        The folder that holds the package.
+    package : str
+        The name of the package. Only its files count.
+
+    Returns
+    -------
+    frozenset of Path
+        The files: the modules that it imports anywhere, those that these import, the ``__init__`` of every package on
+        the way, and the data files beside all of them. Of a module, its own file is one of them.
+
+    Raises
+    ------
+    SyntaxError
+        For source code that cannot be parsed.
+
+    Notes
+    -----
+    Nothing is imported, the files are read. A module that imports by name at run time depends on every module that one
+    of its strings names.
+
+    Examples
+    --------
+    >>> from course_lib.dependencies import dependencies
+    >>> sorted(path.name for path in dependencies("course_lib.geometry"))
+    ['__init__.py', 'arrays.py', 'checking.py', 'geometry.py']
+    >>> sorted(path.name for path in dependencies("from course_lib import checking"))
+    ['__init__.py', 'checking.py']
     """
     return Imports(root, package).closure(module_or_source)
 
 
 def code_hash(paths: Iterable[Path], root: Path = ROOT) -> str:
-    """A hash over names and contents of files; of Python files, over what they do: no comments, no docstrings."""
+    """Return a hash over the names and contents of files; of Python files, over what they do.
+
+    Comments and docstrings are no part of what a Python file does.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        The files, in any order. A file that is not there has a hash too.
+    root : Path
+        The names of files below it are taken relative to it.
+
+    Returns
+    -------
+    str
+        The SHA-256 hash, 64 hexadecimal digits.
+
+    Notes
+    -----
+    Of the files named ``findings.py`` all of the content counts, because a lesson's page shows their docstrings.
+
+    Examples
+    --------
+    A comment changes nothing, another value does:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.dependencies import code_hash
+    >>> hashes = []
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for text in ("x = 1", "x = 1  # one", "x = 20"):
+    ...         _ = Path(folder, "code.py").write_text(text)
+    ...         hashes.append(code_hash([Path(folder, "code.py")]))
+    >>> hashes[0] == hashes[1], hashes[0] == hashes[2]
+    (True, False)
+    """
     digest = hashlib.sha256()
     for path in sorted(set(paths)):
         name = path.relative_to(root) if path.is_relative_to(root) else path
@@ -58,9 +121,25 @@ def _hash_of_state(path: Path, _mtime: int, _size: int) -> str:
 
 
 def meaning(source: bytes) -> bytes:
-    """What a Python file does: its syntax tree without docstrings; the file as it is where it cannot be parsed.
+    """Return what a Python file does: its syntax tree without docstrings.
 
-    The same for every version of Python.
+    Parameters
+    ----------
+    source : bytes
+        The content of the file.
+
+    Returns
+    -------
+    bytes
+        The tree as text, the same for every version of Python. A file that cannot be parsed is returned as it is.
+
+    Examples
+    --------
+    >>> from course_lib.dependencies import meaning
+    >>> meaning(b"def double(x): return 2 * x") == meaning(b"def double(x): 'Twice x.'; return 2*x  # fast")
+    True
+    >>> meaning(b"def double(x): return 2 * x") == meaning(b"def double(x): return x + x")
+    False
     """
     try:
         tree = ast.parse(source)
@@ -90,7 +169,29 @@ def _written(node: object) -> str:
 
 
 def strings_of(source: str) -> frozenset[str]:
-    """Every text constant of a piece of code, docstrings included."""
+    """Return every text constant of a piece of code, docstrings included.
+
+    Parameters
+    ----------
+    source : str
+        The source code.
+
+    Returns
+    -------
+    frozenset of str
+        The texts.
+
+    Raises
+    ------
+    SyntaxError
+        For source code that cannot be parsed.
+
+    Examples
+    --------
+    >>> from course_lib.dependencies import strings_of
+    >>> sorted(strings_of("print('hello', 'world', 3)"))
+    ['hello', 'world']
+    """
     return frozenset(
         node.value
         for node in ast.walk(ast.parse(source))
@@ -99,7 +200,28 @@ def strings_of(source: str) -> frozenset[str]:
 
 
 class Imports:
-    """The import graph of one package, read from its files when asked."""
+    """Read the import graph of one package from its files, when asked.
+
+    Each module is read once: an object does not see what is changed later.
+
+    Parameters
+    ----------
+    root : Path
+        The folder that holds the package.
+    package : str
+        The name of the package.
+
+    Examples
+    --------
+    What a module imports by itself, and the number of files that it depends on:
+
+    >>> from course_lib.dependencies import Imports
+    >>> imports = Imports()
+    >>> sorted(imports.direct("course_lib.geometry"))
+    ['course_lib', 'course_lib.arrays', 'course_lib.checking']
+    >>> len(imports.closure("course_lib.geometry"))
+    4
+    """
 
     def __init__(self, root: Path = ROOT, package: str = PACKAGE) -> None:
         self.root, self.package = root, package
@@ -197,7 +319,29 @@ def _asks_for_types(test: ast.expr) -> bool:
 
 
 def data_files(folder: Path) -> Iterator[Path]:
-    """The files beside a folder's modules that are no modules, also in folders below that hold no code."""
+    """Yield the files beside a folder's modules that are no modules, also those in folders below that hold no code.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Yields
+    ------
+    Path
+        The files. Left out are ``__pycache__``, ``.ipynb_checkpoints`` and ``py.typed``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from course_lib.dependencies import data_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("code.py", "names.json", "readme.txt"):
+    ...         Path(folder, name).touch()
+    ...     print([path.name for path in data_files(Path(folder))])
+    ['names.json', 'readme.txt']
+    """
     for path in sorted(folder.iterdir()):
         if path.name in LEFT_OUT or path.suffix in {".py", ".pyc"}:
             continue

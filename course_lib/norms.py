@@ -29,13 +29,45 @@ from course_lib.arrays import Array, as_array, first_index, is_exact, is_torch, 
 
 
 def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: int | None = None) -> Any:
-    """pi(p) = 1 - (1 - p)^B (1 - 1/N)^K: the chance that a batch moves the item at all.
+    """Return the probability that a batch moves an item at all.
 
-    p: probability of the item in one slot, a number or array in [0, 1]; batch_size B >= 1 slots, drawn independently;
-    negatives K further items, drawn uniformly from all n_items = N (none by default). Same shape as p; exact for
-    Fractions.
-    Source: P0, equation (30), for K = 0; the factor of the uniform negatives is ours.
-    Raises ValueError for probabilities outside [0, 1] and for counts that are not whole numbers.
+    ``pi(p) = 1 - (1 - p)^B (1 - 1/N)^K``.
+
+    Parameters
+    ----------
+    p : number or array_like
+        The probability of the item in one slot of the batch, in [0, 1].
+    batch_size : int
+        The number ``B`` of slots, at least 1. They are drawn independently.
+    negatives : int
+        The number ``K`` of further items in the batch, drawn uniformly from all items. None by default.
+    n_items : int, optional
+        The number ``N`` of all items. Needed only if there are negatives.
+
+    Returns
+    -------
+    number or array, of the shape of ``p``
+        The probabilities. They are exact for Fractions.
+
+    Raises
+    ------
+    ValueError
+        For probabilities outside [0, 1], for counts that are not whole numbers, and for negatives without ``n_items``.
+
+    Notes
+    -----
+    Source: P0, equation (30), for ``K = 0``; the factor of the uniform negatives is ours.
+
+    Examples
+    --------
+    Two slots with an even chance each miss the item in one batch of four; one more item, drawn from two, halves that:
+
+    >>> from fractions import Fraction
+    >>> from course_lib import norms
+    >>> norms.update_probability(Fraction(1, 2), 2)
+    Fraction(3, 4)
+    >>> norms.update_probability(Fraction(1, 2), 2, negatives=1, n_items=2)
+    Fraction(7, 8)
     """
     p = _inside(p, "p", 0, 1)
     batch_size, negatives = checking.whole(batch_size, "batch_size", 1), checking.whole(negatives, "negatives", 0)
@@ -54,19 +86,81 @@ def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: 
 
 
 def expected_updates(p: Any, *, batch_size: int, steps: int, negatives: int = 0, n_items: int | None = None) -> Any:
-    """E N_T = T pi(p): the mean of the Binomial(T, pi(p)) number of batches that move the item.
+    """Return the mean number of batches that move an item in a run.
 
-    steps T >= 0; the rest as in `update_probability`. Source: P0, equation (31).
+    ``E N_T = T pi(p)``: the mean of ``N_T``, which has the law Binomial(``T``, ``pi(p)``).
+
+    Parameters
+    ----------
+    p : number or array_like
+        The probability of the item in one slot of the batch, in [0, 1].
+    batch_size : int
+        The number of slots of a batch, at least 1.
+    steps : int
+        The number ``T`` of steps, at least 0. Each has one batch.
+    negatives : int
+        The number of further items in each batch, drawn uniformly from all items.
+    n_items : int, optional
+        The number of all items. Needed only if there are negatives.
+
+    Returns
+    -------
+    number or array, of the shape of ``p``
+        The mean numbers of updates. They are exact for Fractions.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`update_probability`, and for ``steps`` that are no whole number.
+
+    Notes
+    -----
+    Source: P0, equation (31).
+
+    Examples
+    --------
+    A hundred times the popularity is less than a hundred times the updates, as a batch moves an item only once:
+
+    >>> from course_lib import norms
+    >>> norms.expected_updates([0.0001, 0.01], batch_size=1000, steps=1000).round().tolist()
+    [95.0, 1000.0]
     """
     return checking.whole(steps, "steps", 0) * update_probability(p, batch_size, negatives=negatives, n_items=n_items)
 
 
 def coupled_updates(probability: Any, uniforms: Any) -> Array:
-    """(..., T) True where uniform number t is below the update probability: the monotone coupling.
+    """Return which steps update which item when all items share one random number per step.
 
-    probability (...): chances pi of an update in one step; uniforms (T,): the numbers that ALL of them share. Whoever
-    has the larger pi is updated whenever the other is, so sums over the last axis are ordered in every single run, and
-    each alone is Binomial(T, pi). Source: P0, Appendix C, Step 2.
+    An item is updated in step ``t`` where uniform number ``t`` is below its update probability. This is the monotone
+    coupling.
+
+    Parameters
+    ----------
+    probability : number or array_like, shape (...)
+        The chances ``pi`` of an update in one step, in [0, 1].
+    uniforms : array_like, shape (T,)
+        Numbers in [0, 1], drawn uniformly. ALL items share them.
+
+    Returns
+    -------
+    array of bool, shape (..., T)
+        True where an item is updated.
+
+    Raises
+    ------
+    ValueError
+        For numbers outside [0, 1], and for ``uniforms`` that are not of shape (T,).
+
+    Notes
+    -----
+    An item with a larger ``pi`` is updated whenever an item with a smaller one is. So sums over the last axis are
+    ordered in every single run, and each of them alone is Binomial(``T``, ``pi``). Source: P0, Appendix C, Step 2.
+
+    Examples
+    --------
+    >>> from course_lib import norms
+    >>> norms.coupled_updates([0.2, 0.6], [0.1, 0.5, 0.9]).tolist()
+    [[True, False, False], [True, True, False]]
     """
     probability = _inside(probability, "probability", 0, 1)
     probability = probability if _is_array(probability) else as_array(probability, "probability")
@@ -80,20 +174,87 @@ def coupled_updates(probability: Any, uniforms: Any) -> Array:
 
 
 def squared_norm_path(start: Any, *, lr: Any, squared_gradients: Any) -> Array:
-    """s_0, s_1, ..., s_n with s_{k+1} = s_k + lr^2 ||h_k||^2 / s_k: the exact motion of ||q||^2.
+    """Return the squared norm of an embedding after every step of SGD on a loss of cosines.
 
-    start s_0 = ||q_0||^2 > 0 (...); squared_gradients (..., n) the ||h_k||^2 >= 0; lr >= 0. Returns (..., n + 1).
-    Exact for Fractions (no root is taken). Source: P0, equation (18), with ||Delta q||^2 = lr^2 ||h||^2 / ||q||^2.
+    ``s_0, s_1, ..., s_n`` with ``s_{k+1} = s_k + lr^2 ||h_k||^2 / s_k``: the exact motion of ``||q||^2``.
+
+    Parameters
+    ----------
+    start : number or array_like, shape (...)
+        The squared norm ``s_0 = ||q_0||^2``, more than 0.
+    lr : number
+        The learning rate, at least 0.
+    squared_gradients : array_like, shape (..., n)
+        The ``||h_k||^2``, one for each step, at least 0.
+
+    Returns
+    -------
+    array, shape (..., n + 1)
+        The squared norms, the first of them ``start``. They are exact where all arguments are: no root is taken.
+
+    Raises
+    ------
+    ValueError
+        For a ``start`` that is not positive, a negative ``lr`` or square, and ``squared_gradients`` that is one number.
+
+    Notes
+    -----
+    Source: P0, equation (18), with ``||Delta q||^2 = lr^2 ||h||^2 / ||q||^2``.
+
+    Examples
+    --------
+    The longer the embedding, the shorter the step:
+
+    >>> from course_lib import norms
+    >>> norms.squared_norm_path(1, lr=1, squared_gradients=[1, 1, 1]).tolist()
+    [1.0, 2.0, 2.5, 2.9]
     """
     return decayed_path(start, lr=lr, squared_gradients=squared_gradients, decay=0)
 
 
 def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, lazy: bool = False) -> Array:
-    """s_{k+1} = (1 - lr decay)^2 s_k + lr^2 ||h_k||^2 / s_k: the motion of ||q||^2 under weight decay.
+    """Return the squared norm of an embedding after every step of SGD with weight decay.
 
-    As `squared_norm_path`, with weight decay `decay` = lambda, 0 <= lr lambda < 1 (torch's SGD: q <- q - lr (g + lambda
-    q)). A step without an update has ||h_k||^2 = 0 and still decays; with `lazy` it does not (sparse optimisers decay
-    only the rows that a batch holds). Exact for Fractions.
+    ``s_{k+1} = (1 - lr decay)^2 s_k + lr^2 ||h_k||^2 / s_k``: the motion of ``||q||^2``.
+
+    Parameters
+    ----------
+    start : number or array_like, shape (...)
+        The squared norm ``s_0 = ||q_0||^2``, more than 0.
+    lr : number
+        The learning rate, at least 0.
+    squared_gradients : array_like, shape (..., n)
+        The ``||h_k||^2``, one for each step, at least 0. It is 0 in a step without an update.
+    decay : number
+        The weight decay ``lambda``, with ``0 <= lr lambda < 1``, as in torch's SGD: ``q <- q - lr (g + lambda q)``.
+    lazy : bool
+        Whether a step without an update leaves the embedding as it is. Sparse optimisers do that: they decay only the
+        rows that a batch holds. Without ``lazy`` every step decays.
+
+    Returns
+    -------
+    array, shape (..., n + 1)
+        The squared norms, the first of them ``start``. They are exact where all arguments are: no root is taken.
+
+    Raises
+    ------
+    ValueError
+        For a ``start`` that is not positive, a negative ``lr``, ``decay`` or square, ``lr decay`` of 1 or more, and
+        ``squared_gradients`` that is one number.
+
+    See Also
+    --------
+    squared_norm_path : The same without decay.
+
+    Examples
+    --------
+    The first step has no update. It decays all the same, unless the decay is lazy:
+
+    >>> from course_lib import norms
+    >>> norms.decayed_path(4, lr=1, squared_gradients=[0, 3], decay=0.5).tolist()
+    [4.0, 1.0, 3.25]
+    >>> norms.decayed_path(4, lr=1, squared_gradients=[0, 3], decay=0.5, lazy=True).tolist()
+    [4.0, 4.0, 1.75]
     """
     squares = as_array(squared_gradients, "squared_gradients")
     if not shape_of(squares):
@@ -117,12 +278,49 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
 
 
 def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_powers: Any = 0) -> Any:
-    """(||q_0||^4 + 2 lr^2 h^2 n + sum ||dq||^4)^(1/4): the quartic law from summaries of the run.
+    """Return the norm that the quartic law predicts from summaries of a run.
 
-    start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0; fourth_powers =
-    sum_k ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the
-    run (`geometry.quartic_norm` takes them step by step). Without the fourth powers (the default) it is a lower bound,
-    close unless single steps are as long as the embedding. Source: claim X5.
+    ``(||q_0||^4 + 2 lr^2 h^2 n + sum ||dq||^4)^(1/4)``.
+
+    Parameters
+    ----------
+    start_norm : number or array_like
+        The norm ``||q_0||`` before the run, more than 0.
+    lr : number or array_like
+        The learning rate, at least 0.
+    h : number or array_like
+        The root mean square of the ``||h_k||`` over the updates, at least 0.
+    updates : number or array_like
+        The number ``n`` of updates, at least 0.
+    fourth_powers : number or array_like
+        ``sum_k ||dq_k||^4`` over the updates, at least 0.
+
+    Returns
+    -------
+    number or array
+        The norm after the run. The arguments broadcast.
+
+    Raises
+    ------
+    ValueError
+        For a ``start_norm`` that is not positive, and for other values below 0.
+
+    See Also
+    --------
+    course_lib.geometry.quartic_norm : The same step by step.
+
+    Notes
+    -----
+    Exact when ``h`` and the fourth powers are those of the run. Without the fourth powers (the default) it is a lower
+    bound, close unless single steps are as long as the embedding. Source: claim X5.
+
+    Examples
+    --------
+    With 16 times the updates an embedding that has grown far is only twice as long:
+
+    >>> from course_lib import norms
+    >>> norms.predicted_norm(1, lr=1, h=1, updates=[0, 40, 640]).round(2).tolist()
+    [1.0, 3.0, 5.98]
     """
     start_norm, h = _at_least(start_norm, "start_norm", above=0), _at_least(h, "h")
     updates, lr = _at_least(updates, "updates"), _at_least(lr, "lr")
@@ -130,9 +328,42 @@ def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_pow
 
 
 def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
-    """n* = ||q_0||^4 / (2 lr^2 h^2): the updates after which growth has added as much as there was (to ||q||^4).
+    """Return the number of updates after which growth has added as much to the norm as there was.
 
-    Before n* the norm is flat, after it it grows like n^(1/4). Exact for Fractions. Source: claim X5.
+    ``n* = ||q_0||^4 / (2 lr^2 h^2)``. "As much" is said of ``||q||^4``.
+
+    Parameters
+    ----------
+    start_norm : number or array_like
+        The norm ``||q_0||`` before the run, more than 0.
+    lr : number or array_like
+        The learning rate, more than 0.
+    h : number or array_like
+        The root mean square of the ``||h_k||`` over the updates, more than 0.
+
+    Returns
+    -------
+    number or array
+        The count ``n*``, exact for Fractions.
+
+    Raises
+    ------
+    ValueError
+        For values that are not positive.
+
+    Notes
+    -----
+    Before ``n*`` the norm is flat, after ``n*`` it grows like ``n^(1/4)``. Source: claim X5.
+
+    Examples
+    --------
+    After that many updates the fourth power of the norm is twice as large:
+
+    >>> from course_lib import norms
+    >>> norms.crossover_count(2, lr=1, h=1)
+    8.0
+    >>> round(norms.predicted_norm(2, lr=1, h=1, updates=8) ** 4, 4), 2**4
+    (32.0, 16)
     """
     start_norm = _at_least(start_norm, "start_norm", above=0)
     lr, h = _at_least(lr, "lr", above=0), _at_least(h, "h", above=0)
@@ -140,9 +371,39 @@ def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
 
 
 def effective_learning_rate(lr: Any, *, norm: Any) -> Any:
-    """lr / ||q||^2: the only combination of the two that the directions ever see.
+    """Return the learning rate that the direction of an embedding sees.
 
-    Scaling (q_0, lr) to (c q_0, c^2 lr) multiplies every later q by c and changes no cosine. Source: claim X5.
+    ``lr / ||q||^2``, the only combination of the two that the directions ever see.
+
+    Parameters
+    ----------
+    lr : number or array_like
+        The learning rate, at least 0.
+    norm : number or array_like
+        The norm ``||q||``, more than 0.
+
+    Returns
+    -------
+    number or array
+        The effective learning rate.
+
+    Raises
+    ------
+    ValueError
+        For a negative ``lr`` and a ``norm`` that is not positive.
+
+    Notes
+    -----
+    Scaling ``(q_0, lr)`` to ``(c q_0, c^2 lr)`` multiplies every later ``q`` by ``c`` and changes no cosine. Source:
+    claim X5.
+
+    Examples
+    --------
+    An embedding of ten times the length needs a hundred times the learning rate:
+
+    >>> from course_lib import norms
+    >>> norms.effective_learning_rate(0.1, norm=2), norms.effective_learning_rate(10, norm=20)
+    (0.025, 0.025)
     """
     lr, norm = _at_least(lr, "lr"), _at_least(norm, "norm", above=0)
     return lr / (norm * norm)
@@ -152,12 +413,48 @@ def effective_learning_rate(lr: Any, *, norm: Any) -> Any:
 
 
 def expected_squared_gradient(p: Any, *, batch_size: int, coherence: Any, single: Any = 1) -> Any:
-    """E||h||^2 = h_0^2 [B p + rho B (B - 1) p^2]: what one batch does to an item, copies included.
+    """Return the mean squared gradient that one batch gives an item, with all copies of the item in the batch.
 
-    p: probability of one slot; batch_size B; single = h_0^2, the mean square of one copy's gradient; coherence = rho in
-    [0, 1], the mean cosine between the gradients of two copies of the item in one batch (times their lengths, over
-    h_0^2). A batch without the item counts as 0. Exact for Fractions. Model: slots are independent, copies alike.
-    Source: claim X5.
+    ``E||h||^2 = h_0^2 [B p + rho B (B - 1) p^2]``.
+
+    Parameters
+    ----------
+    p : number or array_like
+        The probability of the item in one slot of the batch, in [0, 1].
+    batch_size : int
+        The number ``B`` of slots, at least 1.
+    coherence : number or array_like
+        ``rho`` in [0, 1]: the mean cosine between the gradients of two copies of the item in one batch (times their
+        lengths, over ``h_0^2``).
+    single : number or array_like
+        ``h_0^2``, the mean square of the gradient of one copy, at least 0.
+
+    Returns
+    -------
+    number or array
+        The mean square. A batch without the item counts as 0. Exact for Fractions.
+
+    Raises
+    ------
+    ValueError
+        For ``p`` or ``coherence`` outside [0, 1], a negative ``single``, and a ``batch_size`` that is no whole number.
+
+    Notes
+    -----
+    Model: the slots are independent, and the copies are alike. Source: claim X5.
+
+    Examples
+    --------
+    Two slots with an even chance each hold 0, 1, 1 or 2 copies. Orthogonal gradients add their squares, equal gradients
+    add up before they are squared:
+
+    >>> from fractions import Fraction
+    >>> from course_lib import norms
+    >>> half = Fraction(1, 2)
+    >>> norms.expected_squared_gradient(half, batch_size=2, coherence=0) == Fraction(0 + 1 + 1 + 2, 4)
+    True
+    >>> norms.expected_squared_gradient(half, batch_size=2, coherence=1) == Fraction(0 + 1 + 1 + 4, 4)
+    True
     """
     p, coherence = _inside(p, "p", 0, 1), _inside(coherence, "coherence", 0, 1)
     batch_size, single = checking.whole(batch_size, "batch_size", 1), _at_least(single, "single")
@@ -165,9 +462,40 @@ def expected_squared_gradient(p: Any, *, batch_size: int, coherence: Any, single
 
 
 def expected_squared_gradient_slope(p: Any, *, batch_size: int, coherence: Any) -> Any:
-    """d log E||h||^2 / d log p = (1 + 2 c) / (1 + c), c = rho (B - 1) p: from 1 (rare item) to 2 (head item).
+    """Return the slope of the log of the mean squared gradient in the log of the popularity.
 
-    A quarter of it is the slope of log||q|| in log popularity: 1/4 to 1/2. Exact for Fractions. Source: claim X5.
+    ``d log E||h||^2 / d log p = (1 + 2 c) / (1 + c)`` with ``c = rho (B - 1) p``: from 1 (rare item) to 2 (head item).
+
+    Parameters
+    ----------
+    p : number or array_like
+        The probability of the item in one slot of the batch, in [0, 1].
+    batch_size : int
+        The number ``B`` of slots, at least 1.
+    coherence : number or array_like
+        ``rho`` in [0, 1], as in :func:`expected_squared_gradient`.
+
+    Returns
+    -------
+    number or array
+        The slope, in [1, 2). Exact for Fractions.
+
+    Raises
+    ------
+    ValueError
+        For ``p`` or ``coherence`` outside [0, 1], and a ``batch_size`` that is no whole number.
+
+    Notes
+    -----
+    A quarter of it is the slope of ``log||q||`` in log popularity: 1/4 to 1/2. Source: claim X5.
+
+    Examples
+    --------
+    A rare item, and one with a further copy in the average batch that holds it:
+
+    >>> from course_lib import norms
+    >>> norms.expected_squared_gradient_slope([0.0, 0.01], batch_size=101, coherence=1).tolist()
+    [1.0, 1.5]
     """
     p, coherence = _inside(p, "p", 0, 1), _inside(coherence, "coherence", 0, 1)
     copies = coherence * (checking.whole(batch_size, "batch_size", 1) - 1) * p
@@ -178,12 +506,48 @@ def expected_squared_gradient_slope(p: Any, *, batch_size: int, coherence: Any) 
 
 
 def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
-    """(pi lr^2 h^2 / (1 - (1 - lr lambda)^2))^(1/4): where growth and weight decay balance.
+    """Return the norm at which growth and weight decay balance.
 
-    probability pi: chance of an update in one step, in [0, 1]; decay = lambda with 0 < lr lambda < 1; h as in
-    `predicted_norm`. Exact for pi = 1 and constant h. For pi < 1 it is the fixed point of the MEAN of s = ||q||^2 in a
-    step where 1/s stands for its mean; the true stationary mean of s is at least this squared (Jensen), and close while
-    pi is well above lr lambda. Source: claim X6.
+    ``(pi lr^2 h^2 / (1 - (1 - lr lambda)^2))^(1/4)``.
+
+    Parameters
+    ----------
+    probability : number or array_like
+        The chance ``pi`` of an update in one step, in [0, 1].
+    lr : number
+        The learning rate, more than 0.
+    decay : number
+        The weight decay ``lambda``, more than 0, with ``lr lambda < 1``.
+    h : number or array_like
+        The root mean square of the ``||h_k||`` over the updates, at least 0, as in :func:`predicted_norm`.
+
+    Returns
+    -------
+    number or array
+        The norm at the balance.
+
+    Raises
+    ------
+    ValueError
+        For values outside these bounds.
+
+    Notes
+    -----
+    Exact for ``pi = 1`` and constant ``h``. For ``pi < 1`` it is the fixed point of the MEAN of ``s = ||q||^2`` in a
+    step where ``1/s`` stands for its mean. The true stationary mean of ``s`` is at least the square of this norm
+    (Jensen), and close to it while ``pi`` is well above ``lr lambda``. Source: claim X6.
+
+    Examples
+    --------
+    At the balance a step changes nothing, and an item with a sixteenth of the updates is half as long:
+
+    >>> from course_lib import norms
+    >>> norm = norms.decay_equilibrium(1, lr=0.1, decay=0.5, h=1)
+    >>> path = norms.decayed_path(norm**2, lr=0.1, decay=0.5, squared_gradients=[1, 1])
+    >>> (path / norm**2).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    >>> round(norms.decay_equilibrium(1 / 16, lr=0.1, decay=0.5, h=1) / norm, 4)
+    0.5
     """
     probability, h = _inside(probability, "probability", 0, 1), _at_least(h, "h")
     lr, decay = _at_least(lr, "lr", above=0), _at_least(decay, "decay", above=0)
@@ -194,10 +558,43 @@ def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
 
 
 def lazy_decay_equilibrium(*, lr: Any, decay: Any, h: Any) -> Any:
-    """The same with decay only at updates: pi = 1 in `decay_equilibrium`, so the popularity is gone.
+    """Return the norm at which growth and weight decay balance when the decay acts only at updates.
 
-    Only the number of updates that it takes to get there (about 1 / (4 lr lambda)) still depends on popularity. Source:
-    claim X6.
+    This is :func:`decay_equilibrium` with ``pi = 1``, so the popularity is gone from it.
+
+    Parameters
+    ----------
+    lr : number
+        The learning rate, more than 0.
+    decay : number
+        The weight decay ``lambda``, more than 0, with ``lr lambda < 1``.
+    h : number or array_like
+        The root mean square of the ``||h_k||`` over the updates, at least 0, as in :func:`predicted_norm`.
+
+    Returns
+    -------
+    number or array
+        The norm at the balance.
+
+    Raises
+    ------
+    ValueError
+        For values outside these bounds.
+
+    Notes
+    -----
+    An embedding needs about ``1 / (4 lr lambda)`` updates to get there. Only the time that these updates take still
+    depends on popularity. Source: claim X6.
+
+    Examples
+    --------
+    Two steps in three do not move this item. The embedding stays at the balance all the same:
+
+    >>> from course_lib import norms
+    >>> norm = norms.lazy_decay_equilibrium(lr=0.1, decay=0.5, h=1)
+    >>> path = norms.decayed_path(norm**2, lr=0.1, decay=0.5, squared_gradients=[1, 0, 0], lazy=True)
+    >>> (path / norm**2).round(6).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
     return decay_equilibrium(1, lr=lr, decay=decay, h=h)
 

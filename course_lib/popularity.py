@@ -51,10 +51,34 @@ __all__ = [
 
 
 def pearson(x: Any, y: Any) -> Any:
-    """Pearson's correlation of two vectors (n,) with n >= 2: cov(x, y) / (sd(x) sd(y)), a number in [-1, 1].
+    """Return Pearson's correlation of two vectors.
 
-    A scalar of the kind of x (a Python float for NumPy); vectors of 16 bits are taken as float32. Raises ValueError
-    where one of them is constant.
+    ``cov(x, y) / (sd(x) sd(y))``.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        The vectors, with ``n >= 2``. ``y`` is taken as the kind of array that ``x`` is. Vectors of 16 bits are taken as
+        float32.
+
+    Returns
+    -------
+    float or tensor
+        The correlation, in [-1, 1] up to rounding: a Python float for NumPy, a tensor without axes for torch.
+
+    Raises
+    ------
+    ValueError
+        For a constant vector, for NaN or infinite entries, and for two different lengths.
+
+    Examples
+    --------
+    >>> from course_lib import popularity
+    >>> round(popularity.pearson([1, 2, 3], [10, 20, 30]), 4), round(popularity.pearson([1, 2, 3], [3, 2, 1]), 4)
+    (1.0, -1.0)
+    >>> popularity.pearson([1, 2, 3], [5, 5, 5])
+    Traceback (most recent call last):
+    ValueError: y is constant, so its correlation with anything is not defined
     """
     x, y = _pair(x, y, "x", "y")
     xp = namespace(x)
@@ -67,19 +91,75 @@ def pearson(x: Any, y: Any) -> Any:
 
 
 def norm_correlation(norms: Any, counts: Any) -> Any:
-    """Pearson's correlation between the norms (n,) and the counts (n,) of the items.
+    """Return Pearson's correlation between the norms of the items and their counts.
 
-    Source: P0, Section 4.2. Items that were never trained on (count 0) belong in it only if the question is about them
-    too.
+    Parameters
+    ----------
+    norms : array_like, shape (n,)
+        The norms of the items, never negative.
+    counts : array_like, shape (n,)
+        The counts of the items in the training data, never negative.
+
+    Returns
+    -------
+    float or tensor
+        The correlation, as in :func:`pearson`.
+
+    Raises
+    ------
+    ValueError
+        For a negative norm or count, and as in :func:`pearson`.
+
+    Notes
+    -----
+    Items that were never trained on (count 0) belong in it only if the question is about them too. Source: P0, Section
+    4.2.
+
+    Examples
+    --------
+    One item of count 0 changes the answer, because its norm is still the one that it was drawn with:
+
+    >>> from course_lib import popularity
+    >>> round(popularity.norm_correlation([1, 2, 3], [10, 20, 30]), 4)
+    1.0
+    >>> round(popularity.norm_correlation([1, 2, 3, 5], [10, 20, 30, 0]), 4)
+    -0.378
     """
     return pearson(_checked_norms(norms), checking.counts(counts))
 
 
 def log_log_slope(norms: Any, counts: Any) -> Any:
-    """The least-squares slope b of log(norm) = a + b log(count).
+    """Return the slope of the log of the norm in the log of the count, by least squares.
 
-    norms, counts (n,), all positive: leave out the items that the training data does not hold. 1/4 is the slope of the
-    quartic law far beyond the crossover (`course_lib.norms`), 0 the slope where nothing has grown yet.
+    ``b`` of ``log(norm) = a + b log(count)``.
+
+    Parameters
+    ----------
+    norms, counts : array_like, shape (n,)
+        The norms and the counts of the items, all positive: leave out the items that the training data does not hold.
+
+    Returns
+    -------
+    float or tensor
+        The slope: a Python float for NumPy, a tensor without axes for torch.
+
+    Raises
+    ------
+    ValueError
+        For values that are not positive and finite, for two different lengths, and for counts that are all equal.
+
+    Notes
+    -----
+    1/4 is the slope of the quartic law far beyond the crossover (:mod:`course_lib.norms`), 0 the slope where nothing
+    has grown yet.
+
+    Examples
+    --------
+    Sixteen times the count, twice the norm:
+
+    >>> from course_lib import popularity
+    >>> round(popularity.log_log_slope([1, 2, 4], [1, 16, 256]), 4)
+    0.25
     """
     norms, counts = _pair(_checked_norms(norms), checking.counts(counts), "norms", "counts")
     for name, values in (("norms", norms), ("counts", counts)):
@@ -98,22 +178,103 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
 
 
 def head_items(counts: Any, share: float = 0.01) -> np.ndarray:
-    """Ids of the `share` of the items with the highest counts, at least one: (h,) with h = round(share n)."""
+    """Return the ids of the items with the highest counts.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    share : float
+        The part of the items to return, in (0, 1].
+
+    Returns
+    -------
+    array of int, shape (h,)
+        The ids, by falling count, with ``h = round(share n)``, but at least one. Equal counts go by the lower id.
+
+    Raises
+    ------
+    ValueError
+        For a ``share`` outside (0, 1], and for negative or infinite counts.
+
+    Examples
+    --------
+    >>> from course_lib import popularity
+    >>> popularity.head_items([5, 9, 5, 1], share=0.5).tolist()
+    [1, 0]
+    """
     return _ranking(counts)[: _group_size(counts, share, "share")]
 
 
 def tail_items(counts: Any, share: float = 0.01) -> np.ndarray:
-    """Ids of the `share` of the items with the lowest counts, at least one."""
+    """Return the ids of the items with the lowest counts.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    share : float
+        The part of the items to return, in (0, 1].
+
+    Returns
+    -------
+    array of int, shape (h,)
+        The ids, by rising count, with ``h = round(share n)``, but at least one. The ranking is that of
+        :func:`head_items` from its end, so of equal counts the higher id comes first.
+
+    Raises
+    ------
+    ValueError
+        For a ``share`` outside (0, 1], and for negative or infinite counts.
+
+    Examples
+    --------
+    >>> from course_lib import popularity
+    >>> popularity.tail_items([5, 9, 5, 1], share=0.5).tolist()
+    [3, 2]
+    """
     return _ranking(counts)[::-1][: _group_size(counts, share, "share")]
 
 
 def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
-    """The part of all recommended items that belongs to the `share` most popular ones: a number in [0, 1].
+    """Return the part of all recommended items that belongs to the most popular items.
 
-    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random from all
-    items give about `share`, lists without known items less (`chance_share`). A user with most of the head already is
-    shown little of it, so the greatest possible value is below 1 when the ranking leaves out known items. Source: P0,
-    Table 2 (top-1 % in the top 100).
+    Parameters
+    ----------
+    ranked_items : array_like of int, shape (m, K)
+        The ids that each user is shown, -1 for an empty place, which does not count.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    share : float
+        The part of the items that is the head, in (0, 1].
+
+    Returns
+    -------
+    float
+        The part, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For ids that are no integers from -1 to ``n - 1``, for lists without any item, and as in :func:`head_items`.
+
+    See Also
+    --------
+    chance_share : The value for lists drawn at random from the items that a user does not know.
+
+    Notes
+    -----
+    Lists drawn at random from all items give about ``share``, lists without known items less. A user with most of the
+    head already is shown little of it, so the greatest possible value is below 1 when the ranking leaves out known
+    items. Source: P0, Table 2 (top-1 % in the top 100).
+
+    Examples
+    --------
+    The head is item 0. It takes two of the three places that are not empty:
+
+    >>> from course_lib import popularity
+    >>> round(popularity.top_share([[0, 1], [0, -1]], counts=[9, 1, 1, 1], share=0.25), 4)
+    0.6667
     """
     ranked, counts = _ranked(ranked_items, counts)
     is_head = np.zeros(len(counts), dtype=bool)
@@ -122,11 +283,41 @@ def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
 
 
 def chance_share(known: Interactions, share: float = 0.01) -> float:
-    """What `top_share` is on average for lists drawn at random from the items that a user does not know.
+    """Return the :func:`top_share` that lists drawn at random from a user's unknown items have on average.
 
-    mean over users i of (H - h_i) / (n - k_i): H items are in the head by their count in `known`, of which user i knows
-    h_i, and k_i of all n. Exact for lists of any one length that every user's unknown items can fill; users who know
-    all items are left out. Users know popular items more often than others, so it is below `share`.
+    The mean over users ``i`` of ``(H - h_i) / (n - k_i)``: ``H`` items are in the head, of which user ``i`` knows
+    ``h_i``, and ``k_i`` of all ``n``.
+
+    Parameters
+    ----------
+    known : Interactions
+        The items that each user knows. Their counts in it say which are the head.
+    share : float
+        The part of the items that is the head, in (0, 1].
+
+    Returns
+    -------
+    float
+        The mean part. Users know popular items more often than others, so it is below ``share``.
+
+    Raises
+    ------
+    ValueError
+        For a ``share`` outside (0, 1], and where every user knows all items.
+
+    Notes
+    -----
+    Exact for lists of any one length that every user's unknown items can fill. Users who know all items are left out.
+
+    Examples
+    --------
+    The head is item 0. Two of the three users know it; for the third it is one of three unknown items:
+
+    >>> from course_lib import popularity
+    >>> from course_lib.interactions import Interactions
+    >>> known = Interactions(users=[0, 1, 2], items=[0, 0, 1], n_users=3, n_items=4)
+    >>> round(popularity.chance_share(known, share=0.25), 4)  # (0 + 0 + 1/3) / 3
+    0.1111
     """
     in_head = np.zeros(known.n_items, dtype=bool)
     in_head[head_items(known.col_counts, share)] = True
@@ -138,9 +329,37 @@ def chance_share(known: Interactions, share: float = 0.01) -> float:
 
 
 def average_popularity(ranked_items: Any, counts: Any) -> float:
-    """AvgPop: the mean over users of the mean count of the items that they are shown, in interactions per item.
+    """Return the mean over users of the mean count of the items that they are shown (AvgPop).
 
-    ranked_items (m, K) ids, -1 for an empty place; users without any item are left out. Source: P1, Table 4.
+    Parameters
+    ----------
+    ranked_items : array_like of int, shape (m, K)
+        The ids that each user is shown, -1 for an empty place. Users without any item are left out.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+
+    Returns
+    -------
+    float
+        The mean, in interactions per item.
+
+    Raises
+    ------
+    ValueError
+        For ids that are no integers from -1 to ``n - 1``, for lists without any item, and for negative or infinite
+        counts.
+
+    Notes
+    -----
+    Source: P1, Table 4.
+
+    Examples
+    --------
+    The first user sees counts of 5 on average, the second of 3:
+
+    >>> from course_lib import popularity
+    >>> popularity.average_popularity([[0, 1], [2, -1]], counts=[9, 1, 3])
+    4.0
     """
     ranked, counts = _ranked(ranked_items, counts)
     shown = ranked >= 0
@@ -153,10 +372,40 @@ def average_popularity(ranked_items: Any, counts: Any) -> float:
 
 
 def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
-    """The unit vector from the mean of the tail items to the mean of the head items: (d,).
+    """Return the unit vector from the mean of the tail items to the mean of the head items.
 
-    items (n, d); counts (n,); ratio: the part of the items in the head, and as many in the tail.
-    Source: P1, equation (4), with ratio 0.05. Raises ValueError when the two means agree, or head and tail overlap.
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+
+    Returns
+    -------
+    array, shape (d,)
+        The direction.
+
+    Raises
+    ------
+    ValueError
+        Where the two means agree, where head and tail overlap, for NaN or infinite entries, and for shapes that do not
+        fit.
+
+    Notes
+    -----
+    Source: P1, equation (4), with ratio 0.05.
+
+    Examples
+    --------
+    A quarter of four items is one item, so the direction leads from the last item to the first:
+
+    >>> from course_lib import popularity
+    >>> items = [[3.0, 4.0], [7.0, 7.0], [8.0, 8.0], [0.0, 0.0]]
+    >>> popularity.popularity_direction(items, counts=[9, 5, 4, 1], ratio=0.25).round(3).tolist()
+    [0.6, 0.8]
     """
     items, counts = _table(items, counts)
     size = _half_size(counts, ratio)
@@ -171,20 +420,102 @@ def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
 
 
 def projection_correlation(items: Any, counts: Any, ratio: float = 0.05) -> Any:
-    """Pearson's correlation between <item, popularity_direction> and the count, over the same items.
+    """Return the correlation between the counts and the items' projections on their popularity direction.
 
-    Biased upwards: the head items and their counts have chosen the direction that they are then measured along, so even
-    random embeddings score above 0. `cross_fitted_correlation` does not have this fault. Source: P1, Figure 1.
+    This is Pearson's correlation between ``<item, popularity_direction>`` and the count, over the same items.
+
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+
+    Returns
+    -------
+    float or tensor
+        The correlation, as in :func:`pearson`.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`popularity_direction` and :func:`pearson`.
+
+    Warnings
+    --------
+    The correlation is biased upwards: the head items and their counts have chosen the direction that they are then
+    measured along, so even random embeddings score above 0.
+
+    See Also
+    --------
+    cross_fitted_correlation : The measure without this fault.
+    double_dipping_law : The bias, exactly.
+
+    Notes
+    -----
+    Source: P1, Figure 1.
+
+    Examples
+    --------
+    These embeddings are random, and their correlation with the counts is far from 0:
+
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> items = np.random.default_rng(0).normal(size=(200, 200))
+    >>> popularity.projection_correlation(items, np.arange(200)) > 0.2
+    True
     """
     items, counts = _table(items, counts)
     return pearson(items @ popularity_direction(items, counts, ratio), counts)
 
 
 def cross_fitted_correlation(items: Any, counts: Any, ratio: float = 0.05, *, rng: Generator, folds: int = 2) -> float:
-    """`projection_correlation` of items along a direction that was found without them, averaged over the folds.
+    """Return the correlation of the counts with projections on a direction that was found without the items.
 
-    The items are split at random into `folds` parts; each part is projected on the direction of the others. Random
-    embeddings score 0 on average. Our correction of P1's measure (claim X13).
+    The items are split at random into parts. Each part is projected on the popularity direction of the others, and the
+    correlations within the parts are averaged.
+
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail, among the items that a direction is found with.
+    rng : numpy.random.Generator
+        Splits the items.
+    folds : int
+        The number of parts, from 2 to ``n // 2``.
+
+    Returns
+    -------
+    float
+        The mean correlation. Random embeddings score 0 on average.
+
+    Raises
+    ------
+    ValueError
+        For a number of folds outside its bounds, for an ``rng`` that is no Generator, and as in
+        :func:`projection_correlation`.
+
+    Notes
+    -----
+    Our correction of P1's measure (claim X13).
+
+    Examples
+    --------
+    Of random embeddings, the correlation along their own direction is far from 0, the cross-fitted one is not:
+
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> items, counts = np.random.default_rng(0).normal(size=(200, 200)), np.arange(200)
+    >>> popularity.projection_correlation(items, counts) > 0.2
+    True
+    >>> abs(popularity.cross_fitted_correlation(items, counts, rng=np.random.default_rng(1))) < 0.2
+    True
     """
     items, counts = _table(items, counts)
     checking.generator(rng)
@@ -194,9 +525,45 @@ def cross_fitted_correlation(items: Any, counts: Any, ratio: float = 0.05, *, rn
 
 
 def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 0.05) -> float:
-    """`cross_fitted_correlation` with parts of one's own choice: part (n,) holds for each item the number of its part.
+    """Return the cross-fitted correlation for parts of one's own choice.
 
-    Each part is projected on the direction found on all others; the mean of Pearson's correlations within the parts.
+    Each part is projected on the popularity direction that is found on all others.
+
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    part : array_like of int, shape (n,)
+        The number of the part of each item. At least two parts.
+    ratio : float
+        The part of the items in the head, and as many in the tail, among the items that a direction is found with.
+
+    Returns
+    -------
+    float
+        The mean of Pearson's correlations within the parts.
+
+    Raises
+    ------
+    ValueError
+        For a ``part`` that is not of that shape, holds no integers or holds one part only, and as in
+        :func:`projection_correlation`.
+
+    See Also
+    --------
+    cross_fitted_correlation : The same with random parts.
+
+    Examples
+    --------
+    In the first part the embedding rises with the count, in the second it falls. So each part says the opposite of what
+    is true in the other:
+
+    >>> from course_lib import popularity
+    >>> items = [[1.0], [2.0], [2.0], [1.0]]
+    >>> round(popularity.correlation_across_parts(items, counts=[1, 2, 1, 2], part=[0, 0, 1, 1]), 4)
+    -1.0
     """
     items, counts = _table(items, counts)
     part = np.asarray(checking.as_numpy(part))
@@ -217,17 +584,53 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
 
 
 class ChanceLaw(NamedTuple):
-    """Mean and standard deviation of `projection_correlation` where the embeddings know nothing of popularity."""
+    """Hold the mean and standard deviation of a correlation that chance gives.
+
+    The correlation is :func:`projection_correlation` where the embeddings know nothing of popularity.
+
+    Parameters
+    ----------
+    mean : float
+        The mean of the correlation.
+    sd : float
+        The standard deviation of the correlation.
+
+    Examples
+    --------
+    How many standard deviations a correlation of 0.5 is above what chance gives:
+
+    >>> from course_lib import popularity
+    >>> law = popularity.ChanceLaw(mean=0.25, sd=0.125)
+    >>> (0.5 - law.mean) / law.sd
+    2.0
+    """
 
     mean: float
     sd: float
 
 
 class DirectionError(NamedTuple):
-    """How well head and tail determine their direction.
+    """Say how well head and tail determine their direction.
 
-    length: of head mean minus tail mean; error: its root mean square error; cosine: estimated cosine between the
-    direction found and the true one, 0 where the length is no more than noise.
+    Parameters
+    ----------
+    length : float
+        The length of head mean minus tail mean.
+    error : float
+        The root mean square error of this difference.
+    cosine : float
+        The estimated cosine between the direction found and the true one, 0 where the length is no more than noise.
+
+    See Also
+    --------
+    direction_error : Finds the three numbers.
+
+    Examples
+    --------
+    >>> from course_lib import popularity
+    >>> found = popularity.direction_error([[3.0, 1.0], [3.0, -1.0], [0.0, 1.0], [0.0, -1.0]], [9, 8, 2, 1], ratio=0.5)
+    >>> found.length, round(found.error, 4), round(found.cosine, 4)
+    (3.0, 1.4142, 0.8819)
     """
 
     length: float
@@ -236,22 +639,83 @@ class DirectionError(NamedTuple):
 
 
 def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
-    """The correlation of the contrast (1/h on the head, -1/h on the tail, else 0) with the counts, in (0, 1].
+    """Return the correlation of the counts with the contrast of head against tail.
 
-    sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
-    `popularity_direction` does, and where the counts are all equal.
+    The contrast is ``1/h`` on the head, ``-1/h`` on the tail and 0 elsewhere. The correlation is
+    ``sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts)``, where ``h = ratio n``.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+
+    Returns
+    -------
+    float
+        The correlation, in (0, 1].
+
+    Raises
+    ------
+    ValueError
+        Where head and tail overlap, and where the counts are all equal.
+
+    Examples
+    --------
+    The correlation is 1 where the counts look like such a contrast themselves:
+
+    >>> from course_lib import popularity
+    >>> round(popularity.chance_cosine([2, 1, 1, 0], ratio=0.25), 4)
+    1.0
+    >>> round(popularity.chance_cosine([4, 3, 2, 1], ratio=0.25), 4)  # 3 / sqrt(2 * 5)
+    0.9487
     """
     counts = checking.counts(counts)
     return float(pearson(_contrast(counts, ratio), counts))
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
-    """Mean and sd of `projection_correlation` for n embeddings from N(mu, s^2 I) in `width` dimensions.
+    """Return mean and standard deviation of :func:`projection_correlation` for random embeddings.
 
-    Exact, whatever the counts: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2,
-    (n-2)/2), and T, independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions.
-    So the mean is k E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's
-    Figure 1 (claim X13).
+    The law of ``n`` embeddings from ``N(mu, s^2 I)``. It is exact, whatever the counts.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n,)
+        The counts of the items, never negative, with ``n >= 4``.
+    width : int
+        The number of dimensions of the embeddings, at least 1.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+
+    Returns
+    -------
+    ChanceLaw
+        The mean and the standard deviation.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 4 items, for a ``width`` that is no whole number, and as in :func:`chance_cosine`.
+
+    Notes
+    -----
+    ``r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T`` with ``k = chance_cosine(counts, ratio)``, ``B`` of the law
+    Beta(``width/2``, ``(n-2)/2``), and ``T``, independent of it, the first coordinate of a uniform point on the unit
+    sphere in ``n - 2`` dimensions. So the mean is ``k E sqrt(B)``, about ``k sqrt(width / (width + n))``, and not 0.
+    Our correction of P1's Figure 1 (claim X13).
+
+    Examples
+    --------
+    Chance gives more correlation where the embeddings are wider:
+
+    >>> from course_lib import popularity
+    >>> counts = range(1, 101)
+    >>> round(popularity.double_dipping_law(counts, width=10).mean, 3)
+    0.155
+    >>> round(popularity.double_dipping_law(counts, width=100).mean, 3)
+    0.369
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
@@ -262,7 +726,42 @@ def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLa
 
 
 def double_dipping_draws(counts: Any, width: int, ratio: float = 0.05, *, size: int, rng: Generator) -> np.ndarray:
-    """`size` correlations from the exact law of `double_dipping_law`, without drawing a single embedding: (size,)."""
+    """Return correlations drawn from the law of :func:`double_dipping_law`.
+
+    They are drawn from the exact law, without drawing a single embedding.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n,)
+        The counts of the items, never negative, with ``n >= 4``.
+    width : int
+        The number of dimensions of the embeddings, at least 1.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+    size : int
+        The number of draws.
+    rng : numpy.random.Generator
+        Draws them.
+
+    Returns
+    -------
+    array, shape (size,)
+        The correlations.
+
+    Raises
+    ------
+    ValueError
+        For an ``rng`` that is no Generator, and as in :func:`double_dipping_law`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> draws = popularity.double_dipping_draws(range(1, 101), width=10, size=10_000, rng=np.random.default_rng(0))
+    >>> law = popularity.double_dipping_law(range(1, 101), width=10)
+    >>> bool(abs(draws.mean() - law.mean) < 0.01), bool(abs(draws.std() - law.sd) < 0.01)
+    (True, True)
+    """
     k, n, width = _chance_arguments(counts, width, ratio)
     checking.generator(rng)
     share = rng.beta(width / 2, (n - 2) / 2, size)
@@ -274,10 +773,46 @@ def double_dipping_draws(counts: Any, width: int, ratio: float = 0.05, *, size: 
 def shuffled_correlations(
     items: Any, counts: Any, ratio: float = 0.05, *, repeats: int = 200, rng: Generator
 ) -> np.ndarray:
-    """`projection_correlation` after the counts were dealt out anew at random, `repeats` times: (repeats,).
+    """Return :func:`projection_correlation` after the counts were dealt out anew at random, many times.
 
-    What the measure gives for these very embeddings, of whatever shape their cloud is, when popularity has nothing to
-    do with it.
+    This is what the measure gives for these very embeddings, of whatever shape their cloud is, when popularity has
+    nothing to do with it.
+
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail.
+    repeats : int
+        How often the counts are dealt out, at least 1.
+    rng : numpy.random.Generator
+        Deals them out.
+
+    Returns
+    -------
+    array, shape (repeats,)
+        The correlations.
+
+    Raises
+    ------
+    ValueError
+        For an ``rng`` that is no Generator, for ``repeats`` that is no whole number, and as in
+        :func:`projection_correlation`.
+
+    Examples
+    --------
+    The first coordinate of these embeddings is the count, so the true order scores better than any shuffled one:
+
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> counts = np.arange(100)
+    >>> items = np.column_stack([counts, np.random.default_rng(0).normal(size=100)])
+    >>> shuffled = popularity.shuffled_correlations(items, counts, repeats=20, rng=np.random.default_rng(1))
+    >>> bool(popularity.projection_correlation(items, counts) > shuffled.max())
+    True
     """
     items, counts = _table(items, counts)
     checking.generator(rng)
@@ -287,10 +822,45 @@ def shuffled_correlations(
 
 
 def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionError:
-    """How far (4) is from the direction between the *expected* head and tail embeddings, for independent items.
+    """Return how far the popularity direction is from the direction of the expected head and tail embeddings.
 
-    E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T with the covariances S within head and tail, estimated without
-    bias; so ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. Source: claim X13.
+    The items count as independent, each with an expected embedding. The direction found is that of equation (4) of P1.
+
+    Parameters
+    ----------
+    items : array_like, shape (n, d)
+        The embeddings of the items, NumPy array or torch tensor.
+    counts : array_like, shape (n,)
+        The counts of the items, never negative.
+    ratio : float
+        The part of the items in the head, and as many in the tail. Both need two items.
+
+    Returns
+    -------
+    DirectionError
+        The length of head mean minus tail mean, its error, and the estimated cosine of the angle to the true direction.
+
+    Raises
+    ------
+    ValueError
+        For a ``ratio`` that leaves one item in the head, where head and tail overlap, for NaN or infinite entries, and
+        for shapes that do not fit.
+
+    Notes
+    -----
+    ``E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T`` with the covariances ``S`` within the ``H`` items of the head
+    and the ``T`` of the tail, estimated without bias. So ``||v||^2`` is estimated by ``||v_hat||^2 - error^2``. Source:
+    claim X13.
+
+    Examples
+    --------
+    Head and tail are 3 apart. Each has a variance of 2, so each mean has one of 1, and the squared error is 2:
+
+    >>> from course_lib import popularity
+    >>> items = [[3.0, 1.0], [3.0, -1.0], [0.0, 1.0], [0.0, -1.0]]
+    >>> found = popularity.direction_error(items, counts=[9, 8, 2, 1], ratio=0.5)
+    >>> found.length, round(found.error**2, 4), round(found.cosine, 4)
+    (3.0, 2.0, 0.8819)
     """
     items, counts = _table(items, counts)
     size = _half_size(counts, ratio)
@@ -320,11 +890,40 @@ LIBRARY_LAWS = {
 
 
 def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
-    """(m, n) M with M_ui = expected number of triples (u, i, .) minus that of triples (u, ., i) in one pass.
+    """Return how much each user pulls each item towards them, in expectation, in one pass over the triples.
 
-    labels (m, n) of zeros and ones; exact for Fractions. At margins of zero -M' U / 2 is the gradient of the expected
-    BPR loss with respect to the items. Rows sum to 0 under every law; columns sum to expected positives minus expected
-    negatives. Source: claim X10.
+    ``M_ui`` is the expected number of triples (u, i, .) minus that of triples (u, ., i).
+
+    Parameters
+    ----------
+    labels : array_like, shape (m, n)
+        Ones for the positive pairs, zeros elsewhere. Exact for Fractions.
+    law : TripleLaw, optional
+        How triples are drawn. The default is ``TripleLaw()``: a positive pair, and a uniform negative that the user
+        does not have.
+
+    Returns
+    -------
+    array, shape (m, n)
+        The matrix ``M``.
+
+    Raises
+    ------
+    ValueError
+        For labels that are not a matrix of zeros and ones, and as in :func:`pull_parts`.
+
+    Notes
+    -----
+    At margins of zero ``-M' U / 2`` is the gradient of the expected BPR loss with respect to the items. Rows sum to 0
+    under every law; columns sum to expected positives minus expected negatives. Source: claim X10.
+
+    Examples
+    --------
+    The one positive pair of this user is drawn once, with either of the other two items as the negative:
+
+    >>> from course_lib import popularity
+    >>> popularity.pull_matrix([[1, 0, 0]]).round(3).tolist()
+    [[1.0, -0.5, -0.5]]
     """
     labels = _checked_labels(labels)
     parts = pull_parts(labels, law or TripleLaw())
@@ -332,9 +931,36 @@ def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
 
 
 def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Array]:
-    """(positives, negatives), each (n,): how often an item is expected in either role in one pass.
+    """Return how often each item is expected as a positive and as a negative in one pass.
 
-    Both have the same sum.
+    Parameters
+    ----------
+    labels : array_like, shape (m, n)
+        Ones for the positive pairs, zeros elsewhere. Exact for Fractions.
+    law : TripleLaw, optional
+        How triples are drawn. The default is ``TripleLaw()``: a positive pair, and a uniform negative that the user
+        does not have.
+
+    Returns
+    -------
+    positives : array, shape (n,)
+        The expected number of triples with the item as the positive.
+    negatives : array, shape (n,)
+        The expected number of triples with the item as the negative. Both have the same sum.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`pull_matrix`.
+
+    Examples
+    --------
+    Both users have item 0, so it is never a negative. The negative of the first user, who has two pairs, is item 2:
+
+    >>> from course_lib import popularity
+    >>> positives, negatives = popularity.expected_roles([[1, 1, 0], [1, 0, 0]])
+    >>> positives.tolist(), negatives.round(3).tolist()
+    ([2.0, 1.0, 0.0], [0.0, 0.5, 2.5])
     """
     labels = _checked_labels(labels)
     parts = pull_parts(labels, law or TripleLaw())
@@ -343,10 +969,36 @@ def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Ar
 
 
 class PullParts(NamedTuple):
-    """The pull matrix in parts: M_ui = plain_u Y_ui - (pushed_u - owned_u Y_ui) q_i.
+    """Hold the parts of the pull matrix.
 
-    plain, pushed, owned (m,): weights of a user's positives, of all their draws of a negative, and of the draws that
-    fall on an item of their own; chance q (n,): probability of each item in one draw.
+    ``M_ui = plain_u Y_ui - (pushed_u - owned_u Y_ui) q_i``, where ``Y`` are the labels.
+
+    Parameters
+    ----------
+    plain : array, shape (m,)
+        The weight of each of a user's positives.
+    pushed : array, shape (m,)
+        The weight of all of a user's draws of a negative.
+    owned : array, shape (m,)
+        The weight of the draws that fall on an item of the user's own.
+    chance : array, shape (n,)
+        The probability ``q`` of each item in one draw.
+
+    See Also
+    --------
+    pull_parts : Finds the parts.
+
+    Examples
+    --------
+    The parts make the matrix:
+
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> labels = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    >>> plain, pushed, owned, chance = popularity.pull_parts(labels, popularity.TripleLaw())
+    >>> made = plain[:, None] * labels - (pushed[:, None] - owned[:, None] * labels) * chance
+    >>> bool(np.allclose(made, popularity.pull_matrix(labels)))
+    True
     """
 
     plain: Array
@@ -356,12 +1008,43 @@ class PullParts(NamedTuple):
 
 
 def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
-    """The parts of the pull matrix of labels Y (m, n): an array of zeros and ones, or a sparse one (`matrix`).
+    """Return the parts of the pull matrix: four vectors in place of m x n numbers.
 
-    With n_u the positives of a user, Q_u = sum_i Y_ui q_i the chance that a draw falls on an item of their own, and w_u
-    their weight in a pass, plain = w, pushed = owned = w n; but "skip" gives plain = w (1 - Q), "redraw" pushed = owned
-    = w n / (1 - Q), and "keep" owned = 0. Raises ValueError for a user without a positive, and under "redraw" for a
-    user who has every item that could be drawn.
+    Parameters
+    ----------
+    labels : array or sparse array, shape (m, n)
+        Ones for the positive pairs, zeros elsewhere; sparse as in ``Interactions.matrix``.
+    law : TripleLaw
+        How triples are drawn.
+
+    Returns
+    -------
+    PullParts
+        The parts.
+
+    Raises
+    ------
+    ValueError
+        For a user without a positive, and under "redraw" for a user who has every item that could be drawn.
+
+    Notes
+    -----
+    Let ``n_u`` be the number of a user's positives, ``Q_u = sum_i Y_ui q_i`` the chance that a draw falls on an item of
+    their own, and ``w_u`` their weight in a pass. Then ``plain = w`` and ``pushed = owned = w n``, but
+
+    - under "skip" ``plain = w (1 - Q)``,
+    - under "redraw" ``pushed = owned = w n / (1 - Q)``,
+    - under "keep" ``owned = 0``.
+
+    Examples
+    --------
+    The first user has two of three items. A draw is redrawn until it falls on the third, after three draws on average:
+
+    >>> import numpy as np
+    >>> from course_lib import popularity
+    >>> parts = popularity.pull_parts(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), popularity.TripleLaw())
+    >>> parts.pushed.round(3).tolist()  # 2 pairs * 3 draws, 1 pair * 3/2 draws
+    [6.0, 1.5]
     """
     n_u, counts = labels.sum(axis=1), labels.sum(axis=0)
     if (empty := first_index(n_u == 0)) is not None:
