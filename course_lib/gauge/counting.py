@@ -135,8 +135,8 @@ def outer_rows(A: Any) -> Array:
     Returns
     -------
     array, shape (n, k(k+1)/2)
-        The outer products. Entries off the diagonal count twice, so that row . coordinates(E) = ``a^T E a`` for a
-        symmetric ``E`` given by its upper triangle. There are no square roots: Fractions stay exact.
+        The outer products. Entries off the diagonal count twice, so that the dot product of a row with the
+        upper triangle of a symmetric ``E`` is ``a^T E a``. There are no square roots: Fractions stay exact.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def diagonal_gauge_dimension(A: Any) -> int:
 def linear_gauge_dimension(A: Any) -> int:
     """Return the dimension of the set of linear gauges that keep the length of every row of a table.
 
-    ``k(k+1)/2`` - rank of the rows ``a a^T``: the dimension of
+    ``k(k+1)/2`` minus the rank of the rows ``a a^T``: the dimension of
     ``{S = R R^T : every row of A R is as long as that of A}``.
 
     Parameters
@@ -288,7 +288,7 @@ def visible_diagonal_dimension(A: Any) -> int:
 def visible_linear_dimension(A: Any) -> int:
     """Return the dimension of the linear gauges that keep lengths and that the cosines of a table can feel.
 
-    With ``r = rank A`` it is ``r(r+1)/2`` - rank of the rows ``a a^T``.
+    With ``r = rank A`` it is ``r(r+1)/2`` minus the rank of the rows ``a a^T``.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ def stretch_along(delta: Any, t: Any) -> Array:
     Parameters
     ----------
     delta : array_like, shape (k,)
-        The direction, for example a column of :func:`gauge_directions`.
+        The direction in floats, for example a column of :func:`gauge_directions`.
     t : float
         The distance. The largest ``t`` allowed is ``1 / max(-delta)``, and that is outside the range.
 
