@@ -46,8 +46,10 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
 
     >>> from course_lib import gauge
     >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [10.0, 0.0]]
-    >>> gauge.neighbours(X, 1, "cosine", queries=[0]).tolist(), gauge.neighbours(X, 1, "euclidean", queries=[0]).tolist()
-    ([[3]], [[1]])
+    >>> gauge.neighbours(X, 1, "cosine", queries=[0]).tolist()
+    [[3]]
+    >>> gauge.neighbours(X, 1, "euclidean", queries=[0]).tolist()
+    [[1]]
     """
     X = checked_table(X, "X")
     n = shape_of(X)[0]
