@@ -89,8 +89,8 @@ def two_sided_linear_dimension(A: Any, B: Any) -> int:
 
     Examples
     --------
-    The two tables of unit vectors leave one direction at first order. No gauge exists in it, as
-    :func:`rigidity_certificate` shows:
+    The two tables of unit vectors leave one direction at first order. No gauge follows it: :func:`rigidity_certificate`
+    shows that the identity is the only one.
 
     >>> import numpy as np
     >>> from course_lib import gauge
@@ -105,7 +105,7 @@ def two_sided_linear_dimension(A: Any, B: Any) -> int:
 
 
 def rigidity_certificate(A: Any, B: Any) -> Array | None:
-    """Return a matrix that proves that no gauge keeps the lengths of both tables, or None where none is found.
+    """Return a matrix that proves that only rotations keep the lengths of both tables, or None if none is found.
 
     A positive definite ``M`` in ``span{a a^T}`` and in ``span{b b^T}``.
 
