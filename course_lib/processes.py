@@ -288,8 +288,8 @@ def meetings(
 
     - Together: near ``P B (B-1) / (M (M-1))``, far ``P (P-1) B^2 / (M (M-1))``.
     - Apart: near the same, far and copies ``P (P-1) (B/M)^2``.
-    - Shards: near ``(P B / M) (B-1) / (M/P - 1)`` for two positives of one shard, far ``(P B / M)^2`` for positives of two
-      shards.
+    - Shards: near ``(P B / M) (B-1) / (M/P - 1)`` for two positives of one shard, far ``(P B / M)^2`` for
+      positives of two shards.
 
     Examples -------- 2 processes draw 2 of 4 positives each. A draw together is the whole list, so every other positive
     is met once. Apart, a process may draw what the other has:
