@@ -33,9 +33,9 @@ def rank(rows: Array, *, relative_to: float | None = None) -> int:
     Returns
     -------
     int
-        The rank. Of floats: how many singular values, computed in float64, are above the tolerance ``sigma_max (4
-        sqrt(p) eps + max(n, p) eps64)``, where ``eps`` is that of the dtype of ``rows`` and ``eps64`` that of float64.
-        Of Fractions: the exact rank, by elimination.
+        The rank. Of floats: how many singular values, computed in float64, are above the tolerance
+        ``sigma_max (4 sqrt(p) eps + max(n, p) eps64)``, where ``eps`` is that of the dtype of ``rows`` and ``eps64``
+        that of float64. Of Fractions: the exact rank, by elimination.
 
     Examples
     --------
