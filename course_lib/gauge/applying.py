@@ -221,11 +221,13 @@ def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = No
     ValueError
         For ``rows`` without the width ``k``, a spread below 0 or not finite, and an ``rng`` that is no Generator.
 
-    Notes ----- Without ``rows``, ``Q`` is drawn in the axes in which the table is given. Where these are singular
-    vectors, their signs are the processor's choice, and so is what the gauge does to the neighbours. With ``rows``,
-    ``Q`` is drawn in the table's own frame: ``rows^T G = U diag(s) V^T`` with ``G`` (n, k) standard normal, and
-    ``Q = U V^T``. This ``Q`` is uniform as well (``G O`` has the law of ``G`` for every rotation ``O``), and ``rows Q``
-    is the same table, whichever rotation or reflection of it was given.
+    Notes
+    -----
+    Without ``rows``, ``Q`` is drawn in the axes in which the table is given. Where these are singular vectors, their
+    signs are the processor's choice, and so is what the gauge does to the neighbours. With ``rows``, ``Q`` is drawn in
+    the table's own frame: ``rows^T G = U diag(s) V^T`` with ``G`` (n, k) standard normal, and ``Q = U V^T``. This ``Q``
+    is uniform as well (``G O`` has the law of ``G`` for every rotation ``O``), and ``rows Q`` is the same table,
+    whichever rotation or reflection of it was given.
 
     Examples
     --------
