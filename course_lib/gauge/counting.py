@@ -181,8 +181,10 @@ def diagonal_gauge_dimension(A: Any) -> int:
     gauge_directions : The gauges themselves.
     visible_diagonal_dimension : The part that cosines can feel.
 
-    Notes ----- The set is ``{D : d∘d - 1 in ker(A∘A), d > 0}``: an open piece of that dimension. Source: claim X9, the
-    repair of P2's Proposition 8.
+    Notes
+    -----
+    The set is ``{D : d∘d - 1 in ker(A∘A), d > 0}``: an open piece of that dimension. Source: claim X9, the repair of
+    P2's Proposition 8.
 
     Examples
     --------
@@ -383,8 +385,10 @@ def linear_gauge_directions(A: Any) -> Array:
     --------
     linear_stretch_along : The gauge in one of the directions.
 
-    Examples -------- The lengths of (1, 0) and (0, 1) are the diagonal of ``S``; the entry off the diagonal, their
-    inner product, is free:
+    Examples
+    --------
+    The lengths of (1, 0) and (0, 1) are the diagonal of ``S``; the entry off the diagonal, their inner product, is
+    free:
 
     >>> from course_lib import arrays, gauge
     >>> E = gauge.linear_gauge_directions(arrays.exact([[1, 0], [0, 1]]))[0]
