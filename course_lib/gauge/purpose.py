@@ -38,10 +38,12 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
         Unless the ``1 + len(chosen)`` rows are linearly independent and fewer than ``k``; for a ``stretch`` that is not
         above 0.
 
-    Notes ----- With ``f`` the vector for which ``<f, b> = 1`` on the query and the chosen rows, ``P`` the projection on
-    their span, and ``s`` their mean length: ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows
-    land within an angle of order ``1/stretch`` of each other. Every other row is dragged out of that direction by
-    ``stretch`` times its part outside the span.
+    Notes
+    -----
+    With ``f`` the vector for which ``<f, b> = 1`` on the query and the chosen rows, ``P`` the projection on their span,
+    and ``s`` their mean length: ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows land within
+    an angle of order ``1/stretch`` of each other. Every other row is dragged out of that direction by ``stretch`` times
+    its part outside the span.
 
     Examples
     --------
