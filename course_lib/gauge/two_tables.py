@@ -127,8 +127,10 @@ def rigidity_certificate(A: Any, B: Any) -> Array | None:
     ValueError
         For widths that differ and for tables that are not finite.
 
-    Notes ----- A gauge that keeps the lengths has ``tr(M S) = tr M = tr(M S^-1)``, and ``tr(M (S + S^-1 - 2 I)) = 0``
-    forces ``S = I``. The search projects the identity on the intersection of the two spans. Source: claim X9.
+    Notes
+    -----
+    A gauge that keeps the lengths has ``tr(M S) = tr M = tr(M S^-1)``, and ``tr(M (S + S^-1 - 2 I)) = 0`` forces
+    ``S = I``. The search projects the identity on the intersection of the two spans. Source: claim X9.
 
     Examples
     --------
@@ -221,10 +223,12 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
         Where ``A`` does not leave exactly one direction, where that direction does not change its sign, and where ``b``
         has (almost) no part where the direction is least or greatest.
 
-    Notes ----- ``A`` leaves one direction ``E``, with eigenvalues ``r``, and ``R = (I + t E)^(1/2)``, where ``t`` is
-    the root of ``sum_l w_l r_l / (1 + t r_l) = 0``, with ``w`` the squares of ``b`` in the eigenvectors of ``E``. That
-    sum falls strictly from +infinity to -infinity if ``b`` has a part where ``r`` is least and where it is greatest, so
-    there is one root. It is ``t = 0`` iff ``b^T E b = 0``. Source: claim X9.
+    Notes
+    -----
+    ``A`` leaves one direction ``E``, with eigenvalues ``r``, and ``R = (I + t E)^(1/2)``, where ``t`` is the root of
+    ``sum_l w_l r_l / (1 + t r_l) = 0``, with ``w`` the squares of ``b`` in the eigenvectors of ``E``. That sum falls
+    strictly from +infinity to -infinity if ``b`` has a part where ``r`` is least and where it is greatest, so there is
+    one root. It is ``t = 0`` iff ``b^T E b = 0``. Source: claim X9.
 
     Examples
     --------
@@ -300,8 +304,10 @@ def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.nd
     ValueError
         For widths that differ, for tables that are not finite, and for an ``rng`` that is no Generator.
 
-    Notes ----- Least squares in ``X = log S`` (symmetric, so that ``S = e^X`` is positive definite) from ``starts``
-    random ``X`` with normal entries. Found is what meets all conditions to 1e-9 and is no rotation.
+    Notes
+    -----
+    Least squares in ``X = log S`` (symmetric, so that ``S = e^X`` is positive definite) from ``starts`` random ``X``
+    with normal entries. Found is what meets all conditions to 1e-9 and is no rotation.
 
     Examples
     --------
