@@ -842,8 +842,10 @@ def check_value(value: Array, terms: dict[str, Array]) -> Array:
     ValueError
         For a value that is not finite. It names the first term that is not finite, or says that the loss overflowed.
 
-    Notes ----- Only the value is read, so the check costs nothing. Where the value cannot be read (see
-    :func:`readable`), there is no check.
+    Notes
+    -----
+    Only the value is read, so the check costs nothing. Where the value cannot be read (see :func:`readable`), there is
+    no check.
 
     Examples
     --------
