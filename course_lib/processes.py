@@ -113,10 +113,11 @@ def gradient_factors(*, processes: int, rows: str, gather: str, reduction: str =
     ValueError
         For other words, and for less than one process.
 
-    Notes ----- With gradients, the average is the gradient of the mean of the processes' losses. That mean is the one
-    process's loss, but for own rows that are summed, where it is 1/P of it. Without gradients, a process keeps what its
-    losses do to its own vectors: nothing from far rows (own rows), or all of it, of which the average leaves 1/P (all
-    rows).
+    Notes
+    -----
+    With gradients, the average is the gradient of the mean of the processes' losses. That mean is the one process's
+    loss, but for own rows that are summed, where it is 1/P of it. Without gradients, a process keeps what its losses do
+    to its own vectors: nothing from far rows (own rows), or all of it, of which the average leaves 1/P (all rows).
 
     Examples
     --------
@@ -291,8 +292,10 @@ def meetings(
     - Shards: near ``(P B / M) (B-1) / (M/P - 1)`` for two positives of one shard, far ``(P B / M)^2`` for
       positives of two shards.
 
-    Examples -------- 2 processes draw 2 of 4 positives each. A draw together is the whole list, so every other positive
-    is met once. Apart, a process may draw what the other has:
+    Examples
+    --------
+    2 processes draw 2 of 4 positives each. A draw together is the whole list, so every other positive is met once.
+    Apart, a process may draw what the other has:
 
     >>> from course_lib import processes
     >>> [str(x) for x in processes.meetings("together", processes=2, batch_size=2, n_positives=4)]
