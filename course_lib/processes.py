@@ -30,11 +30,36 @@ DRAWS = ("together", "apart", "shards")
 
 @dataclass(frozen=True)
 class GradientFactors:
-    """Each part of the averaged gradient, as a multiple of the same part in one process that holds all P B pairs.
+    """The parts of the averaged gradient, as multiples of the same parts in one process that holds all P B pairs.
 
-    query: on the queries' vectors;  pull: on an item, from its own row;  near, far: on an item, from the other rows of
-    its own process, and from the rows of the other processes;  direct: on a number that the loss itself uses, such as
-    the temperature.
+    Parameters
+    ----------
+    query : Fraction
+        The factor on the queries' vectors.
+    pull : Fraction
+        The factor on an item, from its own row.
+    near : Fraction
+        The factor on an item, from the other rows of its own process.
+    far : Fraction
+        The factor on an item, from the rows of the other processes.
+    direct : Fraction
+        The factor on a number that the loss itself uses, such as the temperature.
+
+    See Also
+    --------
+    gradient_factors : The factors of a way to compute the loss.
+
+    Examples
+    --------
+    Where all parts of the vectors are half of what they should be, twice the loss repairs them. The part of the
+    temperature, which was right, is then twice too large:
+
+    >>> from fractions import Fraction
+    >>> from course_lib import processes
+    >>> half, one = Fraction(1, 2), Fraction(1)
+    >>> factors = processes.GradientFactors(half, half, half, half, one)
+    >>> factors.right, str(factors.repair), str(factors.times(factors.repair).direct)
+    (False, '2', '2')
     """
 
     query: Fraction
@@ -64,14 +89,46 @@ class GradientFactors:
 
 
 def gradient_factors(*, processes: int, rows: str, gather: str, reduction: str = "mean") -> GradientFactors:
-    """What averaging the gradients of P processes does to each part of the gradient.
+    """Return what averaging the gradients of P processes does to each part of the gradient.
 
-    rows, gather: see the module. reduction: each process takes the mean or the sum of its rows, and so does the one
-    process of the comparison. Raises ValueError for other words, or less than one process.
+    Parameters
+    ----------
+    processes : int
+        The number P of processes, at least 1.
+    rows : {"own", "all"}
+        Whether a process computes the rows of its own pairs, or all P B rows.
+    gather : {"constant", "gradients"}
+        Whether what comes from other processes is a number for autograd, or its gradient is sent back and added up, as
+        ``training.FabricProcesses.gathered`` does.
+    reduction : {"mean", "sum"}
+        Whether each process takes the mean or the sum of its rows. So does the one process of the comparison.
 
-    With gradients the average is the gradient of the mean of the processes' losses. That mean is the one process's
-    loss, but for own rows that are summed, where it is 1/P of it. Without gradients a process keeps what its losses do
+    Returns
+    -------
+    GradientFactors
+        The factors, exact. All are 1 where the averaged gradient is that of one process.
+
+    Raises
+    ------
+    ValueError
+        For other words, and for less than one process.
+
+    Notes
+    -----
+    With gradients, the average is the gradient of the mean of the processes' losses. That mean is the one process's
+    loss, but for own rows that are summed, where it is 1/P of it. Without gradients, a process keeps what its losses do
     to its own vectors: nothing from far rows (own rows), or all of it, of which the average leaves 1/P (all rows).
+
+    Examples
+    --------
+    Own rows are right with gradients. Without gradients, the pushes of the other processes are lost:
+
+    >>> from course_lib import processes
+    >>> processes.gradient_factors(processes=4, rows="own", gather="gradients").right
+    True
+    >>> factors = processes.gradient_factors(processes=4, rows="own", gather="constant")
+    >>> [str(x) for x in (factors.query, factors.pull, factors.near, factors.far, factors.direct)]
+    ['1', '1', '1', '0', '1']
     """
     one, share = Fraction(1), Fraction(1, checking.whole(processes, "processes"))
     checking.choice(rows, "rows", ROWS)
@@ -86,7 +143,36 @@ def gradient_factors(*, processes: int, rows: str, gather: str, reduction: str =
 
 
 def mean_push(factors: GradientFactors, *, processes: int, batch_size: int) -> Fraction:
-    """The factor of the pushes on an item, on average over who lies where: B - 1 of P B - 1 other rows are near."""
+    """Return the factor of the pushes on an item, on average over who lies where.
+
+    Parameters
+    ----------
+    factors : GradientFactors
+        The factors of :func:`gradient_factors`.
+    processes : int
+        The number P of processes, at least 1.
+    batch_size : int
+        The number B of pairs that each process holds, at least 1.
+
+    Returns
+    -------
+    Fraction
+        The mean of the factors ``near`` and ``far``: ``B - 1`` of the ``P B - 1`` other rows are near.
+
+    Raises
+    ------
+    ValueError
+        For a single pair in all, as nothing is pushed then.
+
+    Examples
+    --------
+    2 processes hold 2 pairs each. Of the 3 other rows 1 is near; the 2 far rows do not push:
+
+    >>> from course_lib import processes
+    >>> factors = processes.gradient_factors(processes=2, rows="own", gather="constant")
+    >>> str(processes.mean_push(factors, processes=2, batch_size=2))
+    '1/3'
+    """
     near = checking.whole(batch_size, "batch_size") - 1
     others = checking.whole(processes, "processes") * (near + 1) - 1
     if others == 0:
@@ -95,10 +181,39 @@ def mean_push(factors: GradientFactors, *, processes: int, batch_size: int) -> F
 
 
 def negatives_ratio(*, processes: int, batch_size: int) -> Fraction:
-    """(P B - 1) / (B - 1): by how much the negatives of one process weigh more than those of P local batches.
+    """Return by how much the negatives of one process weigh more than those of P local batches.
 
-    Multiply every l- of an in-batch loss with local negatives by it, and its expectation is that of one batch of P B
-    pairs (rho of P3, equation (12), at the two batch sizes). Raises ValueError for batch_size < 2: no negatives at all.
+    ``(P B - 1) / (B - 1)``.
+
+    Parameters
+    ----------
+    processes : int
+        The number P of processes, at least 1.
+    batch_size : int
+        The number B of pairs that each process holds, at least 2.
+
+    Returns
+    -------
+    Fraction
+        The ratio. Multiply every ``l-`` of an in-batch loss with local negatives by it, and its expectation is that of
+        one batch of ``P B`` pairs.
+
+    Raises
+    ------
+    ValueError
+        For ``batch_size < 2``: there are no negatives at all.
+
+    Notes
+    -----
+    This is rho of P3, equation (12), at the two batch sizes.
+
+    Examples
+    --------
+    A pair has 2 negatives in a local batch of 3, and 11 in one batch of 12:
+
+    >>> from course_lib import processes
+    >>> str(processes.negatives_ratio(processes=4, batch_size=3))
+    '11/2'
     """
     p = checking.whole(processes, "processes")
     b = checking.whole(batch_size, "batch_size", 2, why="for a batch of one pair has no negatives")
@@ -106,11 +221,28 @@ def negatives_ratio(*, processes: int, batch_size: int) -> Fraction:
 
 
 class Meetings(NamedTuple):
-    """How often positives meet in the P B x P B grid of one step, in expectation.
+    """How often positives meet in the ``P B x P B`` grid of one step, in expectation.
 
-    once: copies of one given positive in the batch.  near, far: cells with the row of one and the column of another
-    given positive, inside a process and between two.  copies: cells in which a positive meets a copy of itself that
-    another process drew.
+    Parameters
+    ----------
+    once : Fraction
+        Copies of one given positive in the batch.
+    near : Fraction
+        Cells with the row of one and the column of another given positive, inside a process.
+    far : Fraction
+        Cells with the row of one and the column of another given positive, between two processes.
+    copies : Fraction
+        Cells in which a positive meets a copy of itself that another process drew.
+
+    See Also
+    --------
+    meetings : The meetings of a way to draw.
+
+    Examples
+    --------
+    >>> from course_lib import processes
+    >>> processes.meetings("together", processes=2, batch_size=1, n_positives=2)._fields
+    ('once', 'near', 'far', 'copies')
     """
 
     once: Fraction
@@ -122,16 +254,54 @@ class Meetings(NamedTuple):
 def meetings(
     draw: str, *, processes: int, batch_size: int, n_positives: int, same_shard: bool | None = None
 ) -> Meetings:
-    """Expected meetings of P processes that draw B of M positives each, without replacement.
+    """Return the expected meetings of P processes that draw B of M positives each, without replacement.
 
-    draw         "together": one draw of P B positives, dealt out, as a shuffled list that is cut does
-                 "apart": each process draws from all M, for itself
-                 "shards": the M positives lie in P shards of M/P for good, and each process draws from its own
-    same_shard   "shards" only: whether the two given positives lie in one shard
+    Parameters
+    ----------
+    draw : {"together", "apart", "shards"}
+        How the processes draw:
 
-    Together: near P B(B-1)/(M(M-1)), far P(P-1)B^2/(M(M-1)). Apart: near the same, far and copies P(P-1)(B/M)^2.
-    Shards: near (PB/M)(B-1)/(M/P-1), or far (PB/M)^2 for positives of two shards. Raises ValueError where the numbers
-    do not fit, or same_shard is missing or idle.
+        - "together": one draw of P B positives, dealt out, as a shuffled list that is cut does;
+        - "apart": each process draws from all M, for itself;
+        - "shards": the M positives lie in P shards of M/P for good, and each process draws from its own.
+    processes : int
+        The number P of processes, at least 1.
+    batch_size : int
+        The number B of pairs that each process draws, at least 1.
+    n_positives : int
+        The number M of positives, at least 2.
+    same_shard : bool, optional
+        For "shards" only, and needed there: whether the two given positives lie in one shard.
+
+    Returns
+    -------
+    Meetings
+        The expectations, exact.
+
+    Raises
+    ------
+    ValueError
+        Where the numbers do not fit, or ``same_shard`` is missing or idle.
+
+    Notes
+    -----
+    In all ways ``once`` is ``P B / M``. What is not named here is 0.
+
+    - Together: near ``P B (B-1) / (M (M-1))``, far ``P (P-1) B^2 / (M (M-1))``.
+    - Apart: near the same, far and copies ``P (P-1) (B/M)^2``.
+    - Shards: near ``(P B / M) (B-1) / (M/P - 1)`` for two positives of one shard, far ``(P B / M)^2`` for
+      positives of two shards.
+
+    Examples
+    --------
+    2 processes draw 2 of 4 positives each. A draw together is the whole list, so every other positive is met once.
+    Apart, a process may draw what the other has:
+
+    >>> from course_lib import processes
+    >>> [str(x) for x in processes.meetings("together", processes=2, batch_size=2, n_positives=4)]
+    ['1', '1/3', '2/3', '0']
+    >>> [str(x) for x in processes.meetings("apart", processes=2, batch_size=2, n_positives=4)]
+    ['1', '1/3', '1/2', '1/2']
     """
     p, b, m = _sizes(draw, processes, batch_size, n_positives)
     if same_shard not in ((True, False) if draw == "shards" else (None,)):
@@ -149,7 +319,41 @@ def meetings(
 
 
 def computed_scores(*, processes: int, batch_size: int, rows: str, gather: str) -> int:
-    """Scores that one process computes in a step: rows times columns, which are P B, or B where they are its own."""
+    """Return the number of scores that one process computes in a step.
+
+    Rows times columns, which are ``P B``, or B where they are its own.
+
+    Parameters
+    ----------
+    processes : int
+        The number P of processes, at least 1.
+    batch_size : int
+        The number B of pairs that each process holds, at least 1.
+    rows : {"own", "all"}
+        Whether a process computes the rows of its own pairs, or all P B rows.
+    gather : {"local", "constant", "gradients"}
+        What comes from other processes: nothing, numbers, or numbers whose gradients are sent back.
+
+    Returns
+    -------
+    int
+        The number of scores.
+
+    Raises
+    ------
+    ValueError
+        For other words, for numbers below 1, and for all rows of "local".
+
+    Examples
+    --------
+    >>> from course_lib import processes
+    >>> processes.computed_scores(processes=4, batch_size=10, rows="own", gather="local")  # 10 * 10
+    100
+    >>> processes.computed_scores(processes=4, batch_size=10, rows="own", gather="gradients")  # 10 * 40
+    400
+    >>> processes.computed_scores(processes=4, batch_size=10, rows="all", gather="gradients")  # 40 * 40
+    1600
+    """
     pairs = checking.whole(batch_size, "batch_size")
     everyone = checking.whole(processes, "processes") * pairs
     columns = everyone if transfers(rows=rows, gather=gather) else pairs
@@ -157,19 +361,76 @@ def computed_scores(*, processes: int, batch_size: int, rows: str, gather: str) 
 
 
 def transfers(*, rows: str, gather: str) -> int:
-    """How many tables (P B, d) a process puts together in a step: the items, and the queries for "all" rows.
+    """Return how many tables a process puts together from all processes in a step.
 
-    With gradients as many come back. "local" has none, and its own rows: ValueError for all.
+    Tables (P B, d): the items, and the queries for "all" rows. With gradients as many come back.
+
+    Parameters
+    ----------
+    rows : {"own", "all"}
+        Whether a process computes the rows of its own pairs, or all P B rows.
+    gather : {"local", "constant", "gradients"}
+        What comes from other processes: nothing, numbers, or numbers whose gradients are sent back.
+
+    Returns
+    -------
+    int
+        The number of tables. "local" has none.
+
+    Raises
+    ------
+    ValueError
+        For other words, and for all rows of "local", which has its own rows only.
+
+    Examples
+    --------
+    >>> from course_lib import processes
+    >>> processes.transfers(rows="own", gather="constant"), processes.transfers(rows="all", gather="gradients")
+    (1, 4)
     """
     ways = WAYS[checking.choice(gather, "gather", WAYS)]
     return ways * (1 + ROWS.index(checking.choice(rows, "rows", ROWS if ways else ROWS[:1])))
 
 
 def gathered_bytes(*, processes: int, batch_size: int, width: int, rows: str, gather: str, itemsize: int = 4) -> int:
-    """Bytes that one process sends in a step so that all processes have the vectors, in a ring.
+    """Return the bytes that one process sends in a step so that all processes have the vectors, in a ring.
 
-    Each of the `transfers` sends P - 1 blocks of B rows of d numbers. The gradients of the model's parameters are not
-    counted: every way sends them.
+    Parameters
+    ----------
+    processes : int
+        The number P of processes, at least 1.
+    batch_size : int
+        The number B of pairs that each process holds, at least 1.
+    width : int
+        The width d of the vectors, at least 1.
+    rows : {"own", "all"}
+        Whether a process computes the rows of its own pairs, or all P B rows.
+    gather : {"local", "constant", "gradients"}
+        What comes from other processes: nothing, numbers, or numbers whose gradients are sent back.
+    itemsize : int
+        The bytes of a number.
+
+    Returns
+    -------
+    int
+        The bytes: each of the :func:`transfers` sends ``P - 1`` blocks of B rows of d numbers.
+
+    Raises
+    ------
+    ValueError
+        For other words, for numbers below 1, and for all rows of "local".
+
+    Notes
+    -----
+    The gradients of the model's parameters are not counted: every way sends them.
+
+    Examples
+    --------
+    One table; 3 blocks of 10 rows of 8 numbers of 4 bytes:
+
+    >>> from course_lib import processes
+    >>> processes.gathered_bytes(processes=4, batch_size=10, width=8, rows="own", gather="constant")
+    960
     """
     others = checking.whole(processes, "processes") - 1
     row = checking.whole(width, "width") * checking.whole(itemsize, "itemsize")
@@ -177,9 +438,36 @@ def gathered_bytes(*, processes: int, batch_size: int, width: int, rows: str, ga
 
 
 def gramian_bytes(*, processes: int, width: int, itemsize: int = 4) -> Fraction:
-    """Bytes that one process sends in a step so that all have the sum of two d x d Gramians: 4 (P-1)/P d^2 numbers.
+    """Return the bytes that one process sends in a step so that all have the sum of two Gramians.
 
-    A sum in a ring sends each number twice but for the share that stays at home. The batch size is not in it.
+    ``4 (P-1)/P d^2`` numbers, for two d x d Gramians. The batch size is not in it.
+
+    Parameters
+    ----------
+    processes : int
+        The number P of processes, at least 1.
+    width : int
+        The width d of the vectors, at least 1.
+    itemsize : int
+        The bytes of a number.
+
+    Returns
+    -------
+    Fraction
+        The bytes. A sum in a ring sends each number twice but for the share that stays at home.
+
+    Raises
+    ------
+    ValueError
+        For numbers below 1.
+
+    Examples
+    --------
+    2 Gramians of 64 numbers of 4 bytes are 512 bytes; each is sent twice, but for a quarter:
+
+    >>> from course_lib import processes
+    >>> int(processes.gramian_bytes(processes=4, width=8))
+    768
     """
     p = checking.whole(processes, "processes")
     return Fraction(4 * (p - 1) * checking.whole(width, "width") ** 2 * checking.whole(itemsize, "itemsize"), p)

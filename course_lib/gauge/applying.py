@@ -13,10 +13,47 @@ from course_lib.gauge.algebra import checked_pair, checked_table, exact_inverse,
 
 
 def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
-    """(A D, B D^-1) with D = diag(d): same scores, since (A D)(B D^-1)^T = A B^T.
+    """Return two tables after a diagonal gauge, which leaves all scores as they are.
 
-    A (..., m, k), B (..., n, k), d (k,) or (..., k). Raises ValueError for widths that differ and for entries of d that
-    are zero or not finite. Source: P2, Definition 3 and Proposition 6.
+    ``(A D, B D^-1)`` with ``D = diag(d)``. The scores are the same, since ``(A D)(B D^-1)^T = A B^T``.
+
+    Parameters
+    ----------
+    A : array_like, shape (..., m, k)
+        The first table: NumPy, torch or exact.
+    B : array_like, shape (..., n, k)
+        The second table.
+    d : array_like, shape (k,) or (..., k)
+        One factor for each axis, none of them zero.
+
+    Returns
+    -------
+    A D : array, shape (..., m, k)
+        The first table after the gauge.
+    B D^-1 : array, shape (..., n, k)
+        The second table after the gauge.
+
+    Raises
+    ------
+    ValueError
+        For widths that differ, and for entries of ``d`` that are zero or not finite.
+
+    Notes
+    -----
+    Source: P2, Definition 3 and Proposition 6.
+
+    Examples
+    --------
+    The score of the pair is 3 before and after. The cosine of the two rows of ``A`` is 0.6 before, and 0 after:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge, geometry
+    >>> A, B = np.array([[2.0, 1.0], [2.0, -1.0]]), np.array([[1.0, 1.0]])
+    >>> A2, B2 = gauge.apply_gauge(A, B, [0.5, 1.0])
+    >>> (A @ B.T).tolist(), (A2 @ B2.T).tolist()
+    ([[3.0], [1.0]], [[3.0], [1.0]])
+    >>> round(float(geometry.cosine(A[0], A[1])), 4), round(float(geometry.cosine(A2[0], A2[1])), 4)
+    (0.6, 0.0)
     """
     A, B = checked_pair(A, B)
     d = like(d, A, "d")
@@ -28,10 +65,43 @@ def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
 
 
 def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
-    """(A R, B R^-T): same scores, since (A R)(B R^-T)^T = A B^T.
+    """Return two tables after a gauge with any invertible matrix, which leaves all scores as they are.
 
-    A (..., m, k), B (..., n, k), R (k, k) invertible. Raises ValueError for shapes that do not fit and for a singular
-    R.
+    ``(A R, B R^-T)``. The scores are the same, since ``(A R)(B R^-T)^T = A B^T``.
+
+    Parameters
+    ----------
+    A : array_like, shape (..., m, k)
+        The first table: NumPy, torch or exact.
+    B : array_like, shape (..., n, k)
+        The second table.
+    R : array_like, shape (k, k)
+        The matrix of the gauge, invertible.
+
+    Returns
+    -------
+    A R : array, shape (..., m, k)
+        The first table after the gauge.
+    B R^-T : array, shape (..., n, k)
+        The second table after the gauge.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit and for a singular ``R``.
+
+    See Also
+    --------
+    apply_gauge : The case of a diagonal ``R``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A, B = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0, 4.0]])
+    >>> A2, B2 = gauge.apply_linear_gauge(A, B, [[1.0, 1.0], [0.0, 1.0]])
+    >>> A2.tolist(), B2.tolist(), (A2 @ B2.T).tolist()  # the scores are still 3 and 4
+    ([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 4.0]], [[3.0], [4.0]])
     """
     A, B = checked_pair(A, B)
     R = like(R, A, "R")
@@ -47,10 +117,37 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
 
 
 def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
-    """(R, misfit): the matrix with the least ||A R - other||, and misfit = ||A R - other|| / ||other||.
+    """Return the matrix that takes one table as near as possible to another, and what is left between them.
 
-    A, other (m, k). A misfit of rounding size says that two trained tables differ by a gauge only. Raises ValueError
-    when the columns of A are linearly dependent (R is then not unique).
+    ``R`` has the least ``||A R - other||``, and ``misfit = ||A R - other|| / ||other||``.
+
+    Parameters
+    ----------
+    A, other : array_like, shape (m, k)
+        Two tables of floats with the same rows, for example from two trainings of one model.
+
+    Returns
+    -------
+    R : array, shape (k, k)
+        The matrix.
+    misfit : float
+        The relative misfit. A misfit of rounding size says that the two tables differ by a gauge only.
+
+    Raises
+    ------
+    ValueError
+        Where the columns of ``A`` are linearly dependent (``R`` is then not unique), and for widths that differ.
+
+    Examples
+    --------
+    The second column of ``other`` is twice that of ``A``: a gauge explains the difference.
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> R, misfit = gauge.find_gauge(A, A * [1.0, 2.0])
+    >>> abs(R).round(3).tolist(), misfit < 1e-12
+    ([[1.0, 0.0], [0.0, 2.0]], True)
     """
     A, other = checked_pair(A, other, names=("A", "other"))
     if rank(A) < shape_of(A)[-1]:
@@ -61,7 +158,37 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
 
 
 def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarray:
-    """d (k,) with log d normal, mean 0, standard deviation `spread` (>= 0): 0 is the identity, 1 is a factor of e."""
+    """Return the factors of a random diagonal gauge.
+
+    Parameters
+    ----------
+    k : int
+        The width of the tables.
+    spread : float
+        The standard deviation of ``log d``, at least 0: 0 is the identity, 1 is a typical factor of ``e``.
+    rng : numpy.random.Generator
+        Where the numbers come from.
+
+    Returns
+    -------
+    NumPy array, shape (k,)
+        The factors ``d``, with ``log d`` normal of mean 0. All are above 0.
+
+    Raises
+    ------
+    ValueError
+        For a spread below 0 or not finite, and for an ``rng`` that is no Generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> gauge.random_diagonal_gauge(3, spread=0.0, rng=np.random.default_rng(0)).tolist()
+    [1.0, 1.0, 1.0]
+    >>> d = gauge.random_diagonal_gauge(10_000, spread=1.0, rng=np.random.default_rng(0))
+    >>> round(float(np.log(d).std()), 1)
+    1.0
+    """
     checking.real(spread, "spread", least=0)
     checking.generator(rng)
     factors: np.ndarray = np.exp(spread * rng.standard_normal(k))
@@ -69,13 +196,56 @@ def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarra
 
 
 def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = None) -> np.ndarray:
-    """R = Q diag(d) (k, k): d as in `random_diagonal_gauge`, Q a uniform rotation or reflection.
+    """Return the matrix of a random gauge: a random rotation or reflection, then a random diagonal gauge.
 
-    rows: a table (n, k) whose neighbours the gauge will move. Without it Q is drawn in the axes in which the table is
-    given; where these are singular vectors, their signs are the processor's choice, and so is what the gauge does to
-    the neighbours. With it Q is drawn in the table's own frame: rows^T G = U diag(s) V^T with G (n, k) standard normal,
-    Q = U V^T. This Q is uniform as well (G O has the law of G for every rotation O), and rows Q is the same table,
-    whichever rotation or reflection of it was given. Raises ValueError where rows has not the width k.
+    ``R = Q diag(d)``, with ``d`` as in :func:`random_diagonal_gauge` and ``Q`` uniform among rotations and reflections.
+
+    Parameters
+    ----------
+    k : int
+        The width of the tables.
+    spread : float
+        The standard deviation of ``log d``, at least 0.
+    rng : numpy.random.Generator
+        Where the numbers come from.
+    rows : array_like, shape (n, k), optional
+        A table whose neighbours the gauge will move. With it, ``Q`` is drawn in the frame of the table (see Notes).
+
+    Returns
+    -------
+    NumPy array, shape (k, k)
+        The matrix ``R``.
+
+    Raises
+    ------
+    ValueError
+        For ``rows`` without the width ``k``, a spread below 0 or not finite, and an ``rng`` that is no Generator.
+
+    Notes
+    -----
+    Without ``rows``, ``Q`` is drawn in the axes in which the table is given. Where these are singular vectors, their
+    signs are the processor's choice, and so is what the gauge does to the neighbours. With ``rows``, ``Q`` is drawn in
+    the table's own frame: ``rows^T G = U diag(s) V^T`` with ``G`` (n, k) standard normal, and ``Q = U V^T``. This ``Q``
+    is uniform as well (``G O`` has the law of ``G`` for every rotation ``O``), and ``rows Q`` is the same table,
+    whichever rotation or reflection of it was given.
+
+    Examples
+    --------
+    A spread of 0 leaves the rotation alone:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> R = gauge.random_linear_gauge(3, spread=0.0, rng=np.random.default_rng(0))
+    >>> bool(np.allclose(R @ R.T, np.eye(3)))
+    True
+
+    With ``rows``, the signs of the table's axes do not matter:
+
+    >>> rows = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, -1.0]])
+    >>> moved = [t @ gauge.random_linear_gauge(2, spread=1.0, rng=np.random.default_rng(0), rows=t)
+    ...          for t in (rows, rows * [1.0, -1.0])]
+    >>> bool(np.allclose(*moved))
+    True
     """
     checking.generator(rng)
     q = _uniform_rotation(k, rng) if rows is None else _rotation_in_frame(_plain_table(rows, k), rng)

@@ -16,11 +16,40 @@ METRICS = ("cosine", "chord", "geodesic", "euclidean", "dot")
 
 
 def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -> Array:
-    """Ids of the k nearest other rows of each row: (q, k) integers, nearest first, ties by the lower id.
+    """Return the ids of the nearest other rows of each row of a table.
 
-    X (n, d); queries (q,) ids of the rows to ask for, all by default. metric: "cosine" (largest), "chord", "geodesic",
-    "euclidean" (smallest) or "dot" (largest). The first three agree for all rows, "euclidean" joins them on a sphere.
-    Raises ValueError for an unknown metric, k outside 1 ... n - 1, and zero rows where a direction is needed.
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        The table of floats, NumPy or torch.
+    k : int
+        How many neighbours, from 1 to n - 1.
+    metric : {"cosine", "chord", "geodesic", "euclidean", "dot"}
+        What "near" means: the largest "cosine" or "dot", the smallest "chord", "geodesic" or "euclidean". The first
+        three agree for all rows; "euclidean" joins them on a sphere.
+    queries : array_like of int, shape (q,), optional
+        The ids of the rows to ask for, all by default.
+
+    Returns
+    -------
+    array of int, shape (q, k)
+        The ids, nearest first. Ties go to the lower id. A row is not its own neighbour.
+
+    Raises
+    ------
+    ValueError
+        For an unknown metric, ``k`` outside 1 ... n - 1, and zero rows where a direction is needed.
+
+    Examples
+    --------
+    Row 3 has the direction of row 0, and row 1 is the one beside it:
+
+    >>> from course_lib import gauge
+    >>> X = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [10.0, 0.0]]
+    >>> gauge.neighbours(X, 1, "cosine", queries=[0]).tolist()
+    [[3]]
+    >>> gauge.neighbours(X, 1, "euclidean", queries=[0]).tolist()
+    [[1]]
     """
     X = checked_table(X, "X")
     n = shape_of(X)[0]
@@ -38,9 +67,30 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
 
 
 def neighbour_overlap(first: Any, second: Any) -> np.ndarray:
-    """Share of common ids in each row of two neighbour lists: (q, k), (q, k) -> (q,) in [0, 1].
+    """Return the share of common ids in each row of two neighbour lists.
 
-    Two lists drawn at random from n - 1 rows share k / (n - 1) on average.
+    Parameters
+    ----------
+    first, second : array_like of int, shape (q, k)
+        The neighbours of the same q rows, for example before and after a gauge.
+
+    Returns
+    -------
+    NumPy array, shape (q,)
+        The shares, in [0, 1]. Two lists drawn at random from n - 1 rows share ``k / (n - 1)`` on average.
+
+    Raises
+    ------
+    ValueError
+        For two different shapes, and for lists that are not (q, k).
+
+    Examples
+    --------
+    The order within a list does not matter:
+
+    >>> from course_lib import gauge
+    >>> gauge.neighbour_overlap([[1, 2], [0, 2]], [[2, 1], [0, 3]]).tolist()
+    [1.0, 0.5]
     """
     first, second = (checking.as_numpy(ids) for ids in (first, second))
     if first.shape != second.shape or first.ndim != 2:

@@ -12,13 +12,50 @@ from course_lib.gauge.algebra import checked_pair, checked_table, index_for, ran
 
 
 def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 100.0) -> Array:
-    """R (k, k) such that in B R^-T the rows `chosen` have almost the direction of row `query`, and the others have not.
+    """Return a gauge after which chosen rows, and no others, point almost where a given row points.
 
-    With f the vector for which <f, b> = 1 on the query and the chosen rows, P the projection on their span, s their
-    mean length: R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P). The chosen rows land within an angle of order
-    1/stretch of each other; every other row is dragged out of that direction by stretch times its part outside the
-    span. The condition number grows like stretch^2. Raises ValueError unless the 1 + len(chosen) rows are linearly
-    independent and fewer than k.
+    In ``B R^-T`` the rows ``chosen`` have almost the direction of row ``query``, and the others have not.
+
+    Parameters
+    ----------
+    B : array_like, shape (n, k)
+        The table of floats, NumPy or torch.
+    query : int
+        The id of the row.
+    chosen : sequence of int
+        The ids of the rows that become its neighbours.
+    stretch : float
+        How strongly the gauge acts, above 0.
+
+    Returns
+    -------
+    array, shape (k, k)
+        The matrix ``R``. Its condition number grows like ``stretch^2``.
+
+    Raises
+    ------
+    ValueError
+        Unless the ``1 + len(chosen)`` rows are linearly independent and fewer than ``k``; for a ``stretch`` that is not
+        above 0.
+
+    Notes
+    -----
+    With ``f`` the vector for which ``<f, b> = 1`` on the query and the chosen rows, ``P`` the projection on their span,
+    and ``s`` their mean length: ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows land within
+    an angle of order ``1/stretch`` of each other. Every other row is dragged out of that direction by ``stretch`` times
+    its part outside the span.
+
+    Examples
+    --------
+    The nearest neighbour of row 0 is row 2. After the gauge it is row 1, which was orthogonal to row 0:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> B = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> R = gauge.gauge_for_neighbours(B, 0, [1])
+    >>> _, moved = gauge.apply_linear_gauge(B, B, R)
+    >>> gauge.neighbours(B, 1, queries=[0]).tolist(), gauge.neighbours(moved, 1, queries=[0]).tolist()
+    ([[2]], [[1]])
     """
     B = checked_table(B, "B")
     xp, k = namespace(B), shape_of(B)[-1]
@@ -38,10 +75,45 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
 
 
 def score_rows(A: Any, B: Any) -> Array:
-    """B (A^T A)^(1/2): rows whose inner products are those of the columns of scores A b_j. (m, k), (n, k) -> (n, k).
+    """Return rows whose inner products are those of the columns of scores of the items, the same in every gauge.
 
+    ``B (A^T A)^(1/2)``: the inner product of two rows is that of the columns of scores ``A b_i`` and ``A b_j``.
+
+    Parameters
+    ----------
+    A : array_like, shape (m, k)
+        The queries' table of floats, NumPy or torch.
+    B : array_like, shape (n, k)
+        The items' table.
+
+    Returns
+    -------
+    array, shape (n, k)
+        The rows.
+
+    Raises
+    ------
+    ValueError
+        For widths that differ and for tables that are not finite.
+
+    Notes
+    -----
     A cosine between these rows compares two items by what the model predicts for them, and is the same in every gauge:
-    b_i^T (A^T A) b_j does not change when A -> A R, B -> B R^-T.
+    ``b_i^T (A^T A) b_j`` does not change when ``A -> A R``, ``B -> B R^-T``.
+
+    Examples
+    --------
+    The scores of the two items are (3, 0) and (3, 4); their inner products are 9, 9 and 25. A gauge leaves them:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A, B = np.diag([3.0, 4.0]), np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> rows = gauge.score_rows(A, B)
+    >>> (rows @ rows.T).round(3).tolist()
+    [[9.0, 9.0], [9.0, 25.0]]
+    >>> rows = gauge.score_rows(*gauge.apply_gauge(A, B, [10.0, 1.0]))
+    >>> (rows @ rows.T).round(3).tolist()
+    [[9.0, 9.0], [9.0, 25.0]]
     """
     A, B = checked_pair(A, B)
     xp = namespace(A)
@@ -51,10 +123,44 @@ def score_rows(A: Any, B: Any) -> Array:
 
 
 def balance_tables(A: Any, B: Any) -> tuple[Array, Array]:
-    """The tables of the same scores with A^T A = B^T B diagonal: the gauge with the least ||A||^2 + ||B||^2.
+    """Return the tables of the same scores with the least sum of squares, where weight decay leads.
 
-    A (m, k), B (n, k) of rank k. This is where weight decay on both tables leads, up to a rotation. Raises ValueError
-    where a table has rank below k.
+    The tables of the same scores with ``A^T A = B^T B`` diagonal: the gauge with the least ``||A||^2 + ||B||^2``.
+
+    Parameters
+    ----------
+    A : array_like, shape (m, k)
+        The first table of floats, NumPy or torch, of rank ``k``.
+    B : array_like, shape (n, k)
+        The second table, of rank ``k``.
+
+    Returns
+    -------
+    A : array, shape (m, k)
+        The first table in this gauge.
+    B : array, shape (n, k)
+        The second table in this gauge.
+
+    Raises
+    ------
+    ValueError
+        Where a table has rank below ``k``, and for widths that differ.
+
+    Notes
+    -----
+    This is where weight decay on both tables leads, up to a rotation.
+
+    Examples
+    --------
+    The scores are diag(4, 9). The squares sum to 99 before (16 + 81 + 1 + 1), and to 26 after (9 + 4 + 9 + 4):
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A, B = gauge.balance_tables(np.diag([4.0, 9.0]), np.eye(2))
+    >>> np.diag(A.T @ A).round(3).tolist(), np.diag(B.T @ B).round(3).tolist()
+    ([9.0, 4.0], [9.0, 4.0])
+    >>> bool(np.allclose(A @ B.T, np.diag([4.0, 9.0])))
+    True
     """
     A, B = checked_pair(A, B)
     xp, k = namespace(A), shape_of(A)[-1]

@@ -10,10 +10,46 @@ from course_lib.gauge.algebra import checked_pair, checked_table, rank
 
 
 def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Array]:
-    """(||X - X A B^T||^2 + decay ||A B^T||^2, ||X - X A B^T||^2 + decay (||X A||^2 + ||B||^2)).
+    """Return the two regularised objectives of Steck, Ekanadham and Kallus 2024.
 
-    X (m, n) users by items, A, B (n, k). The first depends on A and B through A B^T only. Source: steck2024, (1) and
-    (2).
+    ``||X - X A B^T||^2 + decay ||A B^T||^2`` and ``||X - X A B^T||^2 + decay (||X A||^2 + ||B||^2)``.
+
+    Parameters
+    ----------
+    X : array_like, shape (m, n)
+        The interactions, users by items.
+    A, B : array_like, shape (n, k)
+        The two tables of the items.
+    decay : float
+        The weight of the penalty.
+
+    Returns
+    -------
+    first : number
+        The first objective. It depends on ``A`` and ``B`` through ``A B^T`` only, so no gauge changes it.
+    second : number
+        The second objective. A gauge does change it.
+
+    Raises
+    ------
+    ValueError
+        For tables of different widths or that are not finite.
+
+    Notes
+    -----
+    Source: steck2024, (1) and (2).
+
+    Examples
+    --------
+    The gauge that multiplies ``A`` by 2 and divides ``B`` by 2 changes the second objective only:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> X, A = np.eye(2), np.array([[1.0], [0.0]])
+    >>> [float(value) for value in gauge.steck_objectives(X, A, A, decay=2.0)]
+    [3.0, 5.0]
+    >>> [float(value) for value in gauge.steck_objectives(X, 2 * A, A / 2, decay=2.0)]
+    [3.0, 9.5]
     """
     A, B = checked_pair(A, B)
     X = like(X, A, "X")
@@ -23,20 +59,85 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
 
 
 def steck_first(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
-    """One minimiser (A, B) of the first objective; (A R, B R^-T) is another for every invertible R.
+    """Return one minimiser of the first objective of Steck, Ekanadham and Kallus.
 
-    X = U diag(s) V^T: A = V_k, B = V_k diag(1 / (1 + decay / s^2)), the k largest s. X (m, n) of rank at least k;
-    A, B (n, k).
+    With ``X = U diag(s) V^T``: ``A = V_k`` and ``B = V_k diag(1 / (1 + decay / s^2))``, for the ``k`` largest ``s``.
+
+    Parameters
+    ----------
+    X : array_like, shape (m, n)
+        The interactions in floats, NumPy or torch, of rank at least ``k``.
+    k : int
+        The width of the tables.
+    decay : float
+        The weight of the penalty, at least 0.
+
+    Returns
+    -------
+    A, B : arrays, shape (n, k)
+        The two tables. ``(A R, B R^-T)`` is another minimiser for every invertible ``R``.
+
+    Raises
+    ------
+    ValueError
+        For a ``k`` that is not from 1 to the rank of ``X``, a ``decay`` below 0, and an ``X`` that is not finite.
+
+    See Also
+    --------
+    steck_objectives : The objectives.
+
+    Examples
+    --------
+    The largest singular value is 2, so the product is ``1 / (1 + 4 / 2^2) = 0.5`` in its direction:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A, B = gauge.steck_first(np.diag([2.0, 1.0]), k=1, decay=4.0)
+    >>> np.diag(A @ B.T).round(3).tolist()
+    [0.5, 0.0]
     """
     s, V = _right_singular(X, k, decay)
     return V, V / (1 + decay / s**2)
 
 
 def steck_second(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
-    """The minimiser (A, B) of the second objective.
+    """Return the minimiser of the second objective of Steck, Ekanadham and Kallus.
 
-    It is unique up to one rotation of both where s_k > s_(k+1) and s_k > decay. X = U diag(s) V^T, g = max(1 - decay /
-    s, 0): A = V_k diag(sqrt(g / s)), B = V_k diag(sqrt(s g)). X (m, n); A, B (n, k).
+    With ``X = U diag(s) V^T`` and ``g = max(1 - decay / s, 0)``: ``A = V_k diag(sqrt(g / s))`` and
+    ``B = V_k diag(sqrt(s g))``, for the ``k`` largest ``s``.
+
+    Parameters
+    ----------
+    X : array_like, shape (m, n)
+        The interactions in floats, NumPy or torch, of rank at least ``k``.
+    k : int
+        The width of the tables.
+    decay : float
+        The weight of the penalty, at least 0.
+
+    Returns
+    -------
+    A, B : arrays, shape (n, k)
+        The two tables. They are unique up to one rotation of both where ``s_k > s_(k+1)`` and ``s_k > decay``.
+
+    Raises
+    ------
+    ValueError
+        For a ``k`` that is not from 1 to the rank of ``X``, a ``decay`` below 0, and an ``X`` that is not finite.
+
+    See Also
+    --------
+    steck_objectives : The objectives.
+
+    Examples
+    --------
+    The largest singular value is 4, so the product is ``1 - 2 / 4 = 0.5`` in its direction:
+
+    >>> import numpy as np
+    >>> from course_lib import gauge
+    >>> A, B = gauge.steck_second(np.diag([4.0, 1.0]), k=1, decay=2.0)
+    >>> np.diag(A @ B.T).round(3).tolist()
+    [0.5, 0.0]
     """
     s, V = _right_singular(X, k, decay)
     xp = namespace(V)
