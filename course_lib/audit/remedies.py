@@ -270,10 +270,7 @@ class Correction:
 
 
 def ddc(bench: Bench) -> Correction:
-    """P1's correction (`course_lib.correction.Frozen`), solved for the chosen users with a small ridge; its directions are theirs.
-
-    Its popularity direction is that of the chosen users' pairs.
-    """
+    """P1's correction, solved for the chosen users with a small ridge; its directions are those of their pairs."""
     model, alpha, beta, without = bench.correction
     push = alpha + beta * (model.pref.astype(np.float64) @ model.pop)
     effect = bench.effect(CORRECTION, remedied(CORRECTION, bench, measured=True))

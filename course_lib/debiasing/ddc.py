@@ -149,11 +149,8 @@ class DDC(Recommender):
         answer, those without a unique minimiser or without a triple, keep 0 and 0. Under "a_a" and "b_b" the scalar
         that the loss does not know stays 0.
         """
-        frozen = Frozen(
-            *(checking.as_numpy(table) for table in (self.users, self.items, self.pop, self.pref)),
-            interactions=self.interactions,
-            rule=self.rule,
-        )
+        users, items, pop, pref = map(checking.as_numpy, (self.users, self.items, self.pop, self.pref))
+        frozen = Frozen(users, items, pop, pref, self.interactions, self.rule)
         alpha, beta, without = frozen.solve(negatives, ridge=ridge, rng=rng)
         self.alpha.copy_(torch.from_numpy(alpha))
         self.beta.copy_(torch.from_numpy(beta))

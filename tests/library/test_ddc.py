@@ -16,6 +16,7 @@ from course_lib.backbones import triple_scores
 from course_lib.checking import some
 from course_lib.correction import (
     RULES,
+    _products,
     bounded_below,
     has_minimiser,
     newton_minima,
@@ -26,7 +27,6 @@ from course_lib.correction import (
     user_loss,
 )
 from course_lib.debiasing import DDC
-from course_lib.debiasing.ddc import _products
 from course_lib.interactions import Interactions, sample_negatives
 from course_lib.losses import bpr
 from course_lib.popularity import popularity_direction
@@ -287,7 +287,7 @@ def test_problems_joined_in_blocks_are_solved_as_one_by_one(monkeypatch: pytest.
     users, items, data = world(3)
     found = []
     for block in (10**6, 40):  # all users at once; a user or two at a time
-        monkeypatch.setattr("course_lib.debiasing.ddc.BLOCK", block)
+        monkeypatch.setattr("course_lib.correction.BLOCK", block)
         for negatives in (None, 1):
             model = DDC(users, items, data)
             model.solve(negatives, ridge=0.01, rng=np.random.default_rng(0) if negatives else None)
