@@ -285,6 +285,7 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     source[0] = COMMENT.sub(lambda match: makers[match["what"]](*filter(None, [match["of"]])), source[0])
 
 
+NUMPYDOC = re.compile(r"^(Parameters|Returns|Raises|Notes|Examples|Yields)\n-+$", re.MULTILINE)
 ITEM = re.compile(r"[*-] (?=[\w`])")  # the first sign of a list
 
 
@@ -293,8 +294,11 @@ def keep_docstrings_as_written(
 ) -> None:
     """Show a docstring's paragraphs as prose, its lists as lists, and what is aligned by hand as it stands.
 
-    The docstrings are plain text with formulas such as |O|; read as reStructuredText they would be full of errors.
+    These docstrings are plain text with formulas such as |O|; read as reStructuredText they would be full of errors.
+    Those in numpydoc's form are reStructuredText, and napoleon's.
     """
+    if NUMPYDOC.search("\n".join(lines)):
+        return
     blocks = re.split(r"\n\s*\n", "\n".join(lines).strip("\n"))
     lines[:] = []
     for block in blocks:
@@ -345,5 +349,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", fill_page)
     app.connect("env-get-outdated", read_index_again)
     app.connect("html-page-context", list_names)
-    app.connect("autodoc-process-docstring", keep_docstrings_as_written)
+    app.connect("autodoc-process-docstring", keep_docstrings_as_written, priority=400)  # before napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,9 +65,9 @@ def tied(
 
     Parameters
     ----------
-    users : tensor, shape (u, d)
+    users : array, shape (u, d)
         The embeddings of the users.
-    items : tensor, shape (n, d)
+    items : array, shape (n, d)
         The embeddings of the items.
     seen, test : sparse matrix, shape (u, n)
         The known items of the users, and their test items.
@@ -87,10 +87,9 @@ def tied(
 
     >>> import numpy as np
     >>> import scipy.sparse as sp
-    >>> import torch
     >>> from course_lib.metrics import ties
     >>> seen, test = sp.csr_matrix([[0, 0, 0]]), sp.csr_matrix([[0, 1, 0]])
-    >>> users, items = torch.tensor([[1.0]]), torch.tensor([[1.0], [1.0], [0.0]])
+    >>> users, items = np.array([[1.0]]), np.array([[1.0], [1.0], [0.0]])
     >>> found = ties.tied(users, items, seen, test, np.array([[0, 1]]), np.array([[False, True]]))
     >>> found.size.tolist(), found.relevant.tolist()
     ([[2]], [[1]])

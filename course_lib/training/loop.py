@@ -224,7 +224,7 @@ def fit(
     ValueError
         When the checkpoint is of another run (seed, shapes, optimiser or its settings), when the monitor is not
         finite, when an argument does not fit, or processes were given different things (in all of them).
-    ProcessLost
+    course_lib.training.ProcessLost
         When another process failed or died.
 
     Examples

@@ -71,7 +71,7 @@ class Team:
 
     Raises
     ------
-    ProcessLost
+    course_lib.training.ProcessLost
         When another process ends before all have met, and later on when one fails or dies.
 
     Notes

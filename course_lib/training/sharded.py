@@ -59,7 +59,7 @@ class ShardedTables:
 
     Raises
     ------
-    Disagreement
+    course_lib.training.Disagreement
         In all processes, where they make their tables with different words.
     ValueError
         For a fabric whose processes have not been launched, or are not those of ``strategy="ddp"``, and for values out
