@@ -17,6 +17,7 @@ import numbers
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -263,7 +264,7 @@ def exact(values: Any, name: str = "values") -> np.ndarray:
     False
     """
     array = np.asarray(values, dtype=object)
-    return _map(array, lambda v: Fraction(v) if isinstance(v, float) else to_fraction(v, name))
+    return _map(array, lambda v: Fraction(v) if isinstance(v, float) and isfinite(v) else to_fraction(v, name))
 
 
 def like(values: Any, reference: Array, name: str) -> Array:
@@ -437,7 +438,7 @@ def to_fraction(value: Any, name: str) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (numbers.Real, np.bool_)) and float(value).is_integer():
         return Fraction(int(float(value)))
-    raise ValueError(f"{name} holds {value!r} ({type(value).__name__}) ; exact arithmetic needs an int or a Fraction")
+    raise ValueError(f"{name} holds {value!r} ({type(value).__name__}); exact arithmetic needs an int or a Fraction")
 
 
 def diagonal(x: Array) -> Array:

@@ -101,7 +101,8 @@ class DDC(Recommender):
         self.n_users, self.n_items = interactions.shape
         self.interactions = interactions
         self.rule, self.final = rule, _one_of(final, PARTS, "final")
-        if start < 0 or (start and generator is None):
+        start = checking.real(start, "start", least=0)
+        if start and generator is None:
             expected = "0, or a positive start and a torch.Generator"
             raise ValueError(f"start is {start} and generator {generator!r}; expected {expected}")
         for name in ("users", "items", "pop", "pref"):

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from course_lib import checking, geometry
 from course_lib.arrays import Array, all_finite, first_index, is_exact, like, namespace, shape_of
-from course_lib.gauge.algebra import checked_pair, checked_table, exact_inverse, rank
+from course_lib.gauge.algebra import checked_pair, checked_table, doubled, exact_inverse, rank
 
 
 def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
@@ -106,7 +106,7 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     A, B = checked_pair(A, B)
     R = like(R, A, "R")
     k = shape_of(A)[-1]
-    if shape_of(R)[-2:] != (k, k):
+    if shape_of(R) != (k, k):
         raise ValueError(f"R has shape {shape_of(R)}, but the tables have width {k}: expected ({k}, {k})")
     if rank(R) < k:
         raise ValueError("R is singular (to working precision), so no table B R^-T keeps the scores")
@@ -150,6 +150,9 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     ([[1.0, 0.0], [0.0, 2.0]], True)
     """
     A, other = checked_pair(A, other, names=("A", "other"))
+    if shape_of(A) != shape_of(other):
+        raise ValueError(f"other has shape {shape_of(other)}; expected that of A, {shape_of(A)}")
+    A, other = (doubled(table) if is_exact(table) else table for table in (A, other))
     if rank(A) < shape_of(A)[-1]:
         raise ValueError(f"A has rank {rank(A)} but width {shape_of(A)[-1]}: the gauge is not unique")
     xp = namespace(A)

@@ -489,6 +489,9 @@ def stretch_along(delta: Any, t: Any) -> Array:
     (-0.28, -0.92)
     """
     delta = as_array(delta, "delta")
+    delta = algebra.doubled(delta) if is_exact(delta) else delta
+    if len(shape_of(delta)) != 1:
+        raise ValueError(f"delta has shape {shape_of(delta)}; expected (k,)")
     x = 1 + t * delta
     if (at := first_index(~((x > 0) & (x < math.inf)))) is not None:  # NaN fails both
         raise ValueError(

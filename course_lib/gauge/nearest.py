@@ -53,6 +53,8 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     """
     X = checked_table(X, "X")
     n = shape_of(X)[0]
+    if queries is not None and not len(queries):
+        raise ValueError("queries is empty; expected the ids of one row or more")
     checking.choice(metric, "metric", METRICS)
     checking.whole(k, "k", 1, n - 1, why="the number of other rows")
     xp, queries = namespace(X), np.arange(n) if queries is None else np.asarray(queries)

@@ -191,6 +191,9 @@ def citation(paper: str, name: str) -> str:
     >>> "Table 5: " in papers.citation("P3", "T5")
     True
     """
+    if (paper, name) not in CAPTIONS:
+        known = ", ".join(f"{one} {other}" for one, other in CAPTIONS)
+        raise ValueError(f"citation: got {paper!r} and {name!r}, expected one of {known}")
     place = f"Table {name[1:]}: " if name.startswith("T") else ""
     return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
 

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -45,15 +45,24 @@ def function_words(function: Any) -> str:
     >>> function_words(lambda x: x + 1) == function_words(lambda x: x + 1)
     True
     """
+    return _words(function, frozenset())
+
+
+def _words(function: Any, above: frozenset[int]) -> str:
+    """See `function_words`. above: the objects that hold this function, which may hold it in a circle."""
     if isinstance(function, partial):
         given = {str(at): value for at, value in enumerate(function.args)} | function.keywords
-        return function_words(function.func) + _settings(given)
+        return _words(function.func, above) + _settings(given, above)
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None if hasattr(function, "__code__") else function)
     name = getattr(inner, "__qualname__", type(inner).__qualname__)
+    if id(inner) in above:
+        return name
     code = getattr(inner, "__code__", None)
-    held = dict(getattr(owner, "__dict__", {})) if not isinstance(owner, nn.Module) else {}
-    return name + _settings(held | _held(inner)) + (f" with code {_digest(_code_bytes(code))}" if code else "")
+    bare = isinstance(owner, nn.Module | ModuleType)  # the owner of a function written in C is its module
+    held = {} if bare else dict(getattr(owner, "__dict__", {}))
+    words = name + _settings(held | _held(inner), above | {id(inner)})
+    return words + (f" with code {_digest(_code_bytes(code))}" if code else "")
 
 
 def module_words(module: nn.Module) -> dict[str, str]:
@@ -153,16 +162,16 @@ def _held(function: Any) -> dict[str, Any]:
     return held | dict(function.__kwdefaults__ or {})
 
 
-def _settings(held: Mapping[str, Any]) -> str:
-    shown = {name: _setting(value) for name, value in sorted(held.items()) if "rank" not in name}
+def _settings(held: Mapping[str, Any], above: frozenset[int]) -> str:
+    shown = {name: _setting(value, above) for name, value in sorted(held.items()) if "rank" not in name}
     kept = [f"{name}={words}" for name, words in shown.items() if words is not None]
     return f"({', '.join(kept)})" if kept else ""
 
 
-def _setting(value: Any) -> str | None:
+def _setting(value: Any, above: frozenset[int]) -> str | None:
     if isinstance(value, PLAIN):
         return repr(value)
-    return function_words(value) if inspect.isroutine(value) or isinstance(value, partial) else None
+    return _words(value, above) if inspect.isroutine(value) or isinstance(value, partial) else None
 
 
 def _code_bytes(code: CodeType) -> bytes:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -481,6 +482,19 @@ def test_a_process_without_a_sign_of_life_is_lost(monkeypatch: pytest.MonkeyPatc
     watch._look_at(1, heard, 101.0 + processes.SILENCE)
     assert watch.lost == {1: f"died: no sign of life for {1 + processes.SILENCE:.0f} seconds"}
     watch._look_at(1, {}, 0.0)  # who is lost is not looked at again
+
+
+def test_functions_of_c_and_objects_that_hold_themselves_have_words() -> None:
+    class Holder:
+        def __init__(self) -> None:
+            self.rate, self.step = 0.5, self.act
+
+        def act(self) -> None:
+            """Nothing."""
+
+    assert "log_sigmoid" in alike.function_words(partial(print, torch.nn.functional.logsigmoid))
+    assert "max" in alike.function_words(lambda x, of=max: of(x))
+    assert "rate=0.5" in alike.function_words(Holder().act)
 
 
 def test_what_processes_were_given_is_told_apart_by_names_order_and_numbers() -> None:
