@@ -51,8 +51,8 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] + [
     for path in sorted((ROOT / folder).rglob("*.*"))
     if path.suffix in {".md", ".ipynb", ".jinja"}
 ]
-# What installs the course, and torch with it; `pip install '.[tables]'` is for those who have both.
-INSTALLS = re.compile(r"""pip install (?:--quiet )?(?:\.(?=[\s`]|$)|wheels/|\\?"\{course\})""")
+# What installs the course, and torch with it.
+INSTALLS = re.compile(r"""^[^|]*(?:^|[`.:] ?)pip install '\.\[(training|lessons)\]'""")
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
@@ -66,4 +66,4 @@ def test_the_cpu_build_of_torch_stands_beside_every_command_that_installs_the_co
                 places += 1
                 if CPU_BUILD not in "\n".join(lines[max(0, number - 2) : number + 2]):
                     bare.append(f"{path.relative_to(ROOT)}:{number + 1}: {line.strip()}")
-    assert places >= 14 and bare == []
+    assert places >= 2 and bare == []
