@@ -40,11 +40,13 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@printf '\nRarer ones: CONTRIBUTING.md and exercises/README.md.\n'
 
+##@ To read and to learn
 setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)
 
 $(STAMP): requirements.txt pyproject.toml
@@ -52,18 +54,16 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## build the website into _build/html, warnings as errors
-	$(BIN)/python -m tools.execution
+	$(BIN)/python tools/normalise.py --edited
 	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
 	$(BIN)/python tools/pdf.py
 
-site-zip: book ## pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
+# pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
+site-zip: book
 	$(BIN)/python tools/site_zip.py
-
-slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
-	$(BIN)/python -m tools.slides $(CHAPTER)
 
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
@@ -72,6 +72,7 @@ lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, wh
 	@$(BIN)/python tools/lab_notebooks.py notebooks
 	$(BIN)/jupyter lab --notebook-dir notebooks
 
+##@ To contribute
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
 test: book ## build the website and run the tests, the pipelines excepted (PYTEST_ARGS=... adds arguments)
@@ -88,14 +89,17 @@ test-pipelines: book ## run what `make test` leaves out: whole classrooms, insta
 
 test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1
-test-thorough: $(STAMP) ## run the property tests with ten times as many examples, the audit's with twenty times as many models
+# run the property tests with ten times as many examples, the audit's with twenty times as many models
+test-thorough: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/library tests/audit $(PYTEST_ARGS)
 
 test-histories: export OMP_NUM_THREADS := 1
-test-histories: $(STAMP) ## run 500 random terms of a class, killed at random places, and 10 with the real judge (an hour)
+# run 500 random terms of a class, killed at random places, and 10 with the real judge (an hour)
+test-histories: $(STAMP)
 	COURSE_HISTORIES=$(or $(COURSE_HISTORIES),500) COURSE_REAL_HISTORIES=$(or $(COURSE_REAL_HISTORIES),10) $(BIN)/python -m pytest -n $(PROCESSES) --dist load tests/exercises/test_histories.py $(PYTEST_ARGS)
 
-test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
+# run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
+test-launch: $(STAMP)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
 
 $(SCALE_STAMP): requirements-scale.txt pyproject.toml
@@ -103,10 +107,12 @@ $(SCALE_STAMP): requirements-scale.txt pyproject.toml
 	@touch $@
 
 test-scale: export OMP_NUM_THREADS := 1
-test-scale: $(SCALE_STAMP) ## run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
+# run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
+test-scale: $(SCALE_STAMP)
 	.venv-scale/bin/python -m pytest -m scale tests/library/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
 
-test-gpu: $(STAMP) ## run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
+# run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
+test-gpu: $(STAMP)
 	$(BIN)/python -m pytest -m gpu tests/library/test_gpu.py -n 4 $(PYTEST_ARGS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
@@ -118,9 +124,14 @@ lint: $(STAMP) ## format, lint and type-check the code, and read the prose (FIX=
 	$(BIN)/mypy
 	$(BIN)/python tools/prose.py
 
-test-processors: $(STAMP) ## run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
+# run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
+test-processors: $(STAMP)
 	$(BIN)/python tools/processors.py -n $(PROCESSES) $(PROCESSORS)
 
+bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+##@ To do research
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
 
@@ -129,47 +140,55 @@ results: $(STAMP) ## make the stored results of experiments anew whose code has 
 	$(BIN)/python -m course_lib experiments again $(RESULTS)
 
 verify-results: export OMP_NUM_THREADS := 1
-verify-results: $(STAMP) ## run some cells of each stored result again and compare the digits (RESULTS="P0-E1 --cells 2")
+# run some cells of each stored result again and compare the digits (RESULTS="P0-E1 --cells 2")
+verify-results: $(STAMP)
 	$(BIN)/python -m course_lib experiments verify $(RESULTS)
 
-notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
+# write the copies of the notebooks that Binder and Colab open into _build/notebooks
+notebooks: $(STAMP)
 	$(BIN)/python tools/export_notebooks.py _build/notebooks
 
-pin: $(STAMP) ## make a branch with the notebooks as they are today, for a class: TERM_NAME=autumn-2026
+# make a branch with the notebooks as they are today, for a class: TERM_NAME=autumn-2026
+pin: $(STAMP)
 	@$(BIN)/python tools/pin.py "$(TERM_NAME)"
 
-normalise: $(STAMP) ## run the notebooks that changed and store them normalised (text outputs only)
-	$(BIN)/python tools/normalise.py
 
-bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
-
-linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
+# visit every outside link of the book (needs the network)
+linkcheck: $(STAMP)
 	$(BIN)/jupyter-book build . --builder linkcheck
 
+##@ To teach
 classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
 	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
 
-grade-by-hand: $(STAMP) ## open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
+# open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
+grade-by-hand: $(STAMP)
 	$(BIN)/python exercises/by_hand.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
 	$(BIN)/python exercises/variant.py --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
-similarity: $(STAMP) ## compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
+# compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
+similarity: $(STAMP)
 	$(BIN)/python exercises/similarity.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
 	$(BIN)/python exercises/kit/exam.py --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
 
+slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
+	$(BIN)/python -m tools.slides $(CHAPTER)
+
 syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
 	$(BIN)/python exercises/kit/plans.py $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
 
-lock: ## resolve the dependencies afresh and rewrite requirements.txt
+# resolve the dependencies afresh and rewrite requirements.txt
+lock:
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
 
+##@ To publish
 address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course CHECK=1)
 	$(PYTHON) tools/address.py $(if $(TO),--to "$(TO)") $(if $(CHECK),--check)
 
-clean: ## remove the built website and its caches (.venv and .venv-scale stay)
+# remove the built website and its caches (.venv and .venv-scale stay)
+clean:
 	rm -rf _build build *.egg-info .pytest_cache .hypothesis

@@ -1,7 +1,5 @@
 """Executes the book's notebooks with jupyter-cache, and keeps what they gave while nothing changes that they rest on.
 
-    python -m tools.execution                  before Sphinx, by `make book`: run, side by side, what must run
-
 jupyter-cache knows a notebook by its code cells. With each execution stands here one salt: a hash of the code and data
 of ``course_lib`` that the notebook's imports reach, comments and docstrings left out (``course_lib/dependencies.py``),
 of the stored results that it names, and of the settings and versions that may change a digit.
@@ -17,9 +15,7 @@ import logging
 import os
 import platform
 import re
-import sys
 from collections.abc import Iterable, Mapping
-from glob import has_magic
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -185,20 +181,3 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
 def _traceback(cache: Cache, uri: str) -> str:
     """The cell that failed, with its error."""
     return cache.store.get_project_record(uri).traceback or "its kernel died, see above"
-
-
-def main(folder: Path = ROOT) -> None:
-    """Run what must run; stop before any work in a path that sphinx-external-toc would read as a pattern.
-
-    Every file that the table of contents does not name, such as the README, would then be a page of the book.
-    """
-    if has_magic(str(folder)):
-        sys.exit(f"{folder}: [ ], * and ? may not stand in the path of the checkout; rename the folder")
-    try:
-        refresh(book_notebooks(), Cache())
-    except NotebookFailed as error:
-        sys.exit(f"a notebook stopped the build\n{error}")
-
-
-if __name__ == "__main__":
-    main()

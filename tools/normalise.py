@@ -10,12 +10,16 @@ from its cache (tools/execution.py).
 
     python tools/normalise.py [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
     python tools/normalise.py --all [NOTEBOOK ...]     run them whether needed or not
+    python tools/normalise.py --edited                 as `make book` does: rewrite only what git says was edited
     python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
 """
 
 import argparse
 import re
+import subprocess
 import sys
+from collections.abc import Collection
+from glob import has_magic
 from pathlib import Path
 
 import nbformat
@@ -133,12 +137,29 @@ def store(path: Path, executed: NotebookNode) -> None:
     print(f"{path}: {'rewritten' if changed else 'as it was'}", flush=True)
 
 
-def run_and_store(paths: list[Path], *, everything: bool) -> None:
-    """Run the notebooks that must run, or ``everything``, and store the normal form of each."""
+def run_and_store(paths: list[Path], stored: Collection[Path], *, everything: bool = False) -> None:
+    """Run the notebooks that must run, or ``everything``, and store the normal form of those in ``stored``."""
     cache = execution.Cache()
+    for path in stored:  # the cache knows a notebook by its cells with their metadata: what an editor adds goes first
+        path.write_text(write_text(clean(_without_outputs(read(path)))), encoding="utf-8")
     execution.refresh(paths, cache, everything=everything)
-    for path in paths:
+    for path in stored:
         store(path, cache.notebook(path))
+
+
+def _without_outputs(notebook: NotebookNode) -> NotebookNode:
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    return notebook
+
+
+def edited(paths: list[Path], root: Path = ROOT) -> list[Path]:
+    """The notebooks that differ from git's last commit, or that git does not know; none where there is no git."""
+    command = ["git", "status", "--porcelain", "-z", "--untracked-files=all", "--", "book"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    names = {line[3:] for line in done.stdout.split("\0")}
+    return [path for path in paths if path.relative_to(root).as_posix() in names]
 
 
 def check(paths: list[Path]) -> bool:
@@ -153,13 +174,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks (default: all of the book)")
     parser.add_argument("--all", action="store_true", help="run also those whose outputs still hold")
+    parser.add_argument("--edited", action="store_true", help="store only what git says was edited")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
     paths = [path.resolve() for path in options.notebooks] or execution.book_notebooks()
     if options.check:
         return 0 if check(paths) else 1
-    run_and_store(paths, everything=options.all)
+    refuse_patterns(ROOT)
+    try:
+        run_and_store(paths, edited(paths) if options.edited else paths, everything=options.all)
+    except execution.NotebookFailed as error:
+        sys.exit(f"a notebook stopped the build\n{error}")
     return 0
+
+
+def refuse_patterns(folder: Path) -> None:
+    """Stop before any work in a path that sphinx-external-toc would read as a pattern.
+
+    Every file that the table of contents does not name, such as the README, would then be a page of the book.
+    """
+    if has_magic(str(folder)):
+        sys.exit(f"{folder}: [ ], * and ? may not stand in the path of the checkout; rename the folder")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def main() -> None:
     notebook = nbformat.v4.new_notebook(cells=cells)
     path = FOLDER / "canary.ipynb"
     nbformat.write(notebook, path)
-    normalise.run_and_store([path], everything=True)
+    normalise.run_and_store([path], [path], everything=True)
     path.write_text(path.read_text(encoding="utf-8").replace(RIGHT, WRONG), encoding="utf-8")
 
 

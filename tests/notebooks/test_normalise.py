@@ -131,3 +131,29 @@ def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path:
         [sys.executable, ROOT / "tools" / "normalise.py", "--check", path], capture_output=True, check=False
     )
     assert check.returncode == 0
+
+
+@pytest.mark.slow
+def test_an_edited_notebook_is_stored_in_its_normal_form_and_the_others_stay(
+    normalise, messy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "book").mkdir()
+    paths = [tmp_path / "book" / f"{name}.ipynb" for name in ("clean", "edited", "new")]
+    for path in paths[:2]:
+        nbformat.write(messy, path)
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    before = paths[0].read_text(encoding="utf-8")
+    for path in paths[1:]:
+        nbformat.write(
+            new_notebook(cells=[new_code_cell(f"print(6 * 7)  # {path.stem}", metadata={"collapsed": True})]), path
+        )
+    assert normalise.edited(paths, tmp_path) == paths[1:]
+    monkeypatch.setattr(normalise.execution, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(normalise.execution.Cache.__init__, "__defaults__", (tmp_path / "cache",))
+    normalise.run_and_store(paths[1:], paths[1:])
+    assert paths[0].read_text(encoding="utf-8") == before
+    for path in paths[1:]:
+        assert normalise.faults(path) == [] and "42" in path.read_text(encoding="utf-8")
+    assert all(normalise.execution.Cache(tmp_path / "cache").holds(path) for path in paths[1:])

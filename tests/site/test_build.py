@@ -16,7 +16,7 @@ import yaml
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools import execution
+from tools import normalise
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -274,4 +274,4 @@ def test_a_notebook_is_cleaned_once_for_each_time_that_sphinx_copies_it(monkeypa
 @pytest.mark.parametrize("name", ["course [A]", "course?", "course*"])
 def test_a_checkout_whose_path_is_a_pattern_is_refused_before_any_work(name: str) -> None:
     with pytest.raises(SystemExit, match="may not stand in the path of the checkout"):
-        execution.main(Path("/home/me") / name)
+        normalise.refuse_patterns(Path("/home/me") / name)
