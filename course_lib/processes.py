@@ -5,9 +5,9 @@ against the items of the batch. A row *pulls* its own item and *pushes* the item
 its step with the average of the gradients of all processes, as DistributedDataParallel and `training.fit` do.
 
 `rows` is "own" where a process computes the rows of its own pairs, and "all" where every process computes all P B rows.
-`gather` is "constant" where what comes from other processes is a number for autograd, and "gradients" where its gradient
-is sent back and added up, as `training.FabricProcesses.gathered` does. What a process computes and sends is counted for
-"local" too: no gather, its scores are those of its own pairs.
+`gather` is "constant" where what comes from other processes is a number for autograd, and "gradients" where its
+gradient is sent back and added up, as `training.FabricProcesses.gathered` does. What a process computes and sends is
+counted for "local" too: no gather, its scores are those of its own pairs.
 
 Results are exact (`fractions.Fraction`). Source: the chapter "One batch on many machines" of this course.
 """
