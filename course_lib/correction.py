@@ -677,6 +677,9 @@ class Frozen:
     interactions: Interactions
     rule: str = "b_a"
 
+    def __post_init__(self) -> None:
+        checking.choice(self.rule, "rule", RULES)
+
     @classmethod
     def of(
         cls,

@@ -7,7 +7,7 @@ every, never or always, it needs one of
     {finding}`name`                     a finding (tools/findings.py)
     {prf:ref}`label`, {eq}`label`       a statement or an equation of the book
     {glue:text}`name`                   a number that code published
-    [P1-3.3](#claim-p1-3-3)             a row of the claims; or a link, or a {cite}
+    [P1-3.3](#claim-p1-3-3)             a row of the claims; or a {cite}
 
 The build warns of each sentence of any page that has none.
 """
@@ -24,7 +24,9 @@ from sphinx.util import logging
 EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text|ref|cite(:\w+)?)\}`|\(\S*#claim-[\w-]+\)")
 # what is no number of ours: formulas, code, links, versions
 ASIDE = re.compile(r"\$[^$]*\$|`[^`]*`|\[[^\]]*\]\([^)]*\)|\b(PyTorch|Python|Section|Theorem|Appendix|Lemma) \w?[\d.]+")
-MEASURED = re.compile(r"\d\.\d|\d ?%|\d of \d|\b(\w+er|more|less|worse) than\b|\b(twice|half) as\b", re.I)
+MEASURED = re.compile(
+    r"\d\.\d|\d ?%|\d of \d|\b(?!rather|other)(\w+er|more|less|worse) than\b|\b(twice|half) as\b", re.I
+)
 SWEEPING = re.compile(r"\b(all|none|every|never|always)\b", re.I)
 BOX = re.compile(
     r"^(?P<fence>:{3,}|`{3,})\{admonition\}[^\n]*\n:class:[^\n]*\bremember\b[^\n]*\n(?P<body>.*?)\n(?P=fence)",

@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import nbformat
 from jupyter_cache import get_cache
+from jupyter_cache.cache.db import NbCacheRecord
 from jupyter_cache.executors import load_executor
 from nbformat import NotebookNode
 
@@ -30,11 +31,17 @@ from course_lib import dependencies
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "_build" / ".jupyter_cache"
 KERNELS = ROOT / "tools" / "jupyter"  # how a kernel of the book draws figures
-DRAWING = ROOT / "tools" / "drawing.py"
+DRAWING = (
+    ROOT / "tools" / "drawing.py",
+    KERNELS / "kernels/python3/kernel.json",
+    *(ROOT / "tools/fonts").glob("*.ttf"),
+)
 CELL_TIMEOUT = 600  # seconds
 EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT)-[A-Z]+\d*")
 # What may change the digits that a notebook prints, besides files: the scale, and which kernels multiply matrices.
-TELLING = re.compile(r"COURSE_SCALE|COURSE_NUDGE|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_CPU|PYTHONHASHSEED")
+TELLING = re.compile(
+    r"COURSE_(SCALE|NUDGE|DEVICES|RESULTS)|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_CPU|PYTHONHASHSEED"
+)
 DEFAULTS = {"OMP_NUM_THREADS": "1", "COURSE_SCALE": "smoke"}  # sums in one order: the same digits on every machine
 PACKAGES = ("numpy", "scipy", "torch", "numba", "matplotlib", "sympy")
 PROGRESS = logging.getLogger(__name__)
@@ -82,7 +89,7 @@ def files_behind(notebook: NotebookNode, graph: dependencies.Imports | None = No
         if isinstance(node, ast.Import | ast.ImportFrom)
     ):
         found |= set((ROOT / "book" / "claims").glob("*.yml"))
-    return frozenset(found | {DRAWING})
+    return frozenset(found | set(DRAWING))
 
 
 def settings(environment: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -116,8 +123,9 @@ class Cache:
             record = self.store.match_cache_notebook(notebook)
         except KeyError:
             return False
-        # another notebook may have the same cells, and another folder
-        return record.uri == str(path) and self._known().get(str(path)) == salt(notebook, graph=self.graph)
+        # another notebook may have the same cells, and another folder; a run that was killed may leave a record alone
+        mine = record.uri == str(path) and self.outputs_at(path).is_file()
+        return mine and self._known().get(str(path)) == salt(notebook, graph=self.graph)
 
     def notebook(self, path: Path) -> NotebookNode:
         """A notebook with the outputs of its execution; ask `holds` first."""
@@ -134,14 +142,22 @@ class Cache:
         key = self.store.create_hashed_notebook(notebook)[1]
         for record in self.store.list_cache_records():
             if record.uri == str(path) or record.hashkey == key:
-                self.store.remove_cache(record.pk)
+                try:
+                    self.store.remove_cache(record.pk)
+                except KeyError:  # a run that was killed left the record without its folder
+                    NbCacheRecord.remove_record(record.pk, self.store.db)
 
     def keep_salts(self, salts: Mapping[str, str]) -> None:
-        """Note under which salts notebooks were executed."""
-        self.salts.write_text(json.dumps({**self._known(), **salts}, indent=1), encoding="utf-8")
+        """Note under which salts notebooks were executed; "" for one that is about to run again."""
+        beside = self.salts.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps({**self._known(), **salts}, indent=1), encoding="utf-8")
+        os.replace(beside, self.salts)  # whole, or not at all
 
     def _known(self) -> dict[str, str]:
-        known: dict[str, str] = json.loads(self.salts.read_text(encoding="utf-8")) if self.salts.is_file() else {}
+        try:
+            known: dict[str, str] = json.loads(self.salts.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
         return known
 
 
@@ -166,6 +182,7 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
     if not stale:
         return []
     salts = {str(path): salt(read(path), graph=cache.graph) for path in stale}
+    cache.keep_salts(dict.fromkeys(salts, ""))  # where this run is broken off, they run again
     for path in stale:
         cache.forget(path)
         cache.store.add_nb_to_project(str(path))

@@ -140,9 +140,15 @@ def store(path: Path, executed: NotebookNode) -> None:
 def run_and_store(paths: list[Path], stored: Collection[Path], *, everything: bool = False) -> None:
     """Run the notebooks that must run, or ``everything``, and store the normal form of those in ``stored``."""
     cache = execution.Cache()
-    for path in stored:  # the cache knows a notebook by its cells with their metadata: what an editor adds goes first
-        path.write_text(write_text(clean(_without_outputs(read(path)))), encoding="utf-8")
-    execution.refresh(paths, cache, everything=everything)
+    before = {path: path.read_text(encoding="utf-8") for path in stored}
+    try:
+        for path in stored:  # the cache knows a notebook by its cells with their metadata: an editor's go first
+            path.write_text(write_text(clean(_without_outputs(read(path)))), encoding="utf-8")
+        execution.refresh(paths, cache, everything=everything)
+    except BaseException:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
+        raise
     for path in stored:
         store(path, cache.notebook(path))
 
@@ -156,9 +162,13 @@ def _without_outputs(notebook: NotebookNode) -> NotebookNode:
 
 def edited(paths: list[Path], root: Path = ROOT) -> list[Path]:
     """The notebooks that differ from git's last commit, or that git does not know; none where there is no git."""
-    command = ["git", "status", "--porcelain", "-z", "--untracked-files=all", "--", "book"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    names = {line[3:] for line in done.stdout.split("\0")}
+    names: set[str] = set()
+    for asked in (["diff", "--name-only", "--relative", "-z", "HEAD"], ["ls-files", "--others", "-z"]):
+        try:
+            done = subprocess.run(["git", *asked, "--", "book"], cwd=root, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            return []
+        names |= set(done.stdout.split("\0"))
     return [path for path in paths if path.relative_to(root).as_posix() in names]
 
 

@@ -106,7 +106,8 @@ class DDC(Recommender):
             expected = "0, or a positive start and a torch.Generator"
             raise ValueError(f"start is {start} and generator {generator!r}; expected {expected}")
         for name in ("users", "items", "pop", "pref"):
-            self.register_buffer(name, torch.tensor(getattr(frozen, name)))
+            table = getattr(frozen, name)
+            self.register_buffer(name, torch.tensor(np.array(table, table.dtype.newbyteorder("="), order="C")))
         for name in ("alpha", "beta"):
             first = self.users.new_zeros(self.n_users)
             if start:

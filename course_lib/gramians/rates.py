@@ -62,8 +62,6 @@ def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected:
     level = sigma**2 * alpha / (2 - alpha)
     if steps is None:
         return level
-    if corrected:
-        checking.whole(steps, "steps")
     kept = (1 - alpha) ** steps  # q^t
     return level * ((1 + kept) / (1 - kept) if corrected else 1 - kept**2)
 

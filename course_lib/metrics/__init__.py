@@ -38,7 +38,7 @@ METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
 USERS = 1024  # ranked by one call of the compiled loop
 LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
-TOO_LARGE = "scores hold NaN or +inf: the embeddings are too large for their dtype, or training diverged"
+TOO_LARGE = "scores hold NaN or +inf or -inf: the embeddings are too large for their dtype, or training diverged"
 
 
 def top_k(
@@ -376,7 +376,7 @@ def _threads() -> int:
     if torch := sys.modules.get("torch"):
         return int(torch.get_num_threads())
     said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    return int(said) if said.isdecimal() else os.cpu_count() or 1
+    return max(1, int(said)) if said.isdecimal() else os.cpu_count() or 1
 
 
 def _ranked(users: Any, items: Any, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
@@ -388,8 +388,6 @@ def _ranked(users: Any, items: Any, seen: sp.csr_matrix, block: int, out: np.nda
 
 def _best(scores: np.ndarray, k: int) -> np.ndarray:
     """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
-    if np.isnan(scores).any() or np.isposinf(scores).any():
-        raise ValueError(TOO_LARGE)
     last = np.partition(scores, scores.shape[1] - k, axis=1)[:, scores.shape[1] - k, None]  # the k-th highest
     above, equal = scores > last, scores == last
     room = k - above.sum(axis=1, keepdims=True)
@@ -405,8 +403,6 @@ def _best_of_tensor(scores: Tensor, k: int) -> np.ndarray:
     import torch
 
     values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
-    if torch.isnan(values).any() or torch.isposinf(values).any():
-        raise ValueError(TOO_LARGE)
     if values.shape[1] > k:
         cut_in_a_tie = torch.nonzero((values[:, k - 1] == values[:, k]) & torch.isfinite(values[:, k])).flatten()
         values, ids = values[:, :k], ids[:, :k]
@@ -425,6 +421,8 @@ def _masked_scores(users: Any, items: Any, seen: sp.csr_matrix, block: int) -> I
         rows = np.repeat(np.arange(stop - start), np.diff(seen.indptr[start : stop + 1]))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by name
             scores = users[start:stop] @ items.T  # (b, d) @ (d, n) -> (b, n)
+        if not (scores.isfinite() if is_torch(scores) else np.isfinite(scores)).all():
+            raise ValueError(TOO_LARGE)
         scores[rows, seen.indices[seen.indptr[start] : seen.indptr[stop]]] = -np.inf
         yield start, scores
 
@@ -441,7 +439,11 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Any, Any]:
     checking.same_width(users, items, "users", "items")
     if is_torch(users):
         return users, (items if is_torch(items) else users.new_tensor(items)).to(users)
-    return users, checking.as_numpy(items).astype(users.dtype, copy=False)
+    with np.errstate(over="ignore"):
+        items = checking.as_numpy(items).astype(users.dtype, copy=False)
+    if not np.isfinite(items).all():
+        raise ValueError(f"items hold numbers too large for {users.dtype}, the dtype of users")
+    return users, items
 
 
 def _floats(table: Any, name: str) -> Any:
@@ -453,7 +455,7 @@ def _floats(table: Any, name: str) -> Any:
         if table.is_complex():
             raise ValueError(f"{name} has dtype {table.dtype}; expected real numbers")
         wide = torch.promote_types(table.dtype, torch.float32) if table.is_floating_point() else torch.float64
-        table = table.detach().to(wide)
+        table = table.detach().resolve_neg().to(wide)
         return table.numpy() if table.device.type == "cpu" else table
     if not isinstance(table, np.ndarray):
         found = f"{name} is a {type(table).__name__}"

@@ -94,7 +94,8 @@ def tied(
     >>> found.size.tolist(), found.relevant.tolist()
     ([[2]], [[1]])
     """
-    longest = float(np.linalg.norm(items, axis=1).max())
+    scale = float(np.abs(items).max(initial=0)) or 1.0  # squares of large numbers have no room in their dtype
+    longest = scale * float(np.linalg.norm(items / scale, axis=1).max())
     k = ranked.shape[1] - 1
     wide, found = None, list[tuple[int, Ids, Ids, Ids]]()
     block = max(1, BLOCK_BYTES // (8 * ranked.shape[1] * items.shape[1]))

@@ -390,3 +390,14 @@ def test_arrays_of_any_layout_are_ranked_and_no_others() -> None:
     for wrong in (users.astype(object), users.astype(str), users * 1j, torch.tensor(users * 1j)):
         with pytest.raises(ValueError, match="users has"):
             top_k(wrong, items, train, 1)
+
+
+def test_large_numbers_are_ranked_or_refused_and_tie_nothing() -> None:
+    data = Interactions([0], [0], n_users=1, n_items=4)
+    test = Interactions([0], [3], n_users=1, n_items=4)
+    large = np.array([[1.0], [1.0], [2.0], [3.0]], np.float32) * np.float32(1e20)
+    assert metrics.evaluate(np.full((1, 1), 1e-20, np.float32), large, data, test, 1)["recall@1"] == 1
+    with pytest.raises(ValueError, match="-inf"):
+        metrics.top_k(np.full((1, 1), 1e30, np.float32), -large, data, 2)
+    with pytest.raises(ValueError, match="too large for float32"):
+        metrics.top_k(np.ones((1, 1), np.float32), large.astype(np.float64) * 1e200, data, 2)

@@ -157,3 +157,23 @@ def test_an_edited_notebook_is_stored_in_its_normal_form_and_the_others_stay(
     for path in paths[1:]:
         assert normalise.faults(path) == [] and "42" in path.read_text(encoding="utf-8")
     assert all(normalise.execution.Cache(tmp_path / "cache").holds(path) for path in paths[1:])
+
+
+def test_a_notebook_keeps_its_outputs_where_a_run_fails(normalise, messy, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "a.ipynb"
+    nbformat.write(messy, path)
+    before = path.read_text(encoding="utf-8")
+
+    def fails(*_: object, **__: object) -> None:
+        raise normalise.execution.NotebookFailed("a")
+
+    monkeypatch.setattr(normalise.execution, "Cache", lambda: None)
+    monkeypatch.setattr(normalise.execution, "refresh", fails)
+    with pytest.raises(normalise.execution.NotebookFailed):
+        normalise.run_and_store([path], [path])
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_without_git_nothing_counts_as_edited(normalise, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert normalise.edited([tmp_path / "book" / "a.ipynb"], tmp_path) == []

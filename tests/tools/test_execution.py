@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -82,3 +83,25 @@ def test_a_failure_names_the_notebook_and_its_cell_and_keeps_what_ran(tmp_path: 
     with pytest.raises(NotebookFailed, match=r"(?s)bad\.ipynb: .*a / 0.*ZeroDivisionError"):
         refresh([good, bad], cache)
     assert cache.holds(good) and not cache.holds(bad)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_leaves_nothing_that_holds_or_breaks(tmp_path: Path, monkeypatch) -> None:
+    cache = Cache(tmp_path / "cache")
+    path = stored(tmp_path / "a.ipynb", "print(1)")
+    refresh([path], cache)
+    shutil.rmtree(cache.outputs_at(path).parent)  # between the record and its folder
+    assert not cache.holds(path) and refresh([path], cache) == [path] and cache.holds(path)
+    cache.salts.write_text("{")  # as a full disk leaves it
+    assert not cache.holds(path) and refresh([path], cache) == [path] and cache.holds(path)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(execution, "load_executor", killed)
+    kept = cache.outputs_at(path).read_text(encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        refresh([path], cache, everything=True)
+    cache.outputs_at(path).parent.mkdir(exist_ok=True)
+    cache.outputs_at(path).write_text(kept, encoding="utf-8")  # what a worker had stored before
+    assert not cache.holds(path)

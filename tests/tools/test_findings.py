@@ -211,7 +211,10 @@ def test_a_number_at_the_end_of_a_section_needs_support(said: str) -> None:
     assert conclusions.unsupported(page) == [f"The model {said}."]
 
 
-@pytest.mark.parametrize("said", ["learns all films", "has $1.5$ `or 2.5 of 3`", "is in PyTorch 2.13", "is it 3 %?"])
+@pytest.mark.parametrize(
+    "said",
+    ["learns all films", "has $1.5$ `or 2.5 of 3`", "is in PyTorch 2.13", "is it 3 %?", "draws rather than sorts"],
+)
 def test_what_is_no_number_of_ours_needs_none(said: str) -> None:
     assert conclusions.unsupported(f"## One\n\nThe model {said}\n") == []
 
