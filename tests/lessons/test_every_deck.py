@@ -38,7 +38,7 @@ def test_a_sentence_that_no_page_of_the_chapter_has_is_found_out(name: str) -> N
     stale = [*STALE, *(f"{start} as nobody wrote" for piece in pieces for start in piece.names)]
     slides = tuple(replace(deck.slides[0], show=({"steps": [start]},), wrong=()) for start in stale)
     found = sources.missing(replace(deck, first=(), second=slides))
-    assert len(stale) > len(STALE) and len(found) == len(stale)
+    assert len(found) == len(stale) >= len(STALE)  # a deck of a draft quotes no sentence yet
     assert all(f"no sentence begins with {start!r}" in said for start, said in zip(stale, found, strict=True))
     assert found[0].startswith(f"{name}.yml: second, slide 1: ")
 
