@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audit import planted
-from course_lib.interactions import Interactions
 
 from course_lib import datasets, geometry
 from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions.belonging import ALIKE, drawn_swaps, mismatched_rows, strangers_rows
+from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
@@ -221,9 +221,13 @@ def within_popularity(model: Model, seed: int) -> Model:
 
 
 def foreign(model: Model, seed: int) -> Model:
-    """The item table of another training: its axes are others."""
+    """The item table of another training: its axes are others, each rotation as likely as another.
+
+    LAPACK's Q alone has mostly negative entries on its diagonal, and would turn the users' tastes round.
+    """
     rows, turn = model.items, np.random.default_rng([seed, 9]).normal(size=2 * model.items.shape[1:])
-    return replace(model, items=rows @ np.linalg.qr(turn)[0])
+    Q, R = np.linalg.qr(turn)
+    return replace(model, items=rows @ (Q * np.sign(np.diag(R))))
 
 
 ORDERS: dict[str, tuple[Callable[[Model, int], Model], str]] = {
