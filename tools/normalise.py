@@ -187,6 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--edited", action="store_true", help="store only what git says was edited")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
+    if lost := [str(path) for path in options.notebooks if not path.is_file()]:
+        parser.error(f"no such notebook: {', '.join(lost)}; expected paths such as book/start/data.ipynb")
     paths = [path.resolve() for path in options.notebooks] or execution.book_notebooks()
     if options.check:
         return 0 if check(paths) else 1

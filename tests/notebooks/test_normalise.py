@@ -177,3 +177,9 @@ def test_a_notebook_keeps_its_outputs_where_a_run_fails(normalise, messy, tmp_pa
 def test_without_git_nothing_counts_as_edited(normalise, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert normalise.edited([tmp_path / "book" / "a.ipynb"], tmp_path) == []
+
+
+def test_a_notebook_that_is_not_there_is_named(normalise, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        normalise.main(["nobody.ipynb"])
+    assert "no such notebook: nobody.ipynb" in capsys.readouterr().err
