@@ -24,7 +24,7 @@ SEED ?=
 # Of which chapters an exam asks, and how many questions of each (without them: all).
 CHAPTERS ?=
 QUESTIONS ?=
-# Which plan of the instructor's guide, and its first Monday: exercises/kit/plans.py --help.
+# Which plan of the instructor's guide, and its first Monday: python -m exercises.engine.plans --help.
 PLAN ?=
 START ?=
 # What `make pin` calls the term: a part of the name of its branch.
@@ -159,27 +159,27 @@ linkcheck: $(STAMP)
 
 ##@ To teach
 classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
-	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
+	$(BIN)/python -m exercises.engine.classroom $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
 
 # open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
 grade-by-hand: $(STAMP)
-	$(BIN)/python exercises/by_hand.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+	$(BIN)/python -m exercises.engine.by_hand $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
-	$(BIN)/python exercises/variant.py --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+	$(BIN)/python -m exercises.engine.variant --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 # compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
 similarity: $(STAMP)
-	$(BIN)/python exercises/similarity.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+	$(BIN)/python -m exercises.engine.similarity $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
-	$(BIN)/python exercises/kit/exam.py --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
+	$(BIN)/python -m exercises.engine.exam --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
 
 slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
 	$(BIN)/python -m tools.slides $(CHAPTER)
 
 syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
-	$(BIN)/python exercises/kit/plans.py $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
+	$(BIN)/python -m exercises.engine.plans $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
 
 # resolve the dependencies afresh and rewrite requirements.txt
 lock:

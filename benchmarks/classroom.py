@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # a checkout needs no installation
-simulate = importlib.import_module("exercises.simulate")
+simulate = importlib.import_module("exercises.engine.simulate")
 
 BAR = 600.0
 LIMITS = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
@@ -54,10 +54,10 @@ def grade(folder: Path, kinds: list[str]) -> tuple[float, dict[str, float]]:
     RuntimeError where grading failed.
     """
     simulate.write_class(folder / "in", kinds)
-    command = [sys.executable, str(ROOT / "exercises" / "classroom.py"), "all"]
+    command = [sys.executable, "-m", "exercises.engine.classroom", "all"]
     command += ["--submissions", str(folder / "in"), "--course", str(folder)]
     start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | LIMITS, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ | LIMITS, check=False)
     if done.returncode:
         raise RuntimeError(done.stdout + done.stderr)
     seconds = time.perf_counter() - start

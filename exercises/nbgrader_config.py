@@ -23,10 +23,10 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
-from exercises.grading.harmless import markdown2html
-from exercises.grading.notebooks import CODE_STUB, TEXT_STUB
-from exercises.grading.preprocessors import GetGradesAndWaiting, Judge, NameGrader, Rebuild
-from exercises.grading.rubric import ShowRubric
+from exercises.engine.grading.harmless import markdown2html
+from exercises.engine.grading.notebooks import CODE_STUB, TEXT_STUB
+from exercises.engine.grading.preprocessors import GetGradesAndWaiting, Judge, NameGrader, Rebuild
+from exercises.engine.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
 COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
@@ -62,7 +62,7 @@ c.OverwriteCells.add_missing_cells = True
 c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
 # Our page of feedback, and formgrader's own pages, which it finds only here where the class lies in this folder.
 c.HTMLExporter.extra_template_basedirs = [
-    str(HERE / "grading" / "pages"),
+    str(HERE / "engine" / "grading" / "pages"),
     str(Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"),
 ]
 c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand

@@ -9,17 +9,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from exercises import simulate
+from exercises.engine import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 SHORT = {"COURSE_GRADE_STEP_SECONDS": "2", "COURSE_GRADE_SUBMISSION_SECONDS": "5"}  # the tests' own limits
 
 
 def classroom(*arguments: object, check: bool = True, **environment: object) -> subprocess.CompletedProcess[str]:
-    """Runs exercises/classroom.py as an instructor would."""
-    command = [sys.executable, str(ROOT / "exercises" / "classroom.py"), *map(str, arguments)]
+    """Runs the classroom's command as an instructor would."""
+    command = [sys.executable, "-m", "exercises.engine.classroom", *map(str, arguments)]
     done = subprocess.run(
         command,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         env={**os.environ, **SHORT, **{name: str(value) for name, value in environment.items()}},

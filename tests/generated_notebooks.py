@@ -14,7 +14,7 @@ from typing import Any
 
 from honest_notebooks import notebook as honest
 
-from exercises import simulate
+from exercises.engine import simulate
 
 Cells = list[dict[str, Any]]
 ASSIGNMENT = simulate.FIRST

@@ -11,7 +11,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from exercises import simulate
+from exercises.engine import simulate
 
 HONEST = Path(__file__).parent / "exercises" / "honest"
 SINGLE = {  # style -> (the style that it is made from, what is replaced in it by what)

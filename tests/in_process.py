@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exercises import simulate, solving
-from exercises.grading import judge, sandbox
+from exercises.engine import chapters, simulate, solving
+from exercises.engine.grading import judge, sandbox
 
 ASSIGNMENTS = simulate.assignments()
 public_checks = simulate.public_checks
@@ -42,7 +42,7 @@ def verdict_on(assignment: str, kind: str, folder: Path) -> dict[str, Any]:
     sandbox.STEP_SECONDS, sandbox.SUBMISSION_SECONDS = 1.0, 2.0
     submitted = folder / f"{assignment}-{kind}.ipynb"
     submitted.write_bytes(simulate.content(kind, assignment))
-    source = simulate.HERE / "source" / assignment / f"{assignment}.ipynb"
+    source = chapters.hand_over(assignment, folder)
     try:
         return judge.judge(source, submitted)
     except judge.notebooks.Unreadable as error:

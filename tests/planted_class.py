@@ -10,8 +10,8 @@ import shutil
 
 import nbformat
 
-from exercises.grading import notebooks
-from exercises.office.room import Room
+from exercises.engine.grading import notebooks
+from exercises.engine.office.room import Room
 
 ASSIGNMENTS = ("ddc", "gauge-freedom")  # names of true assignments: the fingerprint of a grading asks for their checks
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from exercises import simulate
+from exercises.engine import chapters, simulate
 from tools.course_index import glued
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ def printed(chapter: str) -> dict[str, str]:
 
 def unaccounted(assignment: str, *phrases: str) -> list[str]:
     """Phrases that no essay holds, and numbers of the essays that neither a phrase nor the task's question holds."""
-    essays = (ROOT / "exercises" / "kit" / "essays" / f"{assignment}.md").read_text(encoding="utf-8")
+    essays = chapters.file(assignment, "essays.md").read_text(encoding="utf-8")
     text = " ".join(essays.split("\n## ", 1)[1].replace("\n> ", " ").split())
     missing = [phrase for phrase in phrases if phrase not in text]
     for phrase in sorted(phrases, key=len, reverse=True):

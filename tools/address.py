@@ -32,7 +32,7 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
     "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
     **{  # every assignment says how to install the course on Colab, and where its chapter is
         path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\"), (r"\]\(", ADDRESS, r"/blob/main/book/")]
-        for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb"))
+        for path in sorted((ROOT / "exercises").glob("*/assignment.ipynb"))
     },
 }
 PLACEHOLDER_OWNER = "two-tower-course"  # of the address that the course comes with: nothing is published there

@@ -86,6 +86,7 @@ def check(chapter: Chapter, root: Path) -> None:
 def files(chapter: Chapter) -> dict[str, str]:
     """Every file to be written -> its template."""
     lesson, page = f"course_lib/lessons/{chapter.module}", f"book/{chapter.part}/{chapter.name}"
+    of_class = f"exercises/{chapter.module}"
     names = ("__init__.py", "proofs.py", "broken.py", "plots.py", "checks.py", "quiz.py", "quiz.yml")
     return {
         **{f"{lesson}/{name}": f"lesson/{name}" for name in names},
@@ -99,10 +100,10 @@ def files(chapter: Chapter) -> dict[str, str]:
         f"{page}-lab.ipynb": "book/lab.md",
         f"book/reference/claims/{chapter.name}.md": "book/claims.md",
         f"book/reference/api/lessons/{chapter.name}.md": "book/api.md",
-        f"exercises/source/{chapter.name}/{chapter.name}.ipynb": "exercises/assignment.md",
-        f"exercises/hidden/{chapter.module}.py": "exercises/hidden.py",
-        f"exercises/typical/{chapter.module}.py": "exercises/typical.py",
-        f"exercises/kit/slides/{chapter.name}.yml": "exercises/slides.yml",
+        f"{of_class}/assignment.ipynb": "exercises/assignment.md",
+        f"{of_class}/hidden.py": "exercises/hidden.py",
+        f"{of_class}/typical.py": "exercises/typical.py",
+        f"{of_class}/slides.yml": "exercises/slides.yml",
     }
 
 

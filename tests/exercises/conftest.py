@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from classroom_helpers import Graded, classroom, grade_table
 
-from exercises import simulate
+from exercises.engine import simulate
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,9 +48,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import nbformat
     import planted_class
 
-    from exercises import classroom as command
-    from exercises.grading.judge import fingerprint
-    from exercises.office.room import Room
+    from exercises.engine import classroom as command
+    from exercises.engine.grading.judge import fingerprint
+    from exercises.engine.office.room import Room
 
     course = tmp_path_factory.mktemp("planted")
     for assignment in planted_class.ASSIGNMENTS:

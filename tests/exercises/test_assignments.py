@@ -15,9 +15,9 @@ import pytest
 from classroom_helpers import classroom, grade_table
 from in_process import NEW, verdict_on
 
-from exercises import simulate
-from exercises.grading import judge, sandbox
-from exercises.grading.sandbox import Sandbox
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import judge, sandbox
+from exercises.engine.grading.sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL_KINDS = "gauge-freedom"  # the assignment that every hostile kind is tried on; the others get a few
@@ -67,7 +67,7 @@ def all_pairs(U, V, w, z, c):
     return sum(a * b * (sum(x * y for x, y in zip(u, v)) - c) ** 2 for a, u in zip(w, U) for b, v in zip(z, V))
 """
     (tmp_path / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    found = judge.judge(ROOT / "exercises" / "source" / name / f"{name}.ipynb", tmp_path / f"{name}.ipynb")["checks"]
+    found = judge.judge(chapters.hand_over(name, tmp_path), tmp_path / f"{name}.ipynb")["checks"]
     assert {check for check, result in found.items() if not result["passed"]} == {"test_pairs"}
     assert "took longer than" in found["test_pairs"]["message"]
 
@@ -116,7 +116,7 @@ def test_a_wrong_answer_loses_its_part_and_the_feedback_says_why(term: Path) -> 
 @pytest.mark.parametrize("name", NEW)
 def test_the_release_holds_no_solution_and_no_hidden_check(term: Path, name: str) -> None:
     released = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "exercises.hidden", "hidden.", "Rubric", "Does not follow"):
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "import hidden", "hidden.", "Rubric", "Does not follow"):
         assert secret not in released, secret
     text = "\n".join("".join(cell["source"]) for cell in json.loads(released)["cells"])
     for cell in simulate.source(name)["cells"]:
@@ -151,9 +151,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def _found(folder: Path, name: str | None = None) -> dict[str | None, list[str | None]]:
     """assignment -> students, as `collect` sorts the files out."""
-    from exercises.office import intake
-    from exercises.office.desk import Desk
-    from exercises.office.people import Roster
+    from exercises.engine.office import intake
+    from exercises.engine.office.desk import Desk
+    from exercises.engine.office.people import Roster
 
     desk, found = Desk(ROOT / "exercises"), defaultdict(list)
     for arrival in intake.arrivals(folder / "in", desk.assignments(), Roster(everybody=True), name):
@@ -193,9 +193,9 @@ def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", NEW)
 def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     """Neither by import, nor by file, nor through a module that an open room imported for itself."""
-    from exercises.grading import notebooks
+    from exercises.engine.grading import notebooks
 
-    source = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
+    source = notebooks.read_source(chapters.file(name, "assignment.ipynb"))
     closed = {"geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "in_batch", "gramians", "correction"}
     closed |= {"backbones", "debiasing"} | ({"losses"} - set(notebooks.open_rooms(source)))
     lesson = f"course_lib/lessons/{simulate.module_of(name)}"
@@ -207,7 +207,7 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     cells += [f"open({str(path)!r}).read()" for path in files]
     cells += [f"open({str(ROOT / path)!r}).read()" for path in (f"{lesson}/checks.py", f"{lesson}/proofs.py")]
     cells += [f"import os\nos.listdir({str(ROOT / path)!r})" for path in ("course_lib", "course_lib/gauge", lesson)]
-    cells += [f"import exercises.hidden.{simulate.module_of(name)}"]
+    cells += [f"import exercises.{simulate.module_of(name)}.hidden"]
     library = "[key for key in sys.modules if key.startswith('course_lib')]"
     cells += [f"import sys\nassert any(room in key for key in {library} for room in {sorted(closed)})"]
     fine = [
@@ -225,8 +225,13 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
 @pytest.mark.parametrize("name", NEW)
 def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: str) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in judge.grading_code(name)}
-    own = f"exercises/hidden/{name.replace('-', '_')}.py"
-    assert files >= {own, "exercises/hidden/__init__.py", "exercises/grading/judge.py", "exercises/grading/walls.py"}
+    own = f"exercises/{name.replace('-', '_')}/hidden.py"
+    assert files >= {
+        own,
+        "exercises/engine/inputs.py",
+        "exercises/engine/grading/judge.py",
+        "exercises/engine/grading/walls.py",
+    }
     assert any(
         file.startswith(("course_lib/arrays", "course_lib/geometry")) for file in files
     )  # what a check computes with

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from classroom_helpers import SHORT, Graded, classroom, grade_table
 
-from exercises import simulate
+from exercises.engine import simulate
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from exercises.grading.sandbox import ALL_WALLS
-from exercises.office.book import Book
-from exercises.office.room import Room
+from exercises.engine.grading.sandbox import ALL_WALLS
+from exercises.engine.office.book import Book
+from exercises.engine.office.room import Room
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = simulate.expected()
@@ -143,7 +143,7 @@ def test_the_release_holds_no_solution_and_no_hidden_check(graded: Graded) -> No
     released = (graded.folder / "release/in-batch-bias/in-batch-bias.ipynb").read_text(encoding="utf-8")
     for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "hidden", "exercises.", "Rubric", "Does not follow"):
         assert secret not in released.replace("hidden\\n", ""), secret
-    source = json.loads((ROOT / "exercises/source/in-batch-bias/in-batch-bias.ipynb").read_text())
+    source = json.loads((ROOT / "exercises/in_batch_bias/assignment.ipynb").read_text())
     lines = set(released.split("\\n"))
     for cell in source["cells"]:
         text = "".join(cell["source"])
@@ -193,7 +193,8 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     )
     command = [
         sys.executable,
-        str(ROOT / "exercises/classroom.py"),
+        "-m",
+        "exercises.engine.classroom",
         "all",
         "--submissions",
         str(tmp_path / "in"),
@@ -202,6 +203,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ]
     process = subprocess.Popen(
         command,
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, **SHORT},
@@ -250,7 +252,7 @@ def test_the_command_says_what_is_wrong(
     tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process; test_assignments.py looks at a process that ends so."""
-    from exercises import classroom as command
+    from exercises.engine import classroom as command
 
     with pytest.raises(SystemExit) as ended:
         command.main([*arguments, "--course", str(tmp_path)])

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from exercises import simulate
-from exercises.grading import judge, notebooks
-from exercises.grading.harmless import harmless_html
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import judge, notebooks
+from exercises.engine.grading.harmless import harmless_html
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "exercises/source/in-batch-bias/in-batch-bias.ipynb"
+SOURCE = ROOT / "exercises/in_batch_bias/assignment.ipynb"
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 Cells = list[dict]
 ESSAY = "Weights differ, so nothing was destroyed, and 0.23 of my pairs lie below zero."
@@ -185,7 +185,7 @@ def test_split_and_moved_answers_earn_what_they_would_have_earned(cells: Cells, 
     cells.insert(1, mine)
     once = notebooks.rebuilt(released(), notebooks.handed_in(json.dumps({"cells": cells}).encode()))
     (tmp_path / SOURCE.name).write_text(notebooks.nbformat.writes(once), encoding="utf-8")
-    verdict = judge.judge(SOURCE, tmp_path / SOURCE.name)
+    verdict = judge.judge(chapters.hand_over(simulate.FIRST, tmp_path), tmp_path / SOURCE.name)
     assert {name: check["message"] for name, check in verdict["checks"].items() if not check["passed"]} == {}
 
 

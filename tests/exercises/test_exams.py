@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from drafts import is_draft, main_pages
 
-from exercises.kit import asking, exam, exams
-from exercises.kit.asking import POINTS, Exam, Kind, Question, Template
+from exercises.engine import asking, exam
+from exercises.engine.asking import POINTS, Exam, Kind, Question, Template
 
 SEEDS = [f"seed number {n}" for n in range(20)]
-TEMPLATES = [template for name in exams.chapters() for template in exams.exam(name).templates]
+TEMPLATES = [template for name in exam.with_exam() for template in exam.exam(name).templates]
 MIX = {Kind.CALCULATION: 3, Kind.TRUE_OR_FALSE: 2, Kind.PROOF: 2, Kind.READING: 2, Kind.REPLY: 1}
 every_template = pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: f"{one.chapter}-{one.name}")
 
@@ -50,9 +50,9 @@ def numbers(value: Any) -> list[float]:
 
 def test_every_chapter_has_its_ten_questions_in_the_stated_mix() -> None:
     chapters = {path.stem for path in main_pages() if not is_draft(path)} | {"first-model"}
-    assert set(exams.chapters()) == chapters
-    for name in exams.chapters():
-        kinds = Counter(template.kind for template in exams.exam(name).templates)
+    assert set(exam.with_exam()) == chapters
+    for name in exam.with_exam():
+        kinds = Counter(template.kind for template in exam.exam(name).templates)
         assert kinds == (dict.fromkeys(Kind, 1) if name == "first-model" else MIX), name
     assert len({(template.chapter, template.name) for template in TEMPLATES}) == len(TEMPLATES)
 
@@ -145,9 +145,9 @@ WORTH_POINTS: dict[str, dict[str, set[str]]] = {
 """Of each chapter what earns points in some answer, and the questions that may say it nevertheless."""
 
 
-@pytest.mark.parametrize("chapter", exams.chapters())
+@pytest.mark.parametrize("chapter", exam.with_exam())
 def test_no_question_says_what_another_one_asks(chapter: str) -> None:
-    drawn = [(template.name, template.draw(seed)) for template in exams.exam(chapter).templates for seed in SEEDS]
+    drawn = [(template.name, template.draw(seed)) for template in exam.exam(chapter).templates for seed in SEEDS]
     for words, may in WORTH_POINTS[chapter].items():
         assert any(re.search(words, question.answered()) for _, question in drawn), words
         assert {name for name, question in drawn if re.search(words, question.asked())} <= may, words
@@ -162,7 +162,7 @@ def test_the_pages_need_nothing_else(written: dict[str, str]) -> None:
 
 
 def test_an_exam_asks_as_many_as_are_wanted() -> None:
-    templates = exams.exam("ddc").templates
+    templates = exam.exam("ddc").templates
     assert exam.asked(templates, "", "x") == templates
     assert exam.asked(templates, "2,9", "x") == [templates[1], templates[8]]
     five = exam.asked(templates, "5", "x")

@@ -14,8 +14,8 @@ from classroom_helpers import classroom, grade_table
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from exercises import simulate
-from exercises.office.room import COURSE_ID, HERE
+from exercises.engine import simulate
+from exercises.engine.office.room import COURSE_ID, HERE
 
 NAME = simulate.FIRST
 

@@ -32,11 +32,11 @@ pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[clas
 
 from planted_class import ASSIGNMENTS, POINTS, automatic, booked, judged, untouched, work
 
-from exercises import classroom
-from exercises.office import stages
-from exercises.office.book import Book
-from exercises.office.ledger import Ledger
-from exercises.office.room import Room
+from exercises.engine import classroom
+from exercises.engine.office import stages
+from exercises.engine.office.book import Book
+from exercises.engine.office.ledger import Ledger
+from exercises.engine.office.room import Room
 
 HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
 REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))

@@ -9,8 +9,8 @@ import pytest
 from honest_notebooks import PRECISE, SINGLE, STYLES, notebook, written
 from in_process import ASSIGNMENTS, marks
 
-from exercises import simulate
-from exercises.grading import judge
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import judge
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_a_style_is_another_way_than_the_reference(assignment: str, style: str) 
 def test_it_earns_them_behind_the_walls(assignment: str, style: str, tmp_path: Path) -> None:
     path = tmp_path / f"{assignment}.ipynb"
     path.write_text(json.dumps(notebook(style, assignment)), encoding="utf-8")
-    checks = judge.judge(simulate.HERE / "source" / assignment / path.name, path)["checks"]
+    checks = judge.judge(chapters.hand_over(assignment, tmp_path), path)["checks"]
     assert {name: check["message"] for name, check in checks.items() if not check["passed"]} == {}

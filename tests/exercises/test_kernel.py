@@ -19,15 +19,15 @@ import nbformat
 from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 
-from exercises import simulate, solving
-from exercises.grading import judge, notebooks
+from exercises.engine import chapters, simulate, solving
+from exercises.engine.grading import judge, notebooks
 
 NOTEBOOKS = int(os.environ.get("COURSE_NOTEBOOKS", "12"))
-SOURCE = simulate.HERE / "source" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")
 FIRST = """
 import io as _io
 from contextlib import redirect_stdout as _quietly
-from exercises.solving import through_the_wall as _through
+from exercises.engine.solving import through_the_wall as _through
 from course_lib.lessons.in_batch_bias import checks as _checks
 
 def _check(name, code):
@@ -64,7 +64,7 @@ def judged(cells: list[dict[str, Any]], seed: int, folder: Path) -> dict[str, An
     copy = notebooks.rebuilt(released, notebooks.handed_in(content))
     path = folder / f"{ASSIGNMENT}.ipynb"
     path.write_text(nbformat.writes(copy), encoding="utf-8")
-    return judge.judge(SOURCE, path)
+    return judge.judge(chapters.hand_over(ASSIGNMENT, path.parent), path)
 
 
 @pytest.mark.pipeline

@@ -10,18 +10,16 @@ from pathlib import Path
 import pytest
 from drafts import is_draft, main_pages
 
-from exercises import simulate
-from exercises.kit import exam, exams
+from exercises.engine import chapters, exam, simulate
 from tools import conclusions, prose
 from tools.slides import deck
 
 ROOT = Path(__file__).resolve().parents[2]
-KIT = ROOT / "exercises" / "kit"
-TEXTS = sorted(path for path in KIT.rglob("*.md") if "slides" not in path.parts)
-BOARD = sorted((KIT / "board").glob("*.md"))
-ESSAYS = sorted((KIT / "essays").glob("*.md"))
+BOARD, ESSAYS = chapters.with_file("board.md"), chapters.with_file("essays.md")
+OF_ALL = [chapters.HERE / "engine" / name for name in ("projects.md", "syllabus.md")]
+TEXTS = [*OF_ALL, *chapters.HERE.glob("*/board.md"), *chapters.HERE.glob("*/essays.md")]
 LEVELS = ("Weak", "Middling", "Strong")
-by_name = {"ids": lambda path: path.stem}
+by_name = {"ids": lambda path: f"{path.parent.name}-{path.stem}"}
 
 
 @pytest.mark.parametrize("path", TEXTS, **by_name)
@@ -31,20 +29,20 @@ def test_a_page_of_the_kit_passes_the_copy_editor(path: Path) -> None:
 
 def test_an_exam_passes_the_copy_editor() -> None:
     seed = "any words"
-    drawn = [(template, template.draw(seed)) for name in exams.chapters() for template in exams.exam(name).templates]
+    drawn = [(template, template.draw(seed)) for name in exam.with_exam() for template in exam.exam(name).templates]
     for text in (exam.questions_of(drawn), exam.answers_of(drawn, seed)):
         assert list(prose.finds(text)) == []
 
 
 def test_every_chapter_has_board_notes() -> None:
-    chapters = {path.stem for path in main_pages() if not is_draft(path)} | {"first-model"}
-    assert {path.stem for path in BOARD} == chapters
+    pages = {path.stem for path in main_pages() if not is_draft(path)} | {"first-model"}
+    assert set(BOARD) == pages
 
 
-@pytest.mark.parametrize("path", BOARD, **by_name)
-def test_board_notes_fill_two_sessions_and_one_page_each(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    [page] = (ROOT / "book").glob(f"*/{path.stem}.ipynb")
+@pytest.mark.parametrize("name", BOARD)
+def test_board_notes_fill_two_sessions_and_one_page_each(name: str) -> None:
+    text = chapters.file(name, "board.md").read_text(encoding="utf-8")
+    [page] = (ROOT / "book").glob(f"*/{name}.ipynb")
     title = "".join(json.loads(page.read_text(encoding="utf-8"))["cells"][0]["source"]).split("\n")[0]
     sessions = text.split("\n## Session ")
     head, how_long = sessions[0].strip().split("\n\n")
@@ -58,7 +56,7 @@ def test_board_notes_fill_two_sessions_and_one_page_each(path: Path) -> None:
 
 
 def test_every_assignment_has_sample_essays() -> None:
-    assert [path.stem for path in ESSAYS] == sorted(simulate.assignments())
+    assert chapters.assignments() == ESSAYS
 
 
 def points_of(rubric: str) -> list[str]:
@@ -71,12 +69,12 @@ def words_of(text: str) -> set[str]:
     return {word.removesuffix("s") for word in re.findall(r"[a-z]{3,}|\d", text.lower())}
 
 
-@pytest.mark.parametrize("path", ESSAYS, **by_name)
-def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(path: Path) -> None:
-    question, solution = ("".join(cell["source"]) for cell in simulate.source(path.stem)["cells"][-2:])
-    intro = path.read_text(encoding="utf-8").split("\n\nGrade")[0]
+@pytest.mark.parametrize("name", ESSAYS)
+def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(name: str) -> None:
+    question, solution = ("".join(cell["source"]) for cell in simulate.source(name)["cells"][-2:])
+    intro = chapters.file(name, "essays.md").read_text(encoding="utf-8").split("\n\nGrade")[0]
     number = re.match(r"## Task (\d)\.", question)
-    assert number and intro.startswith(f"# Three essays on `{path.stem}`, task {number[1]}\n")
+    assert number and intro.startswith(f"# Three essays on `{name}`, task {number[1]}\n")
     bullets = re.findall(r"^- (.+?): (.+)[;.]$", intro, re.MULTILINE)
     stated = [f"{name}: {text}" for names, text in bullets for name in re.findall(r"\*\*([^*]+)\*\*", names)]
     points = points_of(solution.split("**Rubric.** ")[1])
@@ -86,10 +84,10 @@ def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(path: Path) 
         assert common, (name, point)
 
 
-@pytest.mark.parametrize("path", ESSAYS, **by_name)
-def test_sample_essays_are_marked_by_the_rubric_of_their_task(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    graded = [cell["metadata"]["nbgrader"] for cell in simulate.source(path.stem)["cells"]]
+@pytest.mark.parametrize("name", ESSAYS)
+def test_sample_essays_are_marked_by_the_rubric_of_their_task(name: str) -> None:
+    text = chapters.file(name, "essays.md").read_text(encoding="utf-8")
+    graded = [cell["metadata"]["nbgrader"] for cell in simulate.source(name)["cells"]]
     [worth] = [about["points"] for about in graded if about["grade"] and about["solution"]]
     criteria = re.findall(r"\*\*([^*]+)\*\*", text.split("a point each:")[1].split("\n\nGrade")[0])
     totals = []
@@ -110,7 +108,7 @@ def test_sample_essays_are_marked_by_the_rubric_of_their_task(path: Path) -> Non
 
 
 def test_the_projects_add_up() -> None:
-    text = (KIT / "projects.md").read_text(encoding="utf-8")
+    text = OF_ALL[0].read_text(encoding="utf-8")
     assert len(re.findall(r"^## \d\. ", text, re.MULTILINE)) == 4
     rubric = text.split("## Rubric, ")[1]
     [worth] = re.findall(r"^(\d+) points", rubric)

@@ -23,10 +23,10 @@ pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[clas
 import planted_class
 from planted_class import automatic, untouched, work
 
-from exercises import by_hand, classroom
-from exercises.office import late, people, stages
-from exercises.office.ledger import Ledger
-from exercises.office.room import HERE, Room
+from exercises.engine import by_hand, classroom
+from exercises.engine.office import late, people, stages
+from exercises.engine.office.ledger import Ledger
+from exercises.engine.office.room import HERE, Room
 
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
@@ -219,7 +219,7 @@ def test_the_tables_are_written_when_the_collection_fails_and_no_failure_hides_a
     def moody(desk: object, room: Room) -> Path:
         raise OSError("the table is open elsewhere")
 
-    monkeypatch.setattr("exercises.office.tables.table", moody)
+    monkeypatch.setattr("exercises.engine.office.tables.table", moody)
     with pytest.raises(SystemExit, match=r"(?s)no such folder.*open elsewhere"):
         term.run("all", "--submissions", term.course / "nowhere")
     assert term.rows("gradebook")["anna"][WEEK_1] == "3.0"
@@ -379,7 +379,7 @@ def test_a_doubt_at_the_place_of_a_working_copy_is_settled_by_a_roster(term: Cla
 def test_what_is_too_large_to_keep_is_moved_aside_and_not_overwritten(
     term: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exercises.office.intake.KEPT_BYTES", 50_000)
+    monkeypatch.setattr("exercises.engine.office.intake.KEPT_BYTES", 50_000)
     by_exchange(term, {"anna/ddc/ddc.ipynb": work(WEEK_1, 3), "ben/ddc/ddc.ipynb": b"x" * 60_000})
     term.run("grade")
     assert (term.course / "submitted/ben/ddc/ddc (1).ipynb").read_bytes() == b"x" * 60_000
@@ -387,7 +387,7 @@ def test_what_is_too_large_to_keep_is_moved_aside_and_not_overwritten(
 
 
 def test_links_and_huge_files_are_taken_down_and_not_read(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exercises.office.intake.KEPT_BYTES", 5000)
+    monkeypatch.setattr("exercises.engine.office.intake.KEPT_BYTES", 5000)
     folder = term.folder(anna__ddc=work(WEEK_1, 3))
     (folder / "ben").mkdir()
     (folder / "ben" / "ddc.ipynb").symlink_to("/etc/passwd")

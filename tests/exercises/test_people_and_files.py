@@ -18,8 +18,8 @@ import pytest
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from exercises.grading import notebooks, skim
-from exercises.office import archives, intake, late, people
+from exercises.engine.grading import notebooks, skim
+from exercises.engine.office import archives, intake, late, people
 
 MOODLE = "assignsubmission_file_"
 

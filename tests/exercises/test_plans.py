@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exercises.kit import plans
-from exercises.office import late
+from exercises.engine import plans
+from exercises.engine.office import late
 from tools import guide, study_time
 from tools.toc import page_of
 

@@ -21,8 +21,8 @@ from classroom_helpers import classroom, grade_table
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from exercises import simulate
-from exercises.office.room import Room
+from exercises.engine import simulate
+from exercises.engine.office.room import Room
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,7 +101,8 @@ def server(course: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     options = ["--no-browser", f"--port={port}", "--allow-root", "--IdentityProvider.token="]
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "exercises/by_hand.py"), "--course", str(course), *options],
+        [sys.executable, "-m", "exercises.engine.by_hand", "--course", str(course), *options],
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -232,12 +233,13 @@ def test_make_runs_the_command_for_grading_by_hand() -> None:
         text=True,
         check=True,
     )
-    assert 'exercises/by_hand.py --course "/srv/class" --assignment "ddc"' in done.stdout
+    assert 'exercises.engine.by_hand --course "/srv/class" --assignment "ddc"' in done.stdout
 
 
 def test_without_a_class_it_says_what_to_do_first(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "exercises/by_hand.py"), "--course", str(tmp_path)],
+        [sys.executable, "-m", "exercises.engine.by_hand", "--course", str(tmp_path)],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

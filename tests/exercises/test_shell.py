@@ -14,12 +14,12 @@ import sympy
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
 from course_lib.lessons.shared import plain
-from exercises import simulate
-from exercises.grading import judge, notebooks, reading
-from exercises.grading.looking import graded_with
-from exercises.grading.sandbox import Sandbox
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import judge, notebooks, reading
+from exercises.engine.grading.looking import graded_with
+from exercises.engine.grading.sandbox import Sandbox
 
-SOURCE = simulate.HERE / "source" / simulate.FIRST / f"{simulate.FIRST}.ipynb"
+SOURCE = chapters.file(simulate.FIRST, "assignment.ipynb")
 Cells = list[dict[str, Any]]
 
 AS_IN_A_KERNEL = {
@@ -127,7 +127,7 @@ def code(source: str) -> dict[str, Any]:
 def verdict(cells: Cells, folder: Path) -> dict[str, Any]:
     path = folder / SOURCE.name
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}), encoding="utf-8")
-    return judge.judge(SOURCE, path)
+    return judge.judge(chapters.hand_over(simulate.FIRST, folder), path)
 
 
 def failed(found: dict[str, Any]) -> set[str]:
@@ -184,7 +184,7 @@ def test_two_answers_in_one_cell_above_what_was_handed_out(cells: Cells, tmp_pat
 def test_an_answers_cell_that_does_not_run_here_is_named_with_the_reason(
     cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, reason: str
 ) -> None:
-    monkeypatch.setattr("exercises.grading.sandbox.STEP_SECONDS", 1.0)
+    monkeypatch.setattr("exercises.engine.grading.sandbox.STEP_SECONDS", 1.0)
     cell = cells[at(cells, "best_score")]
     cell["source"] = f"{first}\n{cell['source']}"
     found = verdict(cells, tmp_path)

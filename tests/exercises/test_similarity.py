@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("copydetect", reason="copydetect is missing: pip install '.[classroom]'")
 
-from exercises import similarity, simulate, variants
+from exercises.engine import similarity, simulate, variants
 from tests.exercises.test_honest import written
 
 NAME = "one-batch-many-machines"

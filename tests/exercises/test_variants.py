@@ -15,8 +15,7 @@ from classroom_helpers import classroom, grade_table
 from drafts import DRAFTS
 from in_process import marks
 
-from exercises import hidden, simulate, solving, variant, variants
-from exercises.variants import proof
+from exercises.engine import inputs, proof, simulate, solving, variant, variants
 
 ASSIGNMENTS = [name for name in simulate.assignments() if name not in DRAFTS]
 SEEDS = ("autumn, and a word", "spring, and another")
@@ -42,7 +41,7 @@ def test_every_number_is_written_into_the_assignment(name: str) -> None:
     assert [cell["metadata"] for cell in made.source["cells"]] == [cell["metadata"] for cell in public["cells"]]
     for _, code in solving.graded_code(made.source):
         assert len(re.findall(r"^(?:checks|    hidden)\.\w+\(", code, re.MULTILINE)) == 2 and "with seeded(" in code
-    assert not re.search("seeded|exercises.hidden", released(made.source))
+    assert not re.search("seeded|import hidden", released(made.source))
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
@@ -95,11 +94,11 @@ def test_a_seed_draws_the_same_variant_again() -> None:
 
 
 def test_a_variant_draws_hidden_inputs_of_its_own() -> None:
-    public = hidden.generator(11).normal()
-    with hidden.seeded(5):
-        own, data = hidden.generator(11).normal(), hidden.drawn(4)
-    assert public == np.random.default_rng(11).normal() == hidden.generator(11).normal()  # as before, and after
-    assert own != public and data != 4 == hidden.drawn(4)
+    public = inputs.generator(11).normal()
+    with inputs.seeded(5):
+        own, data = inputs.generator(11).normal(), inputs.drawn(4)
+    assert public == np.random.default_rng(11).normal() == inputs.generator(11).normal()  # as before, and after
+    assert own != public and data != 4 == inputs.drawn(4)
 
 
 def test_the_proof_finds_a_solution_that_fits_other_numbers_than_the_text() -> None:
@@ -202,7 +201,7 @@ def test_a_class_is_graded_by_its_own_variant(term: Path, name: str) -> None:
     first, second = (variants.build(name, seed) for seed in SEEDS)
     assert all(float(rows["old"][check]) == 0 for check in proof.differing(first, second))
     text = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert not re.search("seeded|exercises.hidden|BEGIN SOLUTION|Rubric", text) and "your course's own" in text
+    assert not re.search("seeded|import hidden|BEGIN SOLUTION|Rubric", text) and "your course's own" in text
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons.shared import plain
-from exercises.grading import notebooks, sandbox
-from exercises.grading.sandbox import ALL_WALLS, Sandbox, StudentError
-from exercises.grading.walls import FIRST_USER, READS_ALL, USERS
+from exercises.engine.grading import notebooks, sandbox
+from exercises.engine.grading.sandbox import ALL_WALLS, Sandbox, StudentError
+from exercises.engine.grading.walls import FIRST_USER, READS_ALL, USERS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's")
@@ -46,10 +46,10 @@ def denied(call: str) -> str:
 
 
 def attempts() -> Iterator[tuple[str, str]]:
-    secret = ROOT / "exercises" / "hidden" / "in_batch_bias.py"
+    secret = ROOT / "exercises" / "in_batch_bias" / "hidden.py"
     yield "read a hidden check", f"open({str(secret)!r}).read()"
     yield "list the exercises", f"import os; os.listdir({str(ROOT / 'exercises')!r})"
-    yield "import a hidden check", "import exercises.hidden.in_batch_bias"
+    yield "import a hidden check", "import exercises.in_batch_bias.hidden"
     yield "import the formulas", "from course_lib import in_batch"
     yield "read the formulas", f"open({str(ROOT / 'course_lib/in_batch/batch.py')!r}).read()"
     yield "change the library", f"open({str(ROOT / 'course_lib/losses.py')!r}, 'a')"
@@ -205,7 +205,7 @@ def test_what_root_grades_runs_as_a_user_whom_nobody_else_is() -> None:
 @AS_ROOT
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
 def test_root_that_may_not_change_its_user_is_told_the_way_out() -> None:
-    code = "from exercises.grading.sandbox import Sandbox\nwith Sandbox(['x = 1']): pass"
+    code = "from exercises.engine.grading.sandbox import Sandbox\nwith Sandbox(['x = 1']): pass"
     weak = ["setpriv", "--inh-caps=-setuid", "--bounding-set=-setuid", sys.executable, "-c", code]
     done = subprocess.run(weak, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "does not offer user" in done.stderr and "sudo -u NAME" in done.stderr
@@ -234,7 +234,7 @@ def test_an_unreadable_message_is_refused(line: bytes) -> None:
 
 def test_a_deleted_answer_does_not_bring_the_solution_back() -> None:
     """The judge rebuilds from the source, which holds the solutions: a missing answer must stay missing."""
-    source = notebooks.read_source(ROOT / "exercises/source/in-batch-bias/in-batch-bias.ipynb")
+    source = notebooks.read_source(ROOT / "exercises/in_batch_bias/assignment.ipynb")
     notebook = notebooks.rebuilt(source, [])
     answers = [cell for cell in notebook.cells if notebooks.is_answer(cell) and cell.cell_type == "code"]
     assert len(answers) == 5

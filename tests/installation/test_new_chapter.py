@@ -71,7 +71,7 @@ def test_the_tests_of_every_chapter_pass_at_once(copy: Path, asked: tuple[str, .
 
 
 def test_its_code_is_formatted_linted_and_typed(copy: Path) -> None:
-    mine = ["course_lib/lessons/my_topic", "tests/lessons/my_topic", "exercises/hidden/my_topic.py"]
+    mine = ["course_lib/lessons/my_topic", "tests/lessons/my_topic", "exercises/my_topic"]
     for command in (["ruff", "format", "--check"], ["ruff", "check"], ["mypy"]):
         done = run(copy, "-m", *command, *(mine[:1] if command == ["mypy"] else mine))
         assert done.returncode == 0, (command, done.stdout[-2000:])

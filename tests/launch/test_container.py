@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from classroom_helpers import grade_table
 
-from exercises import simulate
+from exercises.engine import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = ROOT / "exercises" / "Dockerfile"
@@ -36,7 +36,7 @@ def test_the_recipe_has_only_steps_that_a_chroot_can_take_too() -> None:
     words = [word for word, _ in steps()]
     assert words[0] == "FROM" and words[-1] == "ENTRYPOINT" and words.index("USER") < words.index("ENTRYPOINT")
     assert set(words) == {"FROM", "RUN", "USER", "WORKDIR", "COPY", "ARG", "ENTRYPOINT"}
-    assert json.loads(steps()[-1][1])[-1] == "exercises/classroom.py"
+    assert json.loads(steps()[-1][1])[-1] == "exercises.engine.classroom"
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from in_process import ASSIGNMENTS, functions, public_checks
 
-from exercises import simulate
-from exercises.solving import through_the_wall
+from exercises.engine import simulate
+from exercises.engine.solving import through_the_wall
 
 ONE_CONSTRUCTION = {  # tasks that ask for an example: one may answer all questions, and is the student's own work
     ("ddc", "test_worse"),

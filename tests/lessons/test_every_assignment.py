@@ -17,8 +17,8 @@ from drafts import DRAFTS
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
 
 from course_lib.lessons.shared import forms
-from exercises import simulate
-from exercises.grading import notebooks
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import notebooks
 from tests.lessons.every import modules
 from tools.address import repository
 
@@ -210,7 +210,7 @@ def _questions(name: str, code: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_an_assignment_opens_no_room_that_gives_its_answers_away(name: str) -> None:
-    opened = notebooks.open_rooms(notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb"))
+    opened = notebooks.open_rooms(notebooks.read_source(chapters.file(name, "assignment.ipynb")))
     reached = modules_after(f"from course_lib import {', '.join(opened)}")
     if name == simulate.FIRST:
         assert not {one for one in reached if one.startswith(("in_batch", "lessons"))}
@@ -229,7 +229,7 @@ def modules_after(statement: str) -> set[str]:
 
 def test_the_sources_are_notebooks_that_nbgrader_reads() -> None:
     for name in ASSIGNMENTS:
-        notebook = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
+        notebook = notebooks.read_source(chapters.file(name, "assignment.ipynb"))
         nbformat.validate(notebook)
         ids = [notebooks.grading(cell)["grade_id"] for cell in notebook.cells]
         assert len(ids) == len(set(ids))

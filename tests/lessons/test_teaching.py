@@ -41,19 +41,20 @@ def test_the_commands_of_the_guide_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"classroom", "book", "test"} <= targets
     assert [target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
-    scripts = set(re.findall(r"exercises/\w+\.py", GUIDE))
-    assert scripts and [script for script in scripts if not (ROOT / script).is_file()] == []
-    folders = set(re.findall(r"`(exercises/(?:hidden|source))/`", GUIDE))
-    assert len(folders) == 2 and all((ROOT / folder).is_dir() for folder in folders)
+    modules = set(re.findall(r"python -m exercises\.engine\.(\w+)", GUIDE))
+    assert modules and [name for name in modules if not (ROOT / f"exercises/engine/{name}.py").is_file()] == []
+    files = set(re.findall(r"`exercises/CHAPTER/([\w.]+)`", GUIDE))
+    assert {"assignment.ipynb", "hidden.py"} <= files
+    assert [name for name in files if not list((ROOT / "exercises").glob(f"*/{name}"))] == []
 
 
 def assignments() -> dict[str, list[dict]]:
     """Name of each assignment -> the nbgrader metadata of its graded cells."""
     found = {}
-    for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb")):
+    for path in sorted((ROOT / "exercises").glob("*/assignment.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         graded = [cell["metadata"].get("nbgrader", {}) for cell in cells]
-        found[path.stem] = [cell for cell in graded if cell.get("grade")]
+        found[path.parent.name.replace("_", "-")] = [cell for cell in graded if cell.get("grade")]
     return {name: cells for name, cells in found.items() if name not in DRAFTS}
 
 
@@ -70,9 +71,8 @@ def test_the_points_are_those_of_the_assignments() -> None:
 def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
     rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| \d+ \| \d+ \| (\d+) \|", GUIDE)
     for name, tasks, minutes in rows:
-        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))[
-            "cells"
-        ]
+        path = ROOT / "exercises" / name.replace("-", "_") / "assignment.ipynb"
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
         lines = re.findall(
             r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE

@@ -166,10 +166,10 @@ ASSIGNMENT = "# A topic\n\n| | task | points |\n|---|---|---|\n| 1 | The norm $\
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A guide and an assignment."""
-    folder = tmp_path / "exercises" / "source" / "topic"
+    folder = tmp_path / "exercises" / "topic"
     folder.mkdir(parents=True)
     cells = {"cells": [{"cell_type": "markdown", "source": [ASSIGNMENT]}]}
-    (folder / "topic.ipynb").write_text(json.dumps(cells))
+    (folder / "assignment.ipynb").write_text(json.dumps(cells))
     (tmp_path / "guide.md").write_text(GUIDE)
     monkeypatch.setattr(pieces, "ROOT", tmp_path)
     monkeypatch.setattr(guide, "GUIDE", tmp_path / "guide.md")

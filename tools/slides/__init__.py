@@ -2,7 +2,7 @@
 
     python -m tools.slides [chapter ...]    after `make book`: writes _build/slides/<chapter>.html
 
-A file in exercises/kit/slides/ gives the order, the headlines and the speaker's notes; statements, questions, figures,
+exercises/<chapter>/slides.yml gives the order, the headlines and the speaker's notes; statements, questions, figures,
 code, numbers and interactives are taken from the page by label. `deck` reads that file, `pages` finds the pieces,
 `write` puts them on slides.
 

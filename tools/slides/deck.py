@@ -1,4 +1,4 @@
-"""Reads the file of a deck, exercises/kit/slides/<chapter>.yml, and refuses what a deck may not hold.
+"""Reads the file of a deck, exercises/<chapter>/slides.yml, and refuses what a deck may not hold.
 
 first:                              # the first session of 50 minutes; `second` is the other
   - title: "Cosines are not safe"   # markup of quizzes: *emphasis*, `code`, $maths$; no figures in digits
@@ -21,7 +21,7 @@ from typing import Any
 from course_lib.lessons.shared import quiz, schema
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "exercises" / "kit" / "slides"
+FOLDER = ROOT / "exercises"
 SESSION = 50  # minutes
 # What a slide can show -> what is said of it: nothing, one name, or several.
 KINDS: dict[str, type | None] = {
@@ -90,19 +90,19 @@ class Deck:
 
 def names(folder: Path = FOLDER) -> list[str]:
     """The chapters that have a deck."""
-    return sorted(path.stem for path in folder.glob("*.yml"))
+    return sorted(path.parent.name.replace("_", "-") for path in folder.glob("*/slides.yml"))
 
 
 def read(name: str, folder: Path = FOLDER) -> Deck:
     """The deck of a chapter. Raises DeckError with file and slide for what a deck may not hold."""
-    path = folder / f"{name}.yml"
+    path = folder / name.replace("-", "_") / "slides.yml"
     if not path.is_file():
         raise DeckError(f"{name!r} has no deck; expected one of {', '.join(names(folder))}")
-    data = schema.row(Deck, schema.load(path, error=DeckError), path.name, given={"name": name}, error=DeckError)
+    data = schema.row(Deck, schema.load(path, error=DeckError), f"{name}.yml", given={"name": name}, error=DeckError)
     for session in ("first", "second"):
-        slides = [_slide(row, f"{path.name}: {session}, slide {n}") for n, row in enumerate(data[session], 1)]
+        slides = [_slide(row, f"{name}.yml: {session}, slide {n}") for n, row in enumerate(data[session], 1)]
         if (minutes := sum(slide.minutes for slide in slides)) > SESSION:
-            raise DeckError(f"{path.name}: {session} takes {minutes} minutes; expected at most {SESSION}")
+            raise DeckError(f"{name}.yml: {session} takes {minutes} minutes; expected at most {SESSION}")
         data[session] = tuple(slides)
     return Deck(**data)
 

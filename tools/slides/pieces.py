@@ -213,7 +213,7 @@ def pitfall(name: str, start: str) -> str:
 
 def tasks(name: str) -> list[list[str]]:
     """Rows of the table at the head of an assignment: its heads, then a row for each task; none without assignment."""
-    path = ROOT / "exercises" / "source" / name / f"{name}.ipynb"
+    path = ROOT / "exercises" / name.replace("-", "_") / "assignment.ipynb"
     if not path.is_file():
         return []
     first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])

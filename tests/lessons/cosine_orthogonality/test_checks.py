@@ -13,7 +13,7 @@ from sample_essays import printed, unaccounted
 from course_lib import losses
 from course_lib.lessons.cosine_orthogonality import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 # One wrong cell for each check that no typical wrong submission loses.
 SPOILT = {"test_gradient_unit": "def cosine_gradient(q, k):\n    return np.array(k) / np.linalg.norm(k)"}

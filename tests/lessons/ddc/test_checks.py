@@ -16,7 +16,7 @@ from course_lib import correction, popularity
 from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 ANSWERS = functions(simulate.reference("ddc"))
 

@@ -12,7 +12,7 @@ from sample_essays import unaccounted
 from course_lib import gauge
 from course_lib.lessons.gauge_freedom import checks
 from course_lib.lessons.shared import forms, real
-from exercises import simulate
+from exercises.engine import simulate
 
 MESSAGES = [
     ("feasible_square", lambda k, n: (np.eye(k), [-1.0, 1.0]), "signs change no cosine"),

@@ -14,7 +14,7 @@ from course_lib import gramians
 from course_lib.arrays import exact
 from course_lib.lessons.gramian_estimators import broken, checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 
 def double_sum(U: list, V: list, w: list, z: list, c: Any) -> Any:

@@ -15,8 +15,8 @@ from sample_essays import unaccounted
 from course_lib import datasets
 from course_lib.lessons.in_batch_bias import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
-from exercises.hidden import in_batch_bias as hidden
+from exercises.engine import simulate
+from exercises.in_batch_bias import hidden
 
 ROOT = Path(__file__).resolve().parents[3]
 TASKS = {

@@ -11,7 +11,7 @@ from sample_essays import printed, unaccounted
 
 from course_lib.lessons.jacobian_conditions import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 # One wrong cell for each check that no typical wrong submission loses.
 SPOILT = {"test_inputs_plain": "def dense_inputs(n, bias):\n    return np.eye(n) + 1"}

@@ -16,7 +16,7 @@ from course_lib import processes
 from course_lib.checking import some
 from course_lib.lessons.one_batch_many_machines import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 
 def factors(size: int, rows: str, gather: str, reduction: str, times: bool, **other: Any) -> list[Fraction]:

@@ -17,7 +17,7 @@ from scipy import optimize, stats
 from course_lib import popularity
 from course_lib.lessons.popularity_direction import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 ROOT = Path(__file__).resolve().parents[3]
 HALF = Fraction(1, 2)

@@ -10,7 +10,7 @@ from sample_essays import printed, unaccounted
 
 from course_lib.lessons.popularity_norm_coupling import checks
 from course_lib.lessons.shared import forms
-from exercises import simulate
+from exercises.engine import simulate
 
 # One wrong cell for each check that no typical wrong submission loses.
 SPOILT = {"test_slope": "def popularity_slope(counts, norms):\n    return float(np.polyfit(counts, norms, 1)[0])"}

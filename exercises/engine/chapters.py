@@ -1,0 +1,67 @@
+"""Where the files of a chapter's class lie: exercises/<chapter>/, and what a typical wrong answer is.
+
+assignment.ipynb  statements, solutions, rubric        essays.md   sample essays with their marks
+hidden.py         the hidden checks                    board.md    two sessions at the board
+typical.py        typical wrong answers                slides.yml  the decks of two lectures
+variant.py, .md   what a seed changes                  exam.py, .md  the questions of an exam
+
+A classroom gets a copy of the assignment alone: nbgrader hands out every other file that lies beside it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parents[1]
+"""exercises/, which is also the folder of a class that names no other."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """The reference solution with some answers replaced.
+
+    answers: the whole answer cell, by grade_id. lost: the graded checks that must then give no points; all others give
+    full points. message: what the feedback must say.
+    """
+
+    answers: dict[str, str] = field(repr=False)
+    lost: tuple[str, ...]
+    message: str
+
+
+def module_of(chapter: str) -> str:
+    """gauge-freedom -> gauge_freedom, the name of its folder here and of its lesson."""
+    return chapter.replace("-", "_")
+
+
+def file(chapter: str, name: str) -> Path:
+    """A file of a chapter's class, such as "hidden.py", whether it is there or not."""
+    return HERE / module_of(chapter) / name
+
+
+def with_file(name: str) -> list[str]:
+    """The chapters, in alphabetical order, whose class has this file."""
+    folders = (path.parent.name for path in HERE.glob(f"*/{name}"))
+    return sorted(folder.replace("_", "-") for folder in folders if folder != "engine")
+
+
+def module(chapter: str, name: str) -> ModuleType:
+    """One of the modules of a chapter's class, such as "hidden"."""
+    return importlib.import_module(f"exercises.{module_of(chapter)}.{name}")
+
+
+def assignments() -> list[str]:
+    """The chapters that have an assignment."""
+    return with_file("assignment.ipynb")
+
+
+def hand_over(chapter: str, course: Path) -> Path:
+    """Copies an assignment, and nothing else, into the folder of a class; returns where nbgrader looks for it."""
+    content, target = file(chapter, "assignment.ipynb").read_bytes(), course / "source" / chapter / f"{chapter}.ipynb"
+    if not target.exists() or target.read_bytes() != content:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return target

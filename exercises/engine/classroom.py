@@ -1,0 +1,192 @@
+"""A whole class, from release to grades, with the real nbgrader underneath.
+
+    python -m exercises.engine.classroom release
+    python -m exercises.engine.classroom all --submissions FOLDER --workers 2
+    python -m exercises.engine.classroom grade --assignment gauge-freedom
+    python -m exercises.engine.classroom undo [--student NAME --assignment NAME]
+    python -m exercises.engine.classroom export --to canvas
+
+FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student, or what Moodle, Canvas or Blackboard download,
+unpacked or as it came, in a zip file.
+Without --assignment, `release` makes every assignment and the other steps do every assignment that was handed in. Every
+step skips what is done: start the same command again after a stop, and it goes on. Nothing that was handed in is ever
+lost: each file is kept in submissions.db, the newest one with work in it counts, and `undo` takes the last collection
+back. Results lie in the classroom's folder (this one, or --course): autograded/, feedback/STUDENT/ASSIGNMENT/*.html,
+gradebook.db (nbgrader's), grades/ASSIGNMENT.csv and grades/files.csv, what became of each file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+try:
+    from sqlalchemy.exc import SAWarning
+
+    from exercises.engine import by_hand, chapters
+    from exercises.engine.chapters import HERE
+    from exercises.engine.office import exports, stages, tables
+    from exercises.engine.office.desk import Desk
+    from exercises.engine.office.late import BadDeadlines
+    from exercises.engine.office.people import BadRoster
+    from exercises.engine.office.room import Failed, Room, rooms, usable
+except ImportError as error:
+    sys.exit(
+        f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
+    )
+
+from exercises.engine.grading.sandbox import NoWalls
+
+warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
+STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table", "export")
+REPORTED = (Failed, NoWalls, BadRoster, BadDeadlines)
+
+
+@contextmanager
+def only_one(course: Path) -> Iterator[None]:
+    """nbgrader's gradebook is one SQLite file: one classroom command at a time writes to it."""
+    course.mkdir(parents=True, exist_ok=True)
+    with (course / ".classroom-lock").open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            pass  # no such locks on Windows
+        except OSError:
+            raise Failed(f"another classroom command is at work in {course}") from None
+        yield
+
+
+def prepare(course: Path) -> None:
+    """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none."""
+    if course == HERE:
+        for name in chapters.assignments():
+            chapters.hand_over(name, course)
+    elif not (course / "source").exists():
+        part = course / "source.part"  # a copy that was stopped is no source
+        for name in chapters.assignments():
+            chapters.hand_over(name, part)
+        (part / "source").rename(course / "source")
+        part.rmdir()
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=STEPS)
+    parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
+    parser.add_argument("--submissions", type=Path, help="the folder to collect from")
+    parser.add_argument("--student", help="whose newest file `undo` takes back (without it: the last collection)")
+    parser.add_argument("--to", choices=sorted(exports.SYSTEMS), help="the learning platform that `export` writes for")
+    parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
+    parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
+    given = parser.parse_args(arguments)
+    if given.step in ("collect", "all") and given.submissions is None:
+        parser.error(f"{given.step} needs --submissions FOLDER")
+    if given.step == "export" and given.to is None:
+        parser.error(f"export needs --to {' or '.join(sorted(exports.SYSTEMS))}")
+    if given.workers < 1:
+        parser.error("--workers must be at least 1")
+    return given
+
+
+def main(arguments: list[str] | None = None) -> None:
+    given = parsed(arguments)
+    course, began = given.course.resolve(), time.monotonic()
+    try:
+        with only_one(usable(course)):
+            prepare(course)
+            run(given, course)
+    except REPORTED as error:
+        sys.exit("\n".join(f"{given.step}: {reason}" for reason in _reasons(error)))
+    print(f"{given.step}: {time.monotonic() - began:.0f} s")
+
+
+def _reasons(error: BaseException | None) -> list[str]:
+    """What was reported, and before it what failed before the tables did; each once."""
+    found: list[str] = []
+    while isinstance(error, REPORTED):
+        found.insert(0, str(error))
+        error = error.__context__
+    return list(dict.fromkeys(found))
+
+
+def run(given: argparse.Namespace, course: Path) -> None:
+    """The steps asked for. One that fails is reported and stops no other; the tables are written in any case."""
+    every, asked = rooms(course), rooms(course, given.assignment)
+    if given.step == "release":
+        _each(asked, {"release": stages.release})
+        print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
+        return
+    desk = Desk(course)
+    with ExitStack() as last:  # from the last of these to the first, each also after a failure
+        last.callback(_gradebook, desk, every)
+        last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
+        last.callback(_tables, desk, asked)
+        _work(given, desk, asked)
+    if given.step == "export":
+        print(f"export: {exports.export(desk, _in_use(desk, asked), given.to)}")
+
+
+def _work(given: argparse.Namespace, desk: Desk, asked: list[Room]) -> None:
+    """All but the tables."""
+    if given.step in ("collect", "all"):
+        stages.collect(desk, given.submissions, given.assignment)
+    if given.step == "undo":
+        stages.undo(desk, given.student, given.assignment)
+    if given.step != "feedback":
+        stages.adopt(desk, given.assignment)
+    here = _in_use(desk, asked)
+    if not here:
+        raise Failed("nothing was handed in: no notebook of any assignment was found")
+    steps: dict[str, Callable[[Room], None]] = {
+        "collect": lambda room: stages.sort_out(desk, room),
+        "grade": lambda room: stages.grade(desk, room, given.workers),
+        "feedback": lambda room: stages.feedback(desk, room),
+    }
+    if given.step in ("undo", "table", "export"):
+        steps = {given.step: steps["collect"]}
+    _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")})
+
+
+def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
+    return [room for room in asked if desk.is_in_use(room)]
+
+
+def _tables(desk: Desk, asked: list[Room]) -> None:
+    _each(_in_use(desk, asked), {"table": lambda room: print(f"grades: {tables.table(desk, room)}")})
+
+
+def _gradebook(desk: Desk, every: list[Room]) -> None:
+    """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
+    if here := _in_use(desk, every):
+        for room in here:
+            stages.settle(desk, room)
+        print(f"gradebook: {exports.gradebook(desk, here)}")
+        print(f"to grade by hand (make grade-by-hand): {by_hand.described(by_hand.queue(desk.course))}")
+
+
+def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:
+    """Every step for every assignment; Failed at the end, with all that went wrong. NoWalls ends the run."""
+    failures = []
+    for room in asked:
+        if len(asked) > 1:
+            print(f"== {room.assignment}")
+        for name, step in steps.items():
+            try:
+                step(room)
+            except (NoWalls, BadRoster, BadDeadlines):
+                raise
+            except Exception as error:
+                failures.append(f"{room.assignment}, {name}: {stages.reason(error)}")
+    if failures:
+        raise Failed("\n".join(failures))
+
+
+if __name__ == "__main__":
+    main()

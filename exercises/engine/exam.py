@@ -1,0 +1,173 @@
+"""Writes an exam: `make exam SEED=words-that-nobody-guesses CHAPTERS="ddc gauge-freedom" QUESTIONS=4`.
+
+    questions.md, questions.html                    what students get, without the seed
+    answers-and-marks.md, answers-and-marks.html    model answers and marking schemes, for graders
+
+They lie in a folder whose name does not show the seed. The numbers come from the seed, the answers from course_lib. The
+same seed makes the same exam; keep it from students: with it anybody can print the answers. QUESTIONS is how many of
+each chapter (without it: all), or their numbers, as in "2,5,9". The HTML files need nothing else and print well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from exercises.engine import chapters
+from exercises.engine.asking import MINUTES_PER_POINT, Exam, Kind, Question, Template
+from tools import toc
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORTEST = 10
+"""A shorter seed is found by trying."""
+PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{title}</title>
+<style>
+body {{ font: 11pt/1.45 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }}
+table {{ border-collapse: collapse; margin: 1em 0; }} th, td {{ border: 1px solid #999; padding: .2em .7em; }}
+h3 {{ margin-top: 2em; }} h3, table {{ break-inside: avoid; }} h3 {{ break-after: avoid; }}
+</style>
+{body}
+</html>
+"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
+    parser.add_argument("--chapters", nargs="*", help="their names (without it: all)")
+    parser.add_argument("--questions", default="", help="how many of each chapter, or their numbers: 2,5,9")
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "exam", help="a folder outside the site")
+    given = parser.parse_args(arguments)
+    if not given.seed.strip():
+        sys.exit("exam: there is no seed; give words that students cannot guess: make exam SEED=words-nobody-guesses")
+    if len(given.seed) < SHORTEST:
+        print(f"exam: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class")
+    try:
+        given.seed.encode()
+    except UnicodeEncodeError:
+        sys.exit("exam: the seed holds bytes that are no text in UTF-8; take words that can be read")
+    try:
+        chosen = {
+            name: asked(exam(name).templates, given.questions, given.seed) for name in given.chapters or with_exam()
+        }
+    except (KeyError, ValueError) as error:
+        sys.exit(f"exam: {error.args[0]}")
+    for path in write(given.out / folder_of(given.seed), chosen, given.seed):
+        print(f"exam: {path}")
+
+
+def with_exam() -> list[str]:
+    """The chapters that have an exam, in the order of the book."""
+    order = [Path(page).name for page, _ in toc.pages()]
+    found = chapters.with_file("exam.py")
+    return sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+def exam(chapter: str) -> Exam:
+    """The exam of a chapter. KeyError for a chapter that has none."""
+    if chapter not in with_exam():
+        raise KeyError(f"no exam on {chapter!r}; expected one of {', '.join(with_exam())}")
+    made: Exam = chapters.module(chapter, "exam").EXAM
+    return made
+
+
+def folder_of(seed: str) -> str:
+    """The name of a seed's folder, of eight letters and digits: a listing of the folder does not give the seed away."""
+    return hashlib.sha256(f"folder {seed}".encode()).hexdigest()[:8]
+
+
+def asked(templates: Sequence[Template], questions: str, seed: str) -> list[Template]:
+    """The templates that an exam asks, in their order: all, so many drawn by the seed, or those of these numbers.
+
+    Of a number, one of each kind is drawn first; of one larger than all, all are asked. ValueError for what is neither.
+    """
+    if not questions.strip():
+        return list(templates)
+    numbers = [int(number) for number in re.findall(r"[0-9]+", questions)]
+    several, most = len(numbers) > 1 or "," in questions, len(templates)
+    misread = not numbers or not re.fullmatch(r"[0-9, ]+", questions)
+    if misread or min(numbers) < 1 or (several and max(numbers) > most):
+        raise ValueError(
+            f"QUESTIONS={questions!r}: {templates[0].chapter} has {most} questions; "
+            f"expected how many to ask, such as 4, or their numbers from 1 to {most}, such as 2,5"
+        )
+    if several:
+        return [templates[number - 1] for number in sorted(set(numbers))]
+    digest = hashlib.sha256(f"{seed} {templates[0].chapter}".encode()).digest()
+    order = [int(place) for place in np.random.default_rng(list(digest)).permutation(len(templates))]
+    first = {templates[place].kind: place for place in reversed(order)}
+    chosen = list(first.values())[: numbers[0]]
+    chosen += [place for place in order if place not in chosen][: numbers[0] - len(chosen)]
+    return [templates[place] for place in sorted(chosen)]
+
+
+def write(folder: Path, chosen: dict[str, list[Template]], seed: str) -> list[Path]:
+    """The four files of an exam; returns their paths."""
+    drawn = [(template, template.draw(seed)) for templates in chosen.values() for template in templates]
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in (("questions", questions_of(drawn)), ("answers-and-marks", answers_of(drawn, seed))):
+        title = text.split("\n", 1)[0].removeprefix("# ")
+        for suffix, content in ((".md", text), (".html", html_of(title, text))):
+            path = folder / f"{name}{suffix}"
+            path.write_text(content, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+Drawn = Sequence[tuple[Template, Question]]
+
+
+def questions_of(drawn: Drawn) -> str:
+    """What students get, in Markdown."""
+    points = sum(template.points for template, _ in drawn)
+    lines = [
+        "# Exam",
+        f"{len(drawn)} questions, {points} points, {MINUTES_PER_POINT * points} minutes: {MINUTES_PER_POINT} minutes "
+        "for a point. Give a reason for every answer: a result alone earns a point at most. Fractions may stay.",
+    ]
+    for number, (template, question) in enumerate(drawn, start=1):
+        lines += [heading(number, template), question.asked()]
+    return "\n\n".join(lines) + "\n"
+
+
+def answers_of(drawn: Drawn, seed: str) -> str:
+    """Model answers and marking schemes, in Markdown."""
+    lines = [
+        "# Answers and marks",
+        f"For graders only. Seed: `{seed}`. A right way that is not ours earns the same points. Carry a slip on: what "
+        "follows rightly from a wrong number is right.",
+    ]
+    for number, (template, question) in enumerate(drawn, start=1):
+        scheme = "\n".join(f"| {points} | {what} |" for points, what in question.marking())
+        lines += [
+            heading(number, template),
+            f"`{template.chapter}`, `{template.name}`",
+            question.answered(),
+            f"| points | for |\n|---|---|\n{scheme}",
+        ]
+    return "\n\n".join(lines) + "\n"
+
+
+def heading(number: int, template: Template) -> str:
+    """The line above a question. The title of a true-or-false question is left out: it would lean to one side."""
+    title = "True or false" if template.kind is Kind.TRUE_OR_FALSE else template.title
+    return f"### {number}. {title} ({template.points} points)"
+
+
+def html_of(title: str, text: str) -> str:
+    """A page that needs no other file; formulas are MathML."""
+    from exercises.engine.grading.harmless import harmless_html
+
+    return PAGE.format(title=title, body=harmless_html(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,345 @@
+"""Which files lie in a folder of submissions, and whose and of which assignment is each?
+
+    FOLDER/STUDENT/ASSIGNMENT.ipynb   FOLDER/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb   FOLDER/STUDENT.ipynb
+
+and what Moodle, Canvas and Blackboard make of these, also as the zip file that they give for a class. A student's own
+zip file is opened too, and the notebooks in it are taken. A file is the assignment whose answer cells it holds,
+whatever it is called; where the cells do not say it, the name does. Every file is taken down, those that cannot count
+too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.utils import parse_utc
+
+from exercises.engine.grading import notebooks
+
+from . import archives
+from .ledger import Arrival, Receipt
+from .people import Label, Roster, label, without_copy
+from .texts import written
+
+KEPT_BYTES = notebooks.MOST_BYTES
+"""The bytes of a larger file are not kept; that it came is."""
+TIMESTAMP = "timestamp.txt"
+_NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
+SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What tells the files of one assignment from others: the names of its answer cells."""
+
+    name: str
+    answers: frozenset[str]
+
+
+Numbers = dict[tuple[str, str | None, str], set[str]]
+"""(student, assignment, platform) -> the platform's numbers of those who handed it in."""
+
+
+def arrivals(
+    folder: Path,
+    assignments: Iterable[Assignment],
+    roster: Roster,
+    only: str | None = None,
+    skip: Callable[[Arrival], bool] = lambda arrival: False,
+    known: Numbers | None = None,
+) -> list[Arrival]:
+    """All files in `folder` but those to skip. With `only`, files that clearly are another assignment are left out.
+
+    `known` holds the numbers of what came before, where no roster tells two people of one name apart.
+    """
+    every = list(assignments)
+    found = [_identified(arrival, every) for arrival in _files(folder, roster) if not skip(arrival)]
+    if only is not None:
+        found = [arrival for arrival in found if arrival.assignment in (only, None)]
+    clear = {arrival.assignment for arrival in found if arrival.assignment}
+    last_resort = only or (clear.pop() if len(clear) == 1 else every[0].name if len(every) == 1 else None)
+    found = [_judged(arrival, last_resort, roster) for arrival in found]
+    found = [arrival for arrival in found if arrival.student or not arrival.opened]  # its files are doubts
+    if roster.open:
+        found = list(_same_name_twice(found))
+    return list(_two_numbers(found, roster, known or {}))
+
+
+def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
+    """Every file that somebody may have meant as work, with its content; `folder` may be a zip file of these."""
+    if folder.is_file():
+        yield from _of_a_class(folder)
+        return
+    for entry in sorted(folder.iterdir()):
+        if _is_nobodys((entry.name,)):
+            continue
+        if entry.is_symlink() or not entry.is_dir():
+            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else _unpacked(_arrival(entry, folder))
+            continue
+        every = (path for path in sorted(entry.rglob("*")) if not path.is_dir())
+        inside = [path for path in every if not _is_nobodys(path.relative_to(entry).parts)]
+        for path in inside:
+            yield from _unpacked(_arrival(path, folder))
+        if not inside:
+            now = datetime.now(UTC)
+            name = label(_printable(entry.name)).name
+            yield Arrival(f"{_printable(entry.name)}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
+
+
+def _is_of_a_class(path: Path, roster: Roster) -> bool:
+    """Whether a loose file is a platform's zip of a whole class, or holds the work of people of the roster.
+
+    What is a student's by its own name is never a class's, whoever is named in it.
+    """
+    own = _label(_printable(path.name))
+    if own.number or own.when or (not roster.open and roster.match(own.name).student):
+        return False
+    try:
+        if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
+            return False
+        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, archives.Budget(0), 0))]
+    except (archives.Unopened, OSError):
+        return False
+    named = not roster.open and any(roster.match(each.name).student for each in labels)
+    return named or any(each.number or each.when for each in labels)
+
+
+def _of_people(path: Path, packed: list[archives.Packed]) -> list[archives.Packed]:
+    """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
+    some = [one for one in packed if not _is_nobodys(one.parts)]
+    tops = {one.parts[0] for one in some}
+    if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
+        return some
+    inner = [replace(one, parts=one.parts[1:]) for one in some]
+    packed_whole = label(path.stem).name == label(tops.pop()).name  # as systems do that pack a folder
+    labelled = any(who.number or who.when for who in (_label(one.parts[0]) for one in inner))
+    return inner if packed_whole or labelled else some
+
+
+def _of_a_class(path: Path) -> Iterator[Arrival]:
+    """The files of a class's zip, as if they had been unpacked."""
+    budget = archives.Budget(archives.MOST_OF_A_CLASS)
+    packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    try:
+        for one in _of_people(path, archives.files(path, budget, KEPT_BYTES)):
+            who = _label(one.parts[0])
+            stamped = who.when is not None
+            plain = Arrival("/".join(one.parts), who.name, who.when or one.written or packed_at, stamped=stamped)
+            yield from _unpacked(_read(plain, one), budget, nested=2)
+    except archives.Unopened as error:
+        yield Arrival(path.name, path.stem, packed_at, problem=str(error), advice=archives.BY_HAND)
+
+
+def _unpacked(arrival: Arrival, budget: archives.Budget | None = None, nested: int = 1) -> Iterator[Arrival]:
+    """A file, or where it is a zip file the notebooks in it: handed in with it, the one written last the newest."""
+    content = arrival.content
+    if arrival.problem or content is None or not archives.is_zip(content):
+        yield arrival
+        return
+    left = budget or archives.Budget(archives.MOST_UNPACKED)
+    own = archives.Budget(min(left.left, archives.MOST_UNPACKED))
+    before = own.left
+    try:
+        if nested > archives.MOST_NESTED:
+            raise archives.Unopened("archives lie in archives")
+        inside: list[Arrival] = []
+        for one in archives.files(content, own, KEPT_BYTES):
+            if not _is_nobodys(one.parts) and re.search(r"\.ipynb|\.zip$", one.parts[-1], re.IGNORECASE):
+                plain = replace(arrival, path="/".join([arrival.path, *one.parts]), content=None)
+                inside += _unpacked(_read(plain, one), own, nested + 1)
+        if not inside:
+            raise archives.Unopened("no notebook is in the archive")
+        yield replace(arrival, opened=True)
+        yield from inside
+    except archives.Unopened as error:
+        yield replace(arrival, problem=str(error), advice=archives.BY_HAND)
+    left.left -= before - own.left
+
+
+def _read(arrival: Arrival, packed: archives.Packed) -> Arrival:
+    try:
+        return replace(arrival, content=packed.read())
+    except archives.Unopened as error:
+        return replace(arrival, problem=str(error), advice=archives.BY_HAND)
+
+
+def _is_nobodys(parts: tuple[str, ...]) -> bool:
+    """Hidden files that are no notebooks, checkpoints of Jupyter, what nbgrader's exchange and systems add."""
+    hidden = any(part.startswith("._") or (part.startswith(".") and not part.endswith(".ipynb")) for part in parts)
+    return hidden or not _NOT_WORK.isdisjoint(parts)
+
+
+def _printable(name: str) -> str:
+    r"""A name with \xfc for a byte that is no UTF-8, as some archives of other systems leave them."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _arrival(path: Path, folder: Path) -> Arrival:
+    true_path = path.relative_to(folder).as_posix()
+    shown = _printable(true_path)
+    who = _label(shown)
+    try:
+        status = path.lstat()
+        written = datetime.fromtimestamp(status.st_mtime, UTC)
+        stamp = who.when or stamp_of(path.with_name(TIMESTAMP))
+        plain = Arrival(shown, who.name, stamp or written, stamped=stamp is not None)
+        if path.is_symlink() or not path.is_file():
+            return replace(plain, problem="it is no ordinary file", advice=SAVE_AGAIN)
+        if status.st_size > KEPT_BYTES:
+            size = f"the file has {status.st_size:,} bytes, of which none were kept"
+            return replace(plain, problem=size, advice="ask the student to clear the outputs and hand in again")
+        if shown != true_path:
+            plain = replace(plain, problem="its name is not in UTF-8", advice="rename it, and collect again")
+        return replace(plain, content=path.read_bytes())
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror})"
+        return Arrival(shown, who.name, datetime.now(UTC), problem=reason, advice="check who may read the folder")
+
+
+def _label(path: str) -> Label:
+    """What the student's folder, or the name of a loose file, says."""
+    return label(re.sub(r"\.(ipynb|zip)$", "", path.split("/", 1)[0], flags=re.IGNORECASE))
+
+
+def numbers(receipts: Iterable[Receipt]) -> Numbers:
+    """The platforms' numbers of those whose files came in properly."""
+    found: Numbers = {}
+    for receipt in receipts:
+        who = _label(receipt.path)
+        if who.number and receipt.student and not receipt.problem and not receipt.withdrawn:
+            found.setdefault((receipt.student, receipt.assignment, who.platform), set()).add(who.number)
+    return found
+
+
+def stamp_of(path: Path) -> datetime | None:
+    """The time in a file as nbgrader's exchange writes it; None where there is none that can be read."""
+    try:
+        found: datetime | None = parse_utc(written(path).strip())
+    except (ValueError, OverflowError):
+        return None
+    return found.replace(tzinfo=UTC) if found else None
+
+
+def _identified(arrival: Arrival, assignments: list[Assignment]) -> Arrival:
+    """With the assignment, where the answer cells of the file or its name say which."""
+    if arrival.assignment or arrival.content is None or arrival.opened:
+        return arrival
+    return replace(arrival, assignment=recognised(arrival.content, assignments) or _named(arrival.path, assignments))
+
+
+def recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
+    """The assignment with most of whose answer cells a file shares its names; None where no single one has most."""
+    try:
+        names = {cell.name for cell in notebooks.handed_in(content)}
+    except notebooks.Unreadable:
+        return None
+    shared = sorted(((len(names & each.answers), each.name) for each in assignments), reverse=True)
+    clear = bool(shared) and shared[0][0] > (shared[1][0] if len(shared) > 1 else 0)
+    return shared[0][1] if clear else None
+
+
+def _unreadable(content: bytes) -> str | None:
+    """Why no cell of a file can be read; None where they can."""
+    try:
+        notebooks.handed_in(content)
+    except notebooks.Unreadable as error:
+        return str(error)
+    return None
+
+
+def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
+    """The assignment whose name stands in a path: the longest, as one name may hold another."""
+    own = path.split("/", 1)[-1]  # a folder's name is the student's
+    plain = re.sub(r"[^a-z0-9]+", "-", own.lower())
+    found = [each.name for each in assignments if each.name.lower() in plain]
+    return max(found, key=len, default=None)
+
+
+def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arrival:
+    """With the student, and with whatever is wrong."""
+    arrival = replace(arrival, assignment=arrival.assignment or (None if arrival.opened else last_resort))
+    name, who = _person(arrival), _label(arrival.path)
+    match = roster.match(name, who.platform, who.number)
+    arrival = replace(arrival, name=name, student=match.student)
+    if arrival.problem or arrival.opened:
+        return arrival
+    if match.problem:
+        return replace(arrival, problem=match.problem, advice=match.advice)
+    if (arrival.content or b"").startswith(archives.OTHERS):
+        return replace(arrival, problem="it is an archive, and no zip file", advice=archives.BY_HAND)
+    if not looks_like_a_notebook(arrival):
+        return replace(arrival, problem="it is no notebook", advice=SAVE_AGAIN)
+    if arrival.assignment is None and (unreadable := _unreadable(arrival.content or b"")):
+        return replace(arrival, problem=unreadable, advice=SAVE_AGAIN)
+    if arrival.assignment is None:
+        advice = "give --assignment NAME, or put the assignment's name into the file's"
+        return replace(arrival, problem="it is none of the assignments", advice=advice)
+    return arrival
+
+
+def looks_like_a_notebook(arrival: Arrival) -> bool:
+    """By its name, or by its content: '.ipynb.json' and '.ipynb.txt' are what some browsers make of one."""
+    if ".ipynb" in Path(arrival.path).name.lower():
+        return True
+    return _unreadable(arrival.content or b"") is None
+
+
+def _person(arrival: Arrival) -> str:
+    """A loose file's name may hold the assignment's too: 'smith, anna - in-batch-bias' is Anna Smith's."""
+    first, *inside = arrival.path.split("/")
+    if (inside and not first.lower().endswith(".zip")) or not arrival.assignment:
+        return arrival.name
+    pattern = re.sub(r"[^a-z0-9]+", r"[-_ ]", re.escape(arrival.assignment).replace("\\", ""))
+    rest = re.sub(rf"[\s_.-]*{pattern}[\s_.-]*", " ", without_copy(arrival.name), flags=re.IGNORECASE).strip(" ,")
+    return without_copy(rest) if rest else arrival.name
+
+
+def _same_name_twice(found: list[Arrival]) -> Iterator[Arrival]:
+    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt.
+
+    An empty folder is nobody's work: `undo` leaves them in submitted/.
+    """
+    spellings: dict[str | None, set[str]] = {}
+    for arrival in (one for one in found if not one.path.endswith("/") and not one.opened):
+        spellings.setdefault(arrival.student, set()).add(arrival.name.casefold())
+    for arrival in found:
+        if arrival.student and not arrival.problem and not arrival.opened and len(spellings[arrival.student]) > 1:
+            names = " and ".join(repr(name) for name in sorted(spellings[arrival.student]))
+            yield replace(
+                arrival,
+                problem=f"{names} are both {arrival.student!r} in plain letters",
+                advice="write a roster.csv, or rename one of the two",
+            )
+        else:
+            yield arrival
+
+
+def _two_numbers(found: list[Arrival], roster: Roster, known: Numbers) -> Iterator[Arrival]:
+    """Two numbers of a platform under one name are two people: a doubt, unless the roster gives both to one.
+
+    Moodle's number is another one in each of its assignments. So where a roster has one person of the name, only the
+    numbers that came together are compared; without a roster also those that came before.
+    """
+    here = {key: set(those) for key, those in known.items()} if roster.open else {}
+    for arrival in found:
+        who = _label(arrival.path)
+        if who.number and arrival.student and not arrival.problem and not arrival.opened:
+            here.setdefault((arrival.student, arrival.assignment, who.platform), set()).add(who.number)
+    for arrival in found:
+        who, student = _label(arrival.path), arrival.student
+        those = here.get((student or "", arrival.assignment, who.platform), set())
+        own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()
+        if len(those) > 1 and who.number and who.number not in own and not arrival.problem and not arrival.opened:
+            yield replace(
+                arrival,
+                problem=f"{who.platform.title()}'s numbers {' and '.join(sorted(those))} are both called {who.name!r}",
+                advice=f"write them into a column {who.platform}_id of roster.csv, or rename one of the two",
+            )
+        else:
+            yield arrival

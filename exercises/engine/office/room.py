@@ -1,0 +1,108 @@
+"""One assignment of one classroom: where its files lie, and how nbgrader is asked."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from traitlets.config.loader import PyFileConfigLoader
+
+from exercises.engine.chapters import HERE
+from exercises.engine.grading.judge import fingerprint
+from exercises.engine.grading.verdicts import verdict_path
+
+COURSE_ID = "two-tower-course"
+
+
+class Failed(RuntimeError):
+    """A step that could not be done; the message says why."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """One classroom folder and one assignment in it; an assignment is one notebook of the same name."""
+
+    course: Path
+    assignment: str
+
+    def notebook(self, step: str, student: str = ".") -> Path:
+        """source/./A/A.ipynb, release/./A/A.ipynb, submitted/STUDENT/A/A.ipynb, ..."""
+        return self.course / step / student / self.assignment / f"{self.assignment}.ipynb"
+
+    def handed_out(self) -> Path:
+        """What students got; before the first release, the source."""
+        released = self.notebook("release")
+        return released if released.exists() else self.notebook("source")
+
+    def verdict(self, student: str) -> Path:
+        """Where the judge's verdict on a student's work lies."""
+        return verdict_path(self.course, self.assignment, student, self.assignment)
+
+    def fingerprint(self, student: str) -> str:
+        """Changes with the student's working copy, the assignment and whatever grades it."""
+        return fingerprint(self.notebook("source"), self.notebook("submitted", student))
+
+    def api(self) -> NbGraderAPI:
+        """nbgrader, set up for this classroom."""
+        return _api(self.course)
+
+    def gradebook(self) -> Gradebook:
+        """nbgrader's gradebook of the classroom; use it in a `with` block."""
+        _let_nbgrader_find_alembic()
+        return Gradebook(f"sqlite:///{self.course / 'gradebook.db'}", COURSE_ID)
+
+
+def _let_nbgrader_find_alembic() -> None:
+    """nbgrader makes a new gradebook with the command of that name, which lies beside this Python."""
+    here, paths = str(Path(sys.executable).parent), os.environ.get("PATH", "").split(os.pathsep)
+    if here not in paths:
+        os.environ["PATH"] = os.pathsep.join([here, *paths])
+
+
+@cache
+def _api(course: Path) -> NbGraderAPI:
+    _let_nbgrader_find_alembic()
+    os.environ["COURSE_CLASSROOM"] = str(course)
+    return NbGraderAPI(config=PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config())
+
+
+def rooms(course: Path, assignment: str | None = None) -> list[Room]:
+    """The assignment named, or all that have a source."""
+    if assignment is None:
+        sources = sorted(course.glob("source/*/*.ipynb"))
+        return [Room(course, path.stem) for path in sources if path.stem == path.parent.name]
+    room = Room(course, assignment)
+    if not room.notebook("source").exists():
+        raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")
+    return [room]
+
+
+def usable(course: Path) -> Path:
+    """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
+    if glob.has_magic(str(course)):
+        raise Failed(
+            f"{course}: [ ], * and ? may not stand in the path of a class, as nbgrader takes them for patterns"
+        )
+    return course
+
+
+def checked(result: dict[str, Any]) -> None:
+    """Failed, with the end of nbgrader's log, where nbgrader could not do what it was asked."""
+    if not result["success"]:
+        told = f"{result.get('log') or ''}\n{result.get('error') or ''}".strip() or "no reason given"
+        raise Failed(told[-1500:])
+
+
+def text_of(path: Path) -> str:
+    """The text of a file, or nothing where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

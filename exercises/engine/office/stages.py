@@ -1,0 +1,309 @@
+"""The stages of a class: release, collect, grade, feedback. One student's failure never stops another's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import MissingEntry
+from tqdm import tqdm
+
+from exercises.engine.grading import notebooks
+from exercises.engine.grading.looking import graded_with
+from exercises.engine.grading.sandbox import NoWalls
+from exercises.engine.grading.verdicts import verdict_on
+
+from .book import Book
+from .desk import Desk, answers
+from .late import Lateness
+from .ledger import Receipt
+from .room import Failed, Room, checked
+from .standing import Standing, in_order
+
+RELEASED = "-"
+"""In place of a student, where a step is the whole assignment's."""
+
+
+def release(room: Room) -> None:
+    """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed.
+
+    Where points changed, it says so. Where cells came or went, all submissions leave nbgrader's gradebook, which would
+    refuse the change, and wait for `grade`; marks by hand come back with it.
+    """
+    released, book = room.notebook("release"), Book(room)
+    if is_released(room):
+        print(f"release: {released.parent} is up to date")
+        return
+    now = _checksum(room)
+    _make_way(room, notebooks.read_source(room.notebook("source")))
+    checked(room.api().generate_assignment(room.assignment, force=True, create=True))
+    book.note(RELEASED, "release", now)
+    print(f"release: {released.parent} is what students get")
+
+
+def is_released(room: Room) -> bool:
+    """Whether release/ was made from the present source, and the gradebook knows it, which a new gradebook does not."""
+    with room.gradebook() as gradebook:
+        known = {assignment.name for assignment in gradebook.assignments}
+    state = Book(room).state("release").get(RELEASED)
+    return room.assignment in known and room.notebook("release").exists() and state == _checksum(room)
+
+
+def _checksum(room: Room) -> str:
+    """Of the source, and of what stands in a release besides: on what the answers will run."""
+    return hashlib.sha256(room.notebook("source").read_bytes() + graded_with().encode()).hexdigest()
+
+
+def _make_way(room: Room, source: Any) -> None:
+    """Before a release that is not the first: says what changes, and lets nbgrader change it."""
+    every = [notebooks.grading(cell) for cell in source.cells]
+    cells = {
+        about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))
+    }
+    kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items()}
+    new = {name: float(about.get("points", 0)) for name, about in cells.items() if about.get("grade")}
+    with room.gradebook() as gradebook:
+        try:
+            notebook = gradebook.find_notebook(room.assignment, room.assignment)
+        except MissingEntry:
+            return
+        old = {cell.name: cell.max_score for cell in notebook.grade_cells}
+        solutions = {cell.name for cell in notebook.solution_cells}
+        before = {cell.name: (cell.name in old, cell.name in solutions) for cell in notebook.source_cells}
+        students = {submission.student.id for submission in notebook.submissions}
+    for name in [*old, *(new.keys() - old.keys())]:
+        if old.get(name) != new.get(name):
+            print(f"release: {name} has {_points(new.get(name))}; before, it had {_points(old.get(name))}")
+    if kinds != before:
+        _unlist(room, students)
+
+
+def _points(points: float | None) -> str:
+    return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
+
+
+def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
+    """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
+    _say_what_came("collect", desk.collect(folder, only))
+    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
+
+
+def adopt(desk: Desk, only: str | None) -> None:
+    """Takes in what nbgrader's exchange put into `submitted/`; says what cannot count."""
+    if new := desk.adopt(only):
+        _say_what_came("submitted/", new)
+
+
+def _say_what_came(where: str, new: list[Receipt]) -> None:
+    refused = [receipt for receipt in new if receipt.problem]
+    print(f"{where}: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
+    for receipt in refused:
+        print(f"  {receipt.path}: {receipt.problem}; {receipt.advice}")
+
+
+def sort_out(desk: Desk, room: Room) -> None:
+    """Brings submitted/ to what counts, and says which files do not."""
+    if not is_released(room):
+        release(room)
+    for student, standing in _laid_out(desk, room).items():
+        for note in standing.notes:
+            print(f"  {student}: {note}")
+
+
+def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
+    """The working copies of what counts; what was taken back and has nothing in its place is listed no longer."""
+    found = desk.lay_out(room)
+    receipts = [receipt for receipt in desk.ledger.receipts() if receipt.assignment == room.assignment]
+    if gone := {receipt.student for receipt in receipts if receipt.student and receipt.withdrawn} - found.keys():
+        _unlist(room, gone)
+    return found
+
+
+def _unlist(room: Room, students: set[str]) -> None:
+    """Takes what is booked of these students out of nbgrader's lists, so that formgrader asks for no marks.
+
+    Marks by hand stay in `Book`, and are there again when the same answers count again.
+    """
+    with room.gradebook() as gradebook:
+        booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
+        for student in sorted(students & booked):
+            Book(room).forget(student)
+            for step in ("autograded", "feedback"):
+                shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
+            gradebook.remove_submission(room.assignment, student)
+
+
+def grade(desk: Desk, room: Room, workers: int) -> None:
+    """Judges in parallel, each submission in processes of its own; nbgrader then books one after the other.
+
+    Failed, at the end, where a submission could not be graded. NoWalls where none can be.
+    """
+    if not is_released(room):
+        release(room)
+    students = sorted(_laid_out(desk, room))
+    waiting = sorted(set(students) - graded(room, students))
+    failures: dict[str, str] = {}
+    for student in waiting[:1]:
+        room.fingerprint(student)  # reads the grading's code once, and here: Python 3.11 parses in one thread only
+    with (
+        ThreadPoolExecutor(max_workers=workers) as pool,
+        tqdm(total=len(students), initial=len(students) - len(waiting), desc="grade", unit="student") as bar,
+    ):
+        futures = {pool.submit(judge, room, student): student for student in waiting}
+        try:
+            for future in as_completed(futures):
+                student = futures[future]
+                wrong = _graded(room, student, future)
+                failures |= {student: wrong} if wrong else {}
+                bar.update()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    _report("grade", "graded", failures)
+
+
+def _graded(room: Room, student: str, future: Future[Any]) -> str | None:
+    """Books one judged submission; what went wrong, if anything did."""
+    try:
+        future.result()
+        book(room, student)
+    except NoWalls:
+        raise
+    except Exception as error:
+        return reason(error)
+    return None
+
+
+def judge(room: Room, student: str) -> dict[str, Any]:
+    """The verdict on a student's working copy: the stored one, or a new one."""
+    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student))
+
+
+def book(room: Room, student: str) -> None:
+    """Has nbgrader book a judged submission, and gives back the marks that a person gave for the same answers."""
+    state, own = room.fingerprint(student), Book(room)
+    own.forget(student)
+    autograde(room, student)
+    notebook = notebooks.read_source(room.notebook("submitted", student))
+    own.booked(student, state, answers(notebook), frozenset(notebooks.text_to_place(notebook)))
+
+
+def autograde(room: Room, student: str) -> None:
+    """nbgrader's part of it: the points of the verdict go into its gradebook."""
+    checked(room.api().autograde(room.assignment, student, force=True, create=True))
+
+
+def graded(room: Room, students: Iterable[str]) -> set[str]:
+    """Those whose present submission is booked under the present grading."""
+    booked = Book(room).state("graded")
+    there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
+    return {student for student in there if booked.get(student) == room.fingerprint(student)}
+
+
+def feedback(desk: Desk, room: Room) -> None:
+    """Writes feedback/STUDENT/ASSIGNMENT/*.html for every student whose marks or comments changed."""
+    settle(desk, room)
+    everybody = sorted(desk.standings(room))
+    ready = graded(room, everybody)
+    if waiting := len(everybody) - len(ready):
+        print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
+    own, api, failures = Book(room), None, {}
+    done = own.state("feedback")
+    for student in tqdm(sorted(ready), desc="feedback", unit="student"):
+        now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
+        if room.notebook("feedback", student).with_suffix(".html").exists() and done.get(student) == now:
+            continue
+        try:
+            api = api or room.api()
+            checked(api.generate_feedback(room.assignment, student, force=True))
+            own.note(student, "feedback", now)
+        except Exception as error:
+            failures[student] = reason(error)
+    _report("feedback", "written", failures)
+
+
+def settle(desk: Desk, room: Room) -> None:
+    """Brings due date, times and penalties into nbgrader's gradebook, so that all its exports and pages agree.
+
+    What deadlines.toml no longer says leaves it: without a due date nothing is late, and nothing is taken off.
+    """
+    late, deadlines, found = desk.lateness(room), desk.deadlines, desk.standings(room)
+    due = deadlines.due.get(room.assignment)
+    with room.gradebook() as gradebook:
+        gradebook.find_assignment(room.assignment).duedate = _naive(due) if due else None
+        for student in graded(room, found):
+            notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+            counts = found[student].counts
+            if counts is not None:
+                notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
+            days = deadlines.extension(student, room.assignment)
+            more = deadlines.due_after(room.assignment, days) - due if due and days else None
+            notebook.assignment.extension = more
+            cost = round(notebook.score * late.get(student, Lateness()).percent / 100, 2)
+            notebook.late_submission_penalty = cost or None
+        gradebook.db.commit()
+
+
+def _naive(when: datetime) -> datetime:
+    """nbgrader's times are UTC, and do not say so."""
+    return when.astimezone(UTC).replace(tzinfo=None)
+
+
+def marks(room: Room, student: str) -> list[Any]:
+    """What the gradebook holds on a submission: scores, who must look, comments."""
+    with room.gradebook() as gradebook:
+        notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+        scores = [[g.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade] for g in notebook.grades]
+        comments = [[c.name, c.auto_comment, c.manual_comment] for c in notebook.comments]
+        return [sorted(scores), sorted(comments), notebook.late_submission_penalty]
+
+
+def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receipt]:
+    """Takes back the last collection, or the newest file of one student; returns what no longer counts.
+
+    Nothing is deleted: collecting the same folder again brings it back.
+    """
+    receipts = [receipt for receipt in desk.ledger.receipts() if not receipt.withdrawn]
+    if student is not None:
+        handed = {one.assignment for one in receipts if one.student == student and one.assignment}
+        if assignment is None and len(handed) > 1:
+            raise Failed(f"{student} handed in {', '.join(sorted(handed))}: give --assignment NAME too")
+        taken = _newest(desk, student, assignment or next(iter(handed), ""))
+    else:
+        asked = [receipt for receipt in receipts if assignment in (None, receipt.assignment)]
+        last = max((receipt.collection for receipt in asked), default=None)
+        taken = [receipt for receipt in asked if receipt.collection == last]
+    if not taken:
+        raise Failed("there is nothing to take back")
+    desk.ledger.withdraw(taken)
+    for receipt in taken:
+        print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
+    print("undo: now run grade, so that what came before has its marks again")
+    return taken
+
+
+def _newest(desk: Desk, student: str, assignment: str) -> list[Receipt]:
+    """The file of a student that counts, and those with the same answers; where none does, the last one that came."""
+    standing = desk.standings(Room(desk.course, assignment)).get(student)
+    if standing is None or standing.counts:
+        return [standing.counts, *standing.again] if standing and standing.counts else []
+    own = [one for one in desk.ledger.receipts() if (one.student, one.assignment) == (student, assignment)]
+    return in_order([one for one in own if not one.withdrawn])[-1:]
+
+
+def reason(error: Exception) -> str:
+    """An error as a line of a report."""
+    return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+
+
+def _report(stage: str, done: str, failures: dict[str, str]) -> None:
+    for student, reason in failures.items():
+        print(f"{stage}: {student} was not {done}: {reason}")
+    if failures:
+        raise Failed(f"{len(failures)} of the submissions were not {done}: {', '.join(sorted(failures))}")

@@ -1,0 +1,159 @@
+"""The tables of a class: grades/ASSIGNMENT.csv with one line a student, and grades/files.csv with one a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from exercises.engine.grading import notebooks
+
+from .desk import Desk
+from .late import Lateness
+from .ledger import Receipt
+from .room import Room, text_of
+from .stages import graded, settle
+from .standing import Standing, shown, undo
+
+FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
+NOT_GRADED = "not graded yet: run grade"
+
+
+def table(desk: Desk, room: Room) -> Path:
+    """Writes the marks of an assignment: a line for everybody in the roster and everybody who handed anything in.
+
+    Columns: the graded cells, the total, what a person must still grade, and what to look at, with what to do.
+    """
+    settle(desk, room)
+    found, late = desk.standings(room), desk.lateness(room)
+    present = graded(room, found)
+    everybody, astray = sorted({*found, *desk.roster.people}), desk.nobodys(None)
+    columns, lines = _columns(room), []
+    with room.gradebook() as gradebook:
+        for student in everybody:
+            person = desk.roster.people.get(student)
+            line: dict[str, Any] = {"student": student, "name": person.name if person else ""}
+            standing = found.get(student)
+            unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
+            if standing is None:
+                line["look_at"] = "; ".join(unplaced) or "nothing handed in"
+            elif student in present:
+                booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+                line |= _marks(booked)
+                line |= _about(room, standing, late.get(student, Lateness()), [*unplaced, *_above(booked)])
+            else:
+                line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced])}
+            lines.append(line)
+    nobodys = [*desk.nobodys(room.assignment), *astray]  # what is no assignment's might be this one's
+    lines += [{"look_at": _strange(receipt)} for receipt in nobodys if receipt.student not in everybody]
+    path = room.course / "grades" / f"{room.assignment}.csv"
+    write_table(path, [*FRAME[0], *columns, *FRAME[1]], lines)
+    return path
+
+
+def totals(desk: Desk, room: Room) -> dict[str, tuple[float, bool]]:
+    """student -> (total after penalties, whether a person must still grade some of it), of those graded."""
+    with room.gradebook() as gradebook:
+        found = {}
+        for student in graded(room, desk.standings(room)):
+            line = _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
+            found[student] = line["total"], bool(line["to_grade_by_hand"])
+        return found
+
+
+def _columns(room: Room) -> list[str]:
+    """The graded cells of an assignment, in their order."""
+    cells = notebooks.read_source(room.notebook("source")).cells
+    return [notebooks.grading(cell)["grade_id"] for cell in cells if notebooks.grading(cell).get("grade")]
+
+
+def _marks(notebook: Any) -> dict[str, Any]:
+    """What nbgrader's gradebook says of a submission."""
+    return {
+        **{grade.name: grade.score for grade in notebook.grades},
+        "penalty": notebook.late_submission_penalty or 0.0,
+        "total": max(0.0, notebook.score - (notebook.late_submission_penalty or 0.0)),
+        "out_of": notebook.max_score,
+        "to_grade_by_hand": sum(grade.needs_manual_grade for grade in notebook.grades),
+    }
+
+
+def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
+    """When it came, what it cost, and what a person should look at."""
+    verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
+    looks = [*standing.notes, *unplaced, late.note(), _earlier(standing, late), verdict.get("look")]
+    looks += verdict.get("look_at", [])
+    return {
+        "seconds": verdict.get("student_seconds", ""),
+        "handed_in": standing.counts.handed_in if standing.counts else "",
+        "look_at": "; ".join(note for note in looks if note),
+    }
+
+
+def _earlier(standing: Standing, late: Lateness) -> str | None:
+    """A word where later work costs marks and other work came before it: the newest counts, for better or worse."""
+    if not (late.percent and standing.before and standing.counts):
+        return None
+    return f"{shown(standing.before)} came before, with other answers; if it is meant: {undo(standing.counts)}"
+
+
+def _above(notebook: Any) -> Iterator[str]:
+    """Marks by hand that were given before the points of a task went down."""
+    for grade in notebook.grades:
+        if grade.score - (grade.extra_credit or 0) > grade.max_score:
+            yield f"{grade.name}: {grade.score:g} of {grade.max_score:g} points; give the mark once more"
+
+
+def _strange(receipt: Receipt) -> str:
+    return f"{receipt.path}: {receipt.problem}; {receipt.advice}"
+
+
+def files(desk: Desk, every: Iterable[Room]) -> Path:
+    """Writes what became of each file that ever came in."""
+    rooms = {room.assignment: room for room in every}
+    found = [standing for room in rooms.values() for standing in desk.standings(room).values()]
+    counting = {standing.counts.id for standing in found if standing.counts}
+    again = {receipt.id for standing in found for receipt in standing.again}
+    lines = []
+    for receipt in desk.ledger.receipts():
+        room = rooms.get(receipt.assignment or "")
+        unreadable = desk.look(room, receipt.sha256).problem if room and receipt.sha256 else None
+        problem = receipt.problem or unreadable
+        state = "taken back" if receipt.withdrawn else "cannot count" if problem else "kept"
+        state = "counts" if receipt.id in counting else "same answers again" if receipt.id in again else state
+        lines.append({**vars(receipt), "state": state, "problem": problem})
+    path = desk.course / "grades" / "files.csv"
+    names = [
+        "id",
+        "collected",
+        "path",
+        "name",
+        "student",
+        "assignment",
+        "handed_in",
+        "sha256",
+        "state",
+        "problem",
+        "advice",
+    ]
+    write_table(path, names, lines)
+    return path
+
+
+def write_table(path: Path, names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> None:
+    """A CSV file that is whole or as it was before; other programs read no formula in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows({key: _harmless(value) for key, value in line.items()} for line in lines)
+    part.replace(path)
+
+
+def _harmless(value: Any) -> Any:
+    """Spreadsheets run a text that begins with one of these signs."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value

@@ -1,0 +1,220 @@
+"""What students do in each week of a plan, with hours: `make syllabus PLAN=eight-weeks START=2027-01-11`.
+
+Writes the syllabus of exercises/engine/syllabus.md with the weeks of the plan into _build/syllabus, and with START the
+deadlines.toml that the classroom reads, with the same due dates and the same rule for late work. The plans stand in
+plans.yml, the exercises of a chapter in the instructor's guide, and the minutes on the pages and in the assignments.
+Reading is counted by the rule of tools/study_time.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from exercises.engine import chapters
+from tools import guide, study_time
+from tools.toc import page_of
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+FIRST = "book/start/first-model"
+QUIZ, LAB = 15, 45
+"""Minutes that the guide gives for a quiz, and the middle of what it gives for a lab."""
+CLASS_HOURS = 3
+"""Two sessions of 90 minutes."""
+LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
+"""The rule for late work, as the syllabus states it and deadlines.toml has it."""
+EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to do in a week, and its minutes."""
+
+    what: str
+    minutes: float
+
+
+@dataclass(frozen=True)
+class Week:
+    """A week of a plan: its heading, and the tasks outside class."""
+
+    title: str
+    tasks: tuple[Task, ...]
+
+    @property
+    def hours(self) -> float:
+        """All tasks together, to half an hour."""
+        return round(sum(task.minutes for task in self.tasks) / 30) / 2
+
+
+def plans() -> dict[str, Any]:
+    """The plans of plans.yml, by name."""
+    read: dict[str, Any] = yaml.safe_load((HERE / "plans.yml").read_text(encoding="utf-8"))
+    return read
+
+
+def weeks(plan: dict[str, Any]) -> list[Week]:
+    """The weeks of a plan with their tasks. KeyError for a page or an exercise that does not exist."""
+    return [week(one) for one in plan["weeks"]]
+
+
+def week(about: dict[str, Any]) -> Week:
+    """One week of plans.yml."""
+    tasks = []
+    if about.get("first"):
+        time = study_time.of_name(FIRST)
+        tasks.append(Task(f"“{title_of(FIRST)}”, before the first session", time.reading + time.exercises))
+    title = "Project"
+    if "chapter" in about:
+        page = page_of(about["chapter"])
+        title = title_of(page)
+        tasks += [reading(page, beside) for beside in about["pages"]]
+        wanted = exercises(page, about["exercises"])
+        tasks.append(Task("exercises: " + ", ".join(f"*{name}*" for name in wanted), sum(wanted.values())))
+        if "main" in about["pages"]:
+            tasks.append(Task("the quiz", QUIZ))
+        if about.get("assignment"):
+            tasks.append(Task(f"hand in the assignment `{about['chapter']}`", assignment_minutes(about["chapter"])))
+    if "project" in about:
+        tasks.append(Task(about["project"], 60.0 * about.get("hours", 0)))
+    return Week(title, tuple(tasks))
+
+
+def text_of(page: str) -> str:
+    """The Markdown of a notebook page."""
+    cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def title_of(page: str) -> str:
+    """The heading of a page."""
+    return text_of(page).split("\n", 1)[0].removeprefix("# ").strip()
+
+
+def reading(page: str, beside: str) -> Task:
+    """The main page, the further page or the lab of a chapter."""
+    if beside == "lab":
+        return Task("the lab", LAB)
+    if beside == "further":
+        return Task("read the further page", study_time.of_name(f"{page}-further").reading)
+    if beside == "main":
+        return Task("read the chapter", study_time.of_name(page).reading)
+    raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
+
+
+def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
+    """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
+    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(page))}
+    names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
+    missing = set(names) - set(minutes)
+    if missing:
+        raise KeyError(f"{page} has no exercise {sorted(missing)}")
+    return {name: minutes[name] for name in names}
+
+
+def assigned(page: str) -> list[str]:
+    """The exercises that the guide assigns before class, then those at home."""
+    handed_out = guide.homework(page.rpartition("/")[2])
+    if not handed_out:
+        raise KeyError(f"the guide hands out no exercises of {page}; expected titles of exercises in plans.yml")
+    return re.findall(r"\*([^*]+)\*", handed_out["Before class"] + handed_out["At home"])
+
+
+def assignment_minutes(name: str) -> int:
+    """The minutes that an assignment states, task by task."""
+    path = chapters.file(name, "assignment.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
+
+
+def as_table(plan: dict[str, Any], start: date | None = None) -> str:
+    """The weeks of a plan in Markdown; with the first Monday, dates."""
+    lines = ["| week | chapter | to do outside class | hours |", "|---|---|---|---|"]
+    for number, one in enumerate(weeks(plan), start=1):
+        first = start + timedelta(weeks=number - 1) if start else None
+        day = f"{number}, {first.day} {first:%B}" if first else str(number)
+        lines.append(f"| {day} | {one.title} | {'; '.join(task.what for task in one.tasks)} | {one.hours:g} |")
+    return "\n".join(lines)
+
+
+def syllabus(name: str, start: date | None = None) -> str:
+    """The syllabus with the weeks of a plan. KeyError for an unknown plan."""
+    if name not in plans():
+        raise KeyError(f"no plan {name!r}; expected one of {', '.join(plans())}")
+    plan = plans()[name]
+    hours = [one.hours for one in weeks(plan)]
+    numbers = {
+        "plan": plan["title"],
+        "count": str(len(hours)),
+        "least": f"{min(hours):g}",
+        "most": f"{max(hours):g}",
+        "total": f"{sum(hours) + CLASS_HOURS * len(hours):g}",
+        "weeks": as_table(plan, start),
+        **{key: str(number) for key, number in LATE.items()},
+    }
+    text = (HERE / "syllabus.md").read_text(encoding="utf-8")
+    return re.sub(r"«(\w+)»", lambda match: numbers[match[1]], text)
+
+
+def deadlines(plan: dict[str, Any], start: date) -> str:
+    """The deadlines.toml of a plan: each assignment is due on the Sunday of the week that asks for it."""
+    rule = [f"{key} = {number}" for key, number in LATE.items()]
+    lines = [
+        "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
+        "[late]",
+        *rule,
+    ]
+    for number, one in enumerate(plan["weeks"]):
+        if one.get("assignment"):
+            sunday = start + timedelta(weeks=number, days=6)
+            lines += ["", f"[assignments.{one['chapter']}]", f"due = {sunday}T23:59:00"]
+    return "\n".join([*lines, ""])
+
+
+def monday(text: str) -> date:
+    """The first day of a term, from START. SystemExit for what is no date, and for a date that is no Monday."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        sys.exit(f"syllabus: START={text}: expected the Monday of the first week, written as 2027-01-11")
+    if day.weekday():
+        before = day - timedelta(days=day.weekday())
+        sys.exit(
+            f"syllabus: START={text} is a {day:%A}, and the weeks begin on Mondays; expected {before} or "
+            f"{before + timedelta(weeks=1)}"
+        )
+    return day
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plan", default="eight-weeks", help=f"one of {', '.join(plans())}")
+    parser.add_argument("--start", type=monday, help="the first Monday, 2027-01-11")
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus")
+    given = parser.parse_args(arguments)
+    try:
+        text = syllabus(given.plan, given.start)
+    except KeyError as error:
+        sys.exit(f"syllabus: {error.args[0]}")
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / f"{given.plan}.md"
+    path.write_text(text, encoding="utf-8")
+    print(f"syllabus: {path}")
+    if given.start:
+        due = given.out / "deadlines.toml"
+        due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
+        print(f"deadlines: {due}; copy it into the classroom's folder")
+
+
+if __name__ == "__main__":
+    main()

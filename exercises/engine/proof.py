@@ -1,0 +1,83 @@
+"""Proves a variant by solving it: its own solution earns everything, and copied answers lose what varies."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from exercises.engine import simulate, solving
+from exercises.engine.simulate import Notebook
+from exercises.engine.variants import Variant, build, changes
+
+ATTEMPTS = 5
+ASKED = re.compile(r"^checks\.\w+\((\w+)", re.MULTILINE)
+
+
+class Inconsistent(RuntimeError):
+    """A variant whose own solution fails, or which the public answers solve."""
+
+
+def proved(assignment: str, seed: str) -> Variant:
+    """The first variant of a seed that stands the proof. Random inputs can be degenerate: then the next is drawn."""
+    found: dict[str, str] = {}
+    for attempt in range(ATTEMPTS):
+        variant = build(assignment, seed, attempt)
+        found = faults(variant)
+        if not found:
+            return variant
+    raise Inconsistent(f"{assignment} with this seed, {ATTEMPTS} times: {found}")
+
+
+def faults(variant: Variant) -> dict[str, str]:
+    """What is wrong with a variant: graded check -> the message that its solution gets, or that a copy passes."""
+    found = {check: message for check, message in own_marks(variant).items() if message}
+    copied = copied_marks(variant, simulate.reference(variant.assignment), must_vary(variant.assignment))
+    return found | {check: "the public answer passes" for check, message in copied.items() if not message}
+
+
+def own_marks(variant: Variant) -> dict[str, str]:
+    """The marks of the variant's own solution: graded check -> "" or its message."""
+    checks = simulate.public_checks(variant.assignment)
+    return solving.marks(simulate.solved(variant.source), variant.source, checks)
+
+
+def must_vary(assignment: str) -> set[str]:
+    """The graded checks that a public answer has to fail."""
+    module = changes(assignment)
+    return set(module.CHECKS) - set(module.FOLLOWS)
+
+
+def differing(first: Variant, second: Variant) -> set[str]:
+    """The graded checks for which two variants of an assignment drew different numbers, and so want other answers."""
+    decide = {**changes(first.assignment).CHECKS, **getattr(changes(first.assignment), "DECIDE", {})}
+    return {
+        check
+        for check in must_vary(first.assignment)
+        if any(first.numbers[name] != second.numbers[name] for name in decide[check])
+    }
+
+
+def copied_marks(variant: Variant, other: Notebook, checks: set[str]) -> dict[str, str]:
+    """The marks of these checks when the answer to each, and to nothing else, is copied from a solved notebook."""
+    theirs = {cell["metadata"]["nbgrader"]["grade_id"]: cell["source"] for cell in other["cells"]}
+    asked: dict[str, set[str]] = defaultdict(set)
+    for name, code in solving.graded_code(simulate.solved(variant.source)):
+        if name in checks:
+            asked[_function(code)].add(name)
+    found: dict[str, str] = {}
+    for function, names in asked.items():
+        copy = simulate.solved(variant.source)
+        for cell in copy["cells"]:
+            if cell["metadata"]["nbgrader"]["grade_id"] == function:
+                cell["source"] = theirs[function]
+        module = simulate.public_checks(variant.assignment)
+        found |= solving.marks(copy, variant.source, module, only=names)
+    return found
+
+
+def _function(code: str) -> str:
+    """The student's function that a graded cell asks."""
+    call = ASKED.search(code)
+    if call is None:
+        raise Inconsistent(f"no function is asked in {code!r}")
+    return call[1]

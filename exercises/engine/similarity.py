@@ -1,0 +1,148 @@
+"""How similar the code of a class is: `make similarity COURSE=folder`, with copydetect (winnowing, as MOSS does).
+
+The answers of each student, without what was handed out, are compared with those of the others, with the public
+solutions, with the course's own solutions, and with the modules of course_lib that grade the assignment. In
+similarity/ of the classroom's folder: NAME.csv, a line for each student, and NAME.html with the pairs side by side.
+
+The names of variables do not matter to it, rewritten code is not found, and two honest answers to a short task may look
+alike. A high share is a reason to read the two, and to ask; it proves nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    from copydetect import CopyDetector
+except ImportError:
+    sys.exit("copydetect is missing. `make similarity` installs it, or: pip install '.[classroom]'")
+
+from course_lib.dependencies import dependencies
+from exercises.engine import chapters, simulate
+from exercises.engine.grading import judge, notebooks
+from exercises.engine.grading.reading import python_only
+
+ROOT = chapters.HERE.parent
+LEAST = 0.5
+"""From this share on a pair stands in the page."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--course", type=Path, default=chapters.HERE, help="the classroom's folder (this one)")
+    parser.add_argument("--assignment", choices=chapters.assignments(), help="one of them (without it: all)")
+    parser.add_argument("--least", type=float, default=LEAST, help=f"the share from which a pair is shown ({LEAST})")
+    given = parser.parse_args(arguments)
+    course, found = given.course.resolve(), 0
+    for name in [given.assignment] if given.assignment else chapters.assignments():
+        submitted = sorted(course.glob(f"submitted/*/{name}/{name}.ipynb"))
+        if submitted:
+            found += 1
+            rows = report(course, name, submitted, given.least)
+            high = sum(row["share"] >= given.least for row in rows)
+            print(f"similarity: {name}: {high} to look at, of {len(rows)} with code of their own")
+    if not found:
+        sys.exit(f"similarity: nothing was handed in in {course}: collect first")
+    print(f"similarity: {course / 'similarity'}")
+
+
+def report(course: Path, name: str, submitted: Iterable[Path], least: float = LEAST) -> list[dict[str, Any]]:
+    """Writes the table and the page of one assignment; returns the table's rows, the highest share first."""
+    folder = course / "similarity" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in submitted:
+        if work := _work(path):
+            _write(folder / "students" / f"{path.parts[-3]}.py", work)
+    if not folder.exists():
+        return []
+    own, public = course / "source" / name / f"{name}.ipynb", chapters.file(name, "assignment.ipynb")
+    _write(folder / "solutions" / "public.py", _work(public))
+    if own.exists() and own.read_bytes() != public.read_bytes():
+        _write(folder / "solutions" / "own.py", _work(own))
+    _write(folder / "handed-out" / "handed-out.py", _code(simulate.empty(name)["cells"]))
+    detector = CopyDetector(
+        test_dirs=[str(folder / "students")],
+        ref_dirs=[str(folder / "students"), str(folder / "solutions")],
+        boilerplate_dirs=[str(folder / "handed-out")],
+        extensions=["py"],
+        display_t=least,
+        autoopen=False,
+        silent=True,
+    )
+    for path in sorted(dependencies(judge.checks_name(name))):
+        if path.suffix == ".py":
+            detector.add_file(str(path), type="ref")
+    detector.run()
+    folder.with_suffix(".html").write_text(_page(name, detector), encoding="utf-8")
+    rows = sorted(_rows(detector), key=lambda row: -float(row["share"]))
+    with folder.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    return rows
+
+
+def _write(path: Path, code: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(code, encoding="utf-8")
+
+
+def _work(path: Path) -> str:
+    """The code of a notebook's answers and of the student's own cells, without what was left as it was handed out."""
+    cells = notebooks.student_cells(notebooks.read_source(path))
+    own = [cell for cell in cells if notebooks.is_answer(cell) or notebooks.is_own(cell)]
+    return _code(cell for cell in own if not notebooks.is_stub(cell.source))
+
+
+def _code(cells: Iterable[Any]) -> str:
+    code = (cell["source"] for cell in cells if cell["cell_type"] == "code")
+    return "\n\n".join(python_only(source) for source in code)
+
+
+def _page(name: str, detector: Any) -> str:
+    """The pairs side by side, without a network; copydetect has escaped their code."""
+    pairs = [
+        f"<details><summary>{share:.0%} of {_named(Path(first))} as in {_named(Path(second))}</summary>"
+        f"<div><pre>{left}</pre><pre>{right}</pre></div></details>"
+        for share, _, first, second, left, right, _ in detector.get_copied_code_list()
+    ]
+    style = "div{display:flex}pre{flex:1;overflow:auto;margin:.5em}span{background:#fc06}:root{color-scheme:light dark}"
+    head = f"<!doctype html><meta charset='utf-8'><title>{name}</title><style>{style}</style><h1>{name}</h1>"
+    return "\n".join([head, "<p>A high share proves nothing: read the two, and ask.</p>", *pairs])
+
+
+def _rows(detector: Any) -> Iterator[dict[str, Any]]:
+    """For each student: whose code theirs is most like among all, and among classmates."""
+    for place, file in enumerate(detector.test_files):
+        shares = zip(map(Path, detector.ref_files), detector.similarity_matrix[place, :, 0].tolist(), strict=True)
+        found = sorted(((max(0.0, share), _named(path)) for path, share in shares if path != Path(file)), reverse=True)
+        share, like = found[0]
+        of_class, classmate = max(((x, one) for x, one in found if one in _classmates(detector)), default=(0.0, ""))
+        yield {
+            "student": Path(file).stem,
+            "share": round(share, 3),
+            "like": like,
+            "share_of_class": round(of_class, 3),
+            "classmate": classmate,
+        }
+
+
+def _classmates(detector: Any) -> set[str]:
+    return {Path(file).stem for file in detector.test_files}
+
+
+def _named(path: Path) -> str:
+    """A student, a solution, or a module of course_lib."""
+    if path.is_relative_to(ROOT / "course_lib"):
+        return str(path.relative_to(ROOT))
+    return f"the {path.stem} solution" if path.parent.name == "solutions" else path.stem
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Writes a course folder with assignments of your own: `make variant SEED=words-that-nobody-guesses COURSE=folder`.
+
+Numbers and questions are drawn from the seed; the same seed gives the same assignments. In FOLDER:
+
+    source/NAME/NAME.ipynb   statements, solutions and hidden checks, for `make classroom COURSE=FOLDER`
+    solutions/NAME.ipynb     the solutions without hidden checks, to read or to hand out afterwards
+    variants/NAME.md         its seed and what was drawn, for each check
+
+Each assignment is proved before it is written: its own solution passes every public and hidden check, and the public
+answer to each varied task fails it. Keep the folder, and the seed, from students.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+from exercises.engine import chapters, proof, simulate
+from exercises.engine.variants import Variant, with_variants
+
+SHORTEST = 10
+"""The seed draws the hidden inputs too, and a shorter one is found by trying."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
+    parser.add_argument("--course", type=Path, help="the folder to write (beside this checkout: variant-SEED)")
+    parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
+    given = parser.parse_args(arguments)
+    if not given.seed.strip():
+        sys.exit(
+            f"variant: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
+            "make variant SEED=words-that-nobody-guesses"
+        )
+    course = (given.course or beside(given.seed)).resolve()
+    if len(given.seed) < SHORTEST:
+        print(
+            f"variant: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class"
+        )
+    for name in [given.assignment] if given.assignment else with_variants():
+        began = time.monotonic()
+        try:
+            variant = proof.proved(name, given.seed)
+            write(course, variant, given.seed)
+        except (proof.Inconsistent, FileExistsError) as error:
+            sys.exit(f"variant: {error}")
+        print(f"variant: {name}: {share(variant)}, proved in {time.monotonic() - began:.0f} s")
+    print(f"variant: {course}; next: make classroom COURSE={course}")
+
+
+def beside(seed: str) -> Path:
+    """A folder beside the checkout, where nobody publishes it by accident."""
+    return chapters.HERE.parents[1] / f"variant-{re.sub('[^A-Za-z0-9-]+', '-', seed)}"
+
+
+def write(course: Path, variant: Variant, seed: str) -> None:
+    """The files of a variant. FileExistsError where another version of the assignment lies there already."""
+    source = course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
+    text = json.dumps(variant.source, indent=1, ensure_ascii=False) + "\n"
+    if source.exists() and source.read_text(encoding="utf-8") != text:
+        raise FileExistsError(f"{source} holds another version, which a class may be working on: take another folder")
+    solution = course / "solutions" / f"{variant.assignment}.ipynb"
+    drawn = course / "variants" / f"{variant.assignment}.md"
+    for path, content in (
+        (source, text),
+        (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
+        (drawn, described(variant, seed)),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+
+def share(variant: Variant) -> str:
+    """How many of the points by machine vary."""
+    points = simulate.points(variant.assignment)
+    own = sum(points[check] for check in proof.must_vary(variant.assignment))
+    return f"{own:g} of {sum(points.values()):g} machine points vary"
+
+
+def described(variant: Variant, seed: str) -> str:
+    """The seed and the numbers of each check, in Markdown."""
+    varied, points = proof.must_vary(variant.assignment), simulate.points(variant.assignment)
+    rows = []
+    for check, worth in points.items():
+        numbers = ", ".join(f"{name} = {value}" for name, value in variant.check_numbers(check).items())
+        kind = "varies" if check in varied else "follows another task" if numbers else "random inputs only"
+        rows.append(f"| `{check}` | {worth:g} | {kind} | {numbers} |")
+    head = ["| check | points | | numbers |", "|---|---|---|---|"]
+    title = f"# {variant.assignment}, drawn from the seed `{seed}`"
+    return "\n".join([title, "", f"{share(variant).capitalize()}.", "", *head, *rows, ""])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Private variants of the assignments: the same tasks with numbers and questions that a seed draws.
+
+A module for each assignment says what its seed changes:
+
+    numbers(rng)   the numbers of one variant, by name
+    CELLS          for each cell, the words that change (old, new), or the whole solution; «name» stands for a number
+    CHECKS         for each graded check, the numbers that its public and its hidden part are given
+    FOLLOWS        of these checks, those whose task changes with another one only: the public answer may pass them
+    DECIDE         for a check, where not all of its numbers change the answer: those that do
+
+Expected answers are never written down: the checks compute them with course_lib from the numbers. The random inputs of
+all hidden checks change with the seed as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from exercises.engine import chapters, simulate
+from exercises.engine.simulate import Notebook
+
+T = TypeVar("T")
+CALL = re.compile(r"^(checks|hidden)\.(\w+)\((\w+)\)$", re.MULTILINE)
+SOLUTION = re.compile(r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE)
+OWN = """
+
+*This version of the assignment is your course's own: its numbers and questions are not those of the public one.*"""
+
+
+class Misfit(ValueError):
+    """A description of a variant that does not fit its assignment."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One assignment as one seed makes it; `source` is its notebook with solutions and hidden checks."""
+
+    assignment: str
+    numbers: dict[str, Any]
+    source: Notebook
+
+    def check_numbers(self, check: str) -> dict[str, Any]:
+        """What a graded check is given; nothing where the seed leaves it alone."""
+        return {name: self.numbers[name] for name in changes(self.assignment).CHECKS.get(check, ())}
+
+
+def with_variants() -> list[str]:
+    """The assignments that have such a module: all but drafts."""
+    return chapters.with_file("variant.py")
+
+
+def changes(assignment: str) -> ModuleType:
+    """The module that says what a seed changes in an assignment."""
+    return chapters.module(assignment, "variant")
+
+
+def build(assignment: str, seed: str, attempt: int = 0) -> Variant:
+    """The variant of an assignment that a seed draws. Misfit where the description does not fit the assignment."""
+    digest = hashlib.sha256(json.dumps([seed, assignment, attempt]).encode()).digest()
+    rng = np.random.default_rng(list(digest))
+    module = changes(assignment)
+    numbers = module.numbers(rng)
+    notebook, hidden_seed = simulate.source(assignment), int(rng.integers(2**31, 2**62))
+    left = set(module.CELLS) | set(module.CHECKS)
+    for cell in notebook["cells"]:
+        name, code = cell["metadata"]["nbgrader"]["grade_id"], cell["cell_type"] == "code"
+        left.discard(name)
+        text = _changed("".join(cell["source"]), module.CELLS.get(name, ()), name)
+        for number, value in numbers.items():
+            text = text.replace(f"«{number}»", _written(value, code=code))
+        if cell["metadata"]["nbgrader"]["grade"] and code:
+            text = _called(text, {key: numbers[key] for key in module.CHECKS.get(name, ())}, hidden_seed)
+        cell["source"] = text + (OWN if name == "intro" else "")
+    if left:
+        raise Misfit(f"{assignment} has no cells {sorted(left)}")
+    return Variant(assignment, numbers, notebook)
+
+
+def _changed(text: str, change: str | Sequence[tuple[str, str]], name: str) -> str:
+    """The text of a cell with its words, or its whole solution, replaced."""
+    if isinstance(change, str):
+        change = [(SOLUTION.findall(text)[0], change)]
+    for old, new in change:
+        if text.count(old) != 1:
+            raise Misfit(f"the cell {name} holds {old!r} {text.count(old)} times, and once is expected")
+        text = text.replace(old, new)
+    return text
+
+
+def _called(text: str, numbers: dict[str, Any], hidden_seed: int) -> str:
+    """A graded cell whose checks get the numbers, and whose hidden check draws its inputs from a seed of its own."""
+    given = "".join(f", {name}={_literal(value)}" for name, value in numbers.items())
+    text = CALL.sub(rf"\1.\2(\3{given})", text)
+    text = text.replace(" import hidden\n", " import hidden\nfrom exercises.engine.inputs import seeded\n")
+    return re.sub(r"^hidden\.", f"with seeded({hidden_seed}):\n    hidden.", text, flags=re.MULTILINE)
+
+
+def _literal(value: Any) -> str:
+    """A number in a call: locked cells know no Fraction of their own."""
+    return repr(str(value)) if isinstance(value, Fraction) else repr(value)
+
+
+def _written(value: Any, *, code: bool) -> str:
+    """A number in a solution, or in the text of a task, where it stands between dollar signs or alone."""
+    if isinstance(value, str):
+        return value
+    if code:
+        return f"Fraction({value.numerator}, {value.denominator})" if isinstance(value, Fraction) else repr(value)
+    if isinstance(value, Fraction) and value.denominator > 1:
+        return f"{'-' if value < 0 else ''}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+    return f"({', '.join(map(str, value))})" if isinstance(value, (list, tuple)) else str(value)
+
+
+# ---- what the modules draw with ----
+
+
+def pick(rng: np.random.Generator, *choices: T) -> T:
+    """One of the choices."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+def whole(rng: np.random.Generator, least: int, most: int, *, but: Sequence[int] = ()) -> int:
+    """A whole number from least to most, none of `but`."""
+    return pick(rng, *(number for number in range(least, most + 1) if number not in but))
+
+
+def fraction(rng: np.random.Generator, *choices: str) -> Fraction:
+    """One of the fractions."""
+    return Fraction(pick(rng, *choices))
