@@ -1,12 +1,29 @@
-"""An exam question is a small function: it draws numbers, asks with them, and finds the answer with course_lib.
+"""Exam questions: their words stand in exercises/<chapter>/exam.md, their numbers and answers are found in exam.py.
+
+In exam.md, «name» stands for a number that exam.py gives, «name:.2f» for one with two decimals:
+
+    ## decay (calculate): The gauge that decay picks
+
+    The question, which may name what is given.
+
+    ### answer
+
+    The model answer, which may also name what course_lib finds.
+
+    ### marks
+
+    - 3: what three points are for
+
+    ### case                      a question may have several; their words stand for «claim», «why»
+    - claim: The claim of this case.
+    - truth: no
+
+In exam.py, a function of the same name draws the numbers and finds the answer with course_lib. None: draw again.
 
     EXAM = Exam("gauge-freedom")
 
-    @EXAM.asks(Kind.CALCULATION, "The gauge that decay picks")
-    def decay(rng: Generator) -> Question | None: ...
-
-A question says what was drawn (`given`) and what course_lib makes of it (`found`). In its text «name» stands for a
-given number, in its answer for one of either kind; «name:.2f» is written with two decimals. None means: draw again.
+    @EXAM.asks
+    def decay(rng: Generator) -> Numbers | None: ...
 """
 
 from __future__ import annotations
@@ -14,7 +31,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -23,9 +40,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
+from exercises.engine import chapters
+
 T = TypeVar("T")
 NUMBER = re.compile(r"«(\w+)(?::([^»]+))?»")
 SINGLE = re.compile(r"(?<!\n)\n(?!\n)")
+HEADING = re.compile(r"(?P<name>\w+) \((?P<kind>[a-z ]+)\): (?P<title>.+)")
+ITEM = re.compile(r"^- (\w+): (.+?)(?=\n- |\Z)", re.DOTALL | re.MULTILINE)
 DRAWS = 1000
 
 
@@ -44,26 +65,73 @@ MINUTES_PER_POINT = 2
 
 
 @dataclass(frozen=True)
-class Question:
-    """One question as one seed asks it, in Markdown with LaTeX; marks are (points, what for)."""
+class Case:
+    """One of the cases of a question: its place among them, its name where it has one, and its words."""
 
+    number: int
+    name: str
+    words: dict[str, str]
+
+    @property
+    def truth(self) -> bool:
+        """Whether its claim holds."""
+        return {"yes": True, "no": False}[self.words["truth"]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one question, in Markdown with LaTeX; marks are (points, what for)."""
+
+    kind: Kind
+    title: str
     text: str
     answer: str
     marks: tuple[tuple[int, str], ...]
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What was drawn for a question (`given`), what course_lib makes of it (`found`), and the words of its case."""
+
     given: dict[str, Any]
     found: dict[str, Any] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question as one seed asks it."""
+
+    words: Words
+    numbers: Numbers
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The numbers that the question names."""
+        return self.numbers.given
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """The numbers of the answer."""
+        return self.numbers.found
 
     def asked(self) -> str:
         """The text with its numbers. KeyError where it names a number that is not given."""
-        return filled(self.text, self.given)
+        return self._filled(self.words.text, self.given)
 
     def answered(self) -> str:
         """The model answer with its numbers."""
-        return filled(self.answer, self.given | self.found)
+        return self._filled(self.words.answer, self.given | self.found)
 
     def marking(self) -> list[tuple[int, str]]:
         """The marking scheme with its numbers."""
-        return [(points, filled(what, self.given | self.found)) for points, what in self.marks]
+        return [(points, self._filled(what, self.given | self.found)) for points, what in self.words.marks]
+
+    def _filled(self, text: str, numbers: dict[str, Any]) -> str:
+        """A text with the words of the case, which name numbers as well, and then with the numbers."""
+        own = self.numbers.words
+        return filled(NUMBER.sub(lambda match: own.get(match[1], match[0]), text), numbers)
 
 
 class Make(Protocol):
@@ -71,7 +139,7 @@ class Make(Protocol):
 
     __name__: str
 
-    def __call__(self, rng: Generator, /) -> Question | None: ...
+    def __call__(self, rng: Generator, /) -> Numbers | None: ...
 
 
 @dataclass(frozen=True)
@@ -80,9 +148,13 @@ class Template:
 
     chapter: str
     name: str
-    kind: Kind
-    title: str
+    words: Words
     make: Make
+
+    @property
+    def kind(self) -> Kind:
+        """What it asks for."""
+        return self.words.kind
 
     @property
     def points(self) -> int:
@@ -94,27 +166,57 @@ class Template:
         digest = hashlib.sha256(json.dumps([seed, self.chapter, self.name]).encode()).digest()
         rng = np.random.default_rng(list(digest))
         for _ in range(DRAWS):
-            question = self.make(rng)
-            if question is not None:
-                return question
+            numbers = self.make(rng)
+            if numbers is not None:
+                return Question(self.words, numbers)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
 
 
 class Exam:
     """The questions on one chapter, in the order in which they are asked."""
 
-    def __init__(self, chapter: str) -> None:
+    def __init__(self, chapter: str, text: str | None = None) -> None:
+        """`text`: what stands in exam.md, which is read without it."""
         self.chapter = chapter
+        self.words = read(text or chapters.file(chapter, "exam.md").read_text(encoding="utf-8"))
         self.templates: list[Template] = []
 
-    def asks(self, kind: Kind, title: str) -> Callable[[Make], Make]:
-        """Makes a question of a function."""
+    def asks(self, make: Make) -> Make:
+        """Makes a question of a function. KeyError where exam.md has no words for it."""
+        if make.__name__ not in self.words:
+            raise KeyError(f"{self.chapter}: exam.md has no question {make.__name__!r}, only {', '.join(self.words)}")
+        self.templates.append(Template(self.chapter, make.__name__, self.words[make.__name__], make))
+        return make
 
-        def added(make: Make) -> Make:
-            self.templates.append(Template(self.chapter, make.__name__, kind, title, make))
-            return make
+    def cases(self, name: str) -> tuple[Case, ...]:
+        """The cases of a question, to pick one."""
+        return self.words[name].cases
 
-        return added
+
+def read(text: str) -> dict[str, Words]:
+    """The words of each question of an exam.md, by name. ValueError for what is not written as it should be."""
+    return dict(_question(part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:])
+
+
+def _question(part: str) -> tuple[str, Words]:
+    """The name and the words of one question."""
+    head, _, rest = part.partition("\n")
+    heading = HEADING.fullmatch(head)
+    if heading is None:
+        raise ValueError(f"exam.md: got the heading {head!r}, expected ## name (kind): Title")
+    text, *sections = re.split(r"^### ", rest, flags=re.MULTILINE)
+    named = [(title.strip(), body.strip()) for title, _, body in (section.partition("\n") for section in sections)]
+    if [title for title, _ in named[:2]] != ["answer", "marks"] or any(title[:4] != "case" for title, _ in named[2:]):
+        raise ValueError(f"exam.md, {head}: expected ### answer, ### marks and then nothing but ### case")
+    marks = tuple((int(points), what) for points, what in _items(named[1][1]))
+    cases = tuple(Case(number, title[4:].strip(), dict(_items(body))) for number, (title, body) in enumerate(named[2:]))
+    words = Words(Kind(heading["kind"]), heading["title"], text.strip(), named[0][1], marks, cases)
+    return heading["name"], words
+
+
+def _items(body: str) -> list[tuple[str, str]]:
+    """The items of a list, `- name: text`, which may go on in indented lines."""
+    return [(name, text.replace("\n  ", "\n").strip()) for name, text in ITEM.findall(body)]
 
 
 # ---- numbers in words ----

@@ -158,7 +158,7 @@ def answers_of(drawn: Drawn, seed: str) -> str:
 
 def heading(number: int, template: Template) -> str:
     """The line above a question. The title of a true-or-false question is left out: it would lean to one side."""
-    title = "True or false" if template.kind is Kind.TRUE_OR_FALSE else template.title
+    title = "True or false" if template.kind is Kind.TRUE_OR_FALSE else template.words.title
     return f"### {number}. {title} ({template.points} points)"
 
 

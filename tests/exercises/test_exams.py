@@ -14,7 +14,7 @@ import pytest
 from drafts import is_draft, main_pages
 
 from exercises.engine import asking, exam
-from exercises.engine.asking import POINTS, Exam, Kind, Question, Template
+from exercises.engine.asking import POINTS, Exam, Kind, Numbers, Template
 
 SEEDS = [f"seed number {n}" for n in range(20)]
 TEMPLATES = [template for name in exam.with_exam() for template in exam.exam(name).templates]
@@ -213,11 +213,51 @@ def test_numbers_are_written_as_they_are_on_paper() -> None:
 
 
 def test_a_question_that_no_draw_suits_says_so() -> None:
-    made = Exam("none")
+    made = Exam("none", "## never (prove): Never\n\nProve.\n\n### answer\n\nNo.\n\n### marks\n\n- 6: nothing\n")
 
-    @made.asks(Kind.PROOF, "Never")
-    def never(rng: np.random.Generator) -> Question | None:
+    @made.asks
+    def never(rng: np.random.Generator) -> Numbers | None:
         return None
 
     with pytest.raises(RuntimeError, match="never: none of 1000 draws"):
         made.templates[0].draw("x")
+
+
+QUESTION = (
+    "## total (calculate): A sum\n\nAdd «a»\n«what».\n\n### answer\n\n«b:.1f»\n\n### marks\n\n- 4: the\n  sum «b»\n"
+)
+CASES = "\n### case\n- what: to «a»\n- truth: yes\n\n### case last\n- what: more\n"
+
+
+def test_the_words_of_a_question_are_those_of_its_markdown() -> None:
+    made = Exam("none", QUESTION + CASES)
+
+    @made.asks
+    def total(rng: np.random.Generator) -> Numbers:
+        return Numbers({"a": 2}, {"b": 4}, made.cases("total")[0].words)
+
+    question = made.templates[0].draw("x")
+    assert (question.asked(), question.answered(), question.marking()) == ("Add 2 to 2.", "4.0", [(4, "the sum 4")])
+    assert [(case.number, case.name) for case in made.cases("total")] == [(0, ""), (1, "last")]
+    assert made.cases("total")[0].truth
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (QUESTION.replace(" (calculate)", ""), "got the heading 'total: A sum', expected ## name"),
+        (QUESTION.replace("### answer", "### answers"), "total .calculate.: A sum: expected ### answer, ### marks"),
+        (QUESTION.replace("calculate", "guess"), "'guess' is not a valid Kind"),
+    ],
+)
+def test_what_an_exam_may_not_hold_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Exam("none", text)
+
+
+def test_a_function_without_words_is_refused() -> None:
+    with pytest.raises(KeyError, match="no question 'product', only total"):
+
+        @Exam("none", QUESTION).asks
+        def product(rng: np.random.Generator) -> None:
+            return None

@@ -64,12 +64,12 @@ def conserved(user: int, items: Any, rate: Fraction, decay: Fraction, case: int)
     return {"change": (sum(steps), 1e-9), "truth": abs(sum(steps)) < 1e-9}
 
 
-def laws(Y: Any, how: str, collision: str, top: int, case: Any) -> dict[str, Any]:
+def laws(Y: Any, collision: str, top: int, case: Any) -> dict[str, Any]:
     both = expected(Y, *case)[:, top - 1].sum(0)
     return {"gain": both[0], "loss": both[1], "truth": both[0] > both[1]}
 
 
-def matrix(how: str, Y: Any, law: str) -> dict[str, Any]:
+def matrix(Y: Any, law: str) -> dict[str, Any]:
     both = expected(Y, law, "keep")
     M = both[:, :, 0] - both[:, :, 1]
     assert not M.sum(1).any() and (law == "uniform" or not M.sum(0).any())
