@@ -34,6 +34,11 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
         path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\"), (r"\]\(", ADDRESS, r"/blob/main/book/")]
         for path in sorted((ROOT / "exercises").glob("*/assignment.ipynb"))
     },
+    **{  # and so does its head where a seed changes it
+        path.relative_to(ROOT).as_posix(): [(r"\]\(", ADDRESS, r"/blob/main/book/")]
+        for path in sorted((ROOT / "exercises").glob("*/variant.md"))
+        if "/blob/main/book/" in path.read_text(encoding="utf-8")
+    },
 }
 PLACEHOLDER_OWNER = "two-tower-course"  # of the address that the course comes with: nothing is published there
 

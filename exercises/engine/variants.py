@@ -1,9 +1,9 @@
 """Private variants of the assignments: the same tasks with numbers and questions that a seed draws.
 
-A module for each assignment says what its seed changes:
+variant.md of a chapter holds each cell that a seed changes, whole, with «name» for a number. variant.py says what
+is drawn:
 
     numbers(rng)   the numbers of one variant, by name
-    CELLS          for each cell, the words that change (old, new), or the whole solution; «name» stands for a number
     CHECKS         for each graded check, the numbers that its public and its hidden part are given
     FOLLOWS        of these checks, those whose task changes with another one only: the public answer may pass them
     DECIDE         for a check, where not all of its numbers change the answer: those that do
@@ -30,7 +30,7 @@ from exercises.engine.simulate import Notebook
 
 T = TypeVar("T")
 CALL = re.compile(r"^(checks|hidden)\.(\w+)\((\w+)\)$", re.MULTILINE)
-SOLUTION = re.compile(r"(?<=### BEGIN SOLUTION\n).*?(?=^ *### END SOLUTION)", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"«(\w+)»")
 OWN = """
 
 *This version of the assignment is your course's own: its numbers and questions are not those of the public one.*"""
@@ -63,37 +63,40 @@ def changes(assignment: str) -> ModuleType:
     return chapters.module(assignment, "variant")
 
 
+def cells(assignment: str) -> dict[str, str]:
+    """The cells that a seed changes, by grade_id, each whole, with «name» where a number will stand."""
+    text = chapters.file(assignment, "variant.md").read_text(encoding="utf-8")
+    parts = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)[1:]
+    found = {name: part.strip("\n") for name, part in zip(parts[::2], parts[1::2], strict=True)}
+    return {name: part.removeprefix("```python\n").removesuffix("\n```") for name, part in found.items()}
+
+
 def build(assignment: str, seed: str, attempt: int = 0) -> Variant:
-    """The variant of an assignment that a seed draws. Misfit where the description does not fit the assignment."""
+    """The variant of an assignment that a seed draws. Misfit where variant.md does not fit the assignment."""
     digest = hashlib.sha256(json.dumps([seed, assignment, attempt]).encode()).digest()
     rng = np.random.default_rng(list(digest))
-    module = changes(assignment)
+    module, changed = changes(assignment), cells(assignment)
     numbers = module.numbers(rng)
     notebook, hidden_seed = simulate.source(assignment), int(rng.integers(2**31, 2**62))
-    left = set(module.CELLS) | set(module.CHECKS)
     for cell in notebook["cells"]:
-        name, code = cell["metadata"]["nbgrader"]["grade_id"], cell["cell_type"] == "code"
-        left.discard(name)
-        text = _changed("".join(cell["source"]), module.CELLS.get(name, ()), name)
-        for number, value in numbers.items():
-            text = text.replace(f"«{number}»", _written(value, code=code))
-        if cell["metadata"]["nbgrader"]["grade"] and code:
+        about, code = cell["metadata"]["nbgrader"], cell["cell_type"] == "code"
+        name, text = about["grade_id"], "".join(cell["source"])
+        if name in changed:
+            text = _filled(changed[name], numbers, code=code)
+        if about["grade"] and code:
             text = _called(text, {key: numbers[key] for key in module.CHECKS.get(name, ())}, hidden_seed)
         cell["source"] = text + (OWN if name == "intro" else "")
-    if left:
-        raise Misfit(f"{assignment} has no cells {sorted(left)}")
+    there = {cell["metadata"]["nbgrader"]["grade_id"] for cell in notebook["cells"]}
+    if unknown := (set(changed) | set(module.CHECKS)) - there:
+        raise Misfit(f"{assignment} has no cells {sorted(unknown)}")
     return Variant(assignment, numbers, notebook)
 
 
-def _changed(text: str, change: str | Sequence[tuple[str, str]], name: str) -> str:
-    """The text of a cell with its words, or its whole solution, replaced."""
-    if isinstance(change, str):
-        change = [(SOLUTION.findall(text)[0], change)]
-    for old, new in change:
-        if text.count(old) != 1:
-            raise Misfit(f"the cell {name} holds {old!r} {text.count(old)} times, and once is expected")
-        text = text.replace(old, new)
-    return text
+def _filled(text: str, numbers: dict[str, Any], *, code: bool) -> str:
+    """A cell with its numbers. Misfit where it names one that is not drawn."""
+    if unknown := set(NUMBER.findall(text)) - set(numbers):
+        raise Misfit(f"variant.md names {sorted(unknown)}, but variant.py draws {sorted(numbers)}")
+    return NUMBER.sub(lambda match: _written(numbers[match[1]], code=code), text)
 
 
 def _called(text: str, numbers: dict[str, Any], hidden_seed: int) -> str:

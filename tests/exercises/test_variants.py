@@ -116,13 +116,24 @@ def test_the_proof_finds_a_task_that_the_public_answer_solves(monkeypatch: pytes
     assert found == dict.fromkeys(("test_factors_own", "test_factors_all"), "the public answer passes")
 
 
-def test_a_description_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = variants.changes(QUICK)
-    monkeypatch.setattr(module, "CELLS", {**module.CELLS, "task5": [("words that stand nowhere", "")]})
-    with pytest.raises(variants.Misfit, match=r"task5 holds .* 0 times"):
-        variants.build(QUICK, SEEDS[0])
-    monkeypatch.setattr(module, "CELLS", {"task99": []})
-    with pytest.raises(variants.Misfit, match="task99"):
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_a_cell_of_a_variant_is_the_public_one_but_for_what_a_seed_changes(name: str) -> None:
+    """Points, minutes and signatures are those of the assignment, whichever of the two was edited last."""
+    public = cells(simulate.source(name))
+    for key, text in variants.cells(name).items():
+        assert text != public[key]
+        for kept in (r"^## Task.*$", r"^\*\d+ points · .*$", r"^def .*$", r"^### (?:BEGIN|END).*$", r"^\| \d+ \|.*$"):
+            assert re.findall(kept, text, re.MULTILINE) == re.findall(kept, public[key], re.MULTILINE), key
+
+
+@pytest.mark.parametrize(
+    "changed, message", [({"task99": "Words."}, r"no cells \['task99'\]"), ({"task5": "«it»"}, r"names \['it'\]")]
+)
+def test_a_description_that_does_not_fit_is_refused(
+    changed: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(variants, "cells", lambda name: changed)
+    with pytest.raises(variants.Misfit, match=message):
         variants.build(QUICK, SEEDS[0])
 
 
