@@ -163,6 +163,12 @@ Pitfalls:
 ASSIGNMENT = "# A topic\n\n| | task | points |\n|---|---|---|\n| 1 | The norm $\\|x\\|$ | 4 |\n\nBelow."
 
 
+def slides_of_topic(folder: Path) -> Path:
+    """Where the deck of "topic" lies among the chapters of a folder."""
+    (folder / "topic").mkdir(exist_ok=True)
+    return folder / "topic" / "slides.yml"
+
+
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A guide and an assignment."""
@@ -216,13 +222,13 @@ SLIDE = "{minutes: 2, show: [cover], say: Go.}"
     ],
 )
 def test_what_a_deck_may_not_hold_is_refused(tmp_path: Path, first: str, said: str) -> None:
-    (tmp_path / "topic.yml").write_text(f"first: {first}\nsecond: [{SLIDE}]\n")
+    slides_of_topic(tmp_path).write_text(f"first: {first}\nsecond: [{SLIDE}]\n")
     with pytest.raises(decks.DeckError, match=said):
         decks.read("topic", tmp_path)
 
 
 def test_digits_in_formulas_and_code_are_no_numbers_typed_by_hand(tmp_path: Path) -> None:
-    (tmp_path / "topic.yml").write_text(f"first: [{SLIDE.replace('Go.', 'See $q_0$ and `x1`.')}]\nsecond: [{SLIDE}]\n")
+    slides_of_topic(tmp_path).write_text(f"first: [{SLIDE.replace('Go.', 'See $q_0$ and `x1`.')}]\nsecond: [{SLIDE}]\n")
     assert decks.read("topic", tmp_path).first[0].say == "See $q_0$ and `x1`."
 
 
@@ -230,7 +236,7 @@ def test_what_is_wrong_with_a_deck_is_one_line(
     chapter: Chapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = SLIDE.replace("cover", "{statement: thm-two}")
-    (tmp_path / "topic.yml").write_text(f"first: [{SLIDE}]\nsecond: [{SLIDE}, {missing}]\n")
+    slides_of_topic(tmp_path).write_text(f"first: [{SLIDE}]\nsecond: [{SLIDE}, {missing}]\n")
     (tmp_path / "_static").mkdir()
     monkeypatch.setattr(toc, "page_of", lambda name: chapter.page)
     monkeypatch.setattr(decks, "names", lambda: ["topic"])
