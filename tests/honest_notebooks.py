@@ -1,7 +1,7 @@
 """Honest solutions of every assignment, as notebooks in several styles.
 
-`exercises/honest/STYLE/ASSIGNMENT.py` holds what a student of that style would write; what is missing there is the
-reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a statement
+The class STYLE of `lessons/CHAPTER/honest.py` holds what a student of that style would write; what is missing there is
+the reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a statement
 asks for more.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 from exercises.engine import simulate
 
-HONEST = Path(__file__).parent / "exercises" / "honest"
+LESSONS = Path(__file__).parent / "lessons"
 SINGLE = {  # style -> (the style that it is made from, what is replaced in it by what)
     "float32": ("vectorised", "dtype=float)", "dtype=np.float32)"),
     "torch32": ("torch", "dtype=torch.float64", "dtype=torch.float32"),
@@ -26,11 +27,12 @@ STYLES = ("loops", "vectorised", "torch", "scipy", *SINGLE)
 def written(style: str, assignment: str) -> tuple[dict[str, str], str]:
     """name -> source of the answers in this style, and all else that stands in the file: imports and helpers."""
     made_from, old, new = SINGLE.get(style, (style, "", ""))
-    text = (HONEST / made_from / f"{simulate.module_of(assignment)}.py").read_text(encoding="utf-8")
+    text = (LESSONS / simulate.module_of(assignment) / "honest.py").read_text(encoding="utf-8")
+    [of_style] = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == made_from]
     asked = {cell["metadata"]["nbgrader"]["grade_id"] for cell in simulate.source(assignment)["cells"]}
     answers, rest = {}, []
-    for node in ast.parse(text).body:
-        source = ast.get_source_segment(text, node) or ""
+    for node in of_style.body[1:]:  # behind its docstring
+        source = dedent(ast.get_source_segment(text, node, padded=True) or "")
         if old and getattr(node, "name", None) not in PRECISE.get(assignment, ()):
             source = source.replace(old, new)
         if isinstance(node, ast.FunctionDef) and node.name in asked:

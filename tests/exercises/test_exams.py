@@ -22,9 +22,9 @@ MIX = {Kind.CALCULATION: 3, Kind.TRUE_OR_FALSE: 2, Kind.PROOF: 2, Kind.READING: 
 every_template = pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: f"{one.chapter}-{one.name}")
 
 
-def brute_force(template: Template) -> Any:
+def by_hand(template: Template) -> Any:
     """The function that finds a question's answer in another way; None where nothing is to be found."""
-    module = importlib.import_module(f"tests.exercises.brute_force.{template.chapter.replace('-', '_')}")
+    module = importlib.import_module(f"tests.lessons.{template.chapter.replace('-', '_')}.exam_by_hand")
     return getattr(module, template.name, None)
 
 
@@ -84,7 +84,7 @@ def test_seeds_draw_different_questions(template: Template) -> None:
 
 @every_template
 def test_the_answer_is_found_once_more_without_the_library(template: Template) -> None:
-    other = brute_force(template)
+    other = by_hand(template)
     if template.kind is Kind.REPLY:
         assert other is None
         return

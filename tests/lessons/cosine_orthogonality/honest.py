@@ -1,0 +1,141 @@
+"""What honest students hand in for cosine-orthogonality: a class holds the answers of one style, one function each."""
+
+
+class loops:
+    """Loops over plain Python numbers."""
+
+    import math
+
+    def dot(x, y):
+        return sum(a * b for a, b in zip(x, y))
+
+    def length(x):
+        return math.sqrt(dot(x, x))
+
+    def cosine_gradient(q, k):
+        cosine = dot(q, k) / (length(q) * length(k))
+        return [k[l] / (length(q) * length(k)) - cosine * q[l] / dot(q, q) for l in range(len(q))]
+
+    def shrinking_step():
+        q, k = [-0.002, 0.0], [1.0, 0.0]
+        return q, k, 0.0018 * 0.01  # inside the ball the gradient of the cosine is k / 0.01
+
+    def longest_loss(q, keys):
+        gradients = [cosine_gradient(q, key) for key in keys]
+        gram = [[dot(x, y) for y in gradients] for x in gradients]
+        weights = [1.0 + 0.1 * s for s in range(len(keys))]
+        for _ in range(5000):  # power iteration
+            weights = [dot(row, weights) for row in gram]
+            size = length(weights)
+            weights = [w / size for w in weights]
+        return weights
+
+    def share_radial(users, items, tau, tol, similarity):
+        def scaled(x):
+            return [a / length(x) for a in x]
+
+        above = 0
+        for i, user in enumerate(users):
+            left = scaled(user) if similarity == "cos" else user
+            right = [scaled(item) if similarity == "cos" else item for item in items]
+            scores = [dot(left, item) / tau for item in right]
+            top = max(scores)
+            odds = [math.exp(score - top) for score in scores]
+            gradient = [0.0] * len(user)
+            for j, item in enumerate(right):
+                share = odds[j] / sum(odds) - (i == j)
+                gradient = [g + share * x for g, x in zip(gradient, item)]
+            if similarity == "cos":
+                along = dot(gradient, left)
+                gradient = [g - along * x for g, x in zip(gradient, left)]
+            above += abs(dot(user, gradient)) > tol * length(user) * length(gradient)
+        return above / len(users)
+
+
+class vectorised:
+    """NumPy, without loops."""
+
+    import numpy as np
+
+    def cosine_gradient(q, k):
+        q, k = np.asarray(q, dtype=float), np.asarray(k, dtype=float)
+        lengths = np.linalg.norm(q) * np.linalg.norm(k)
+        return k / lengths - (q @ k) / lengths * q / (q @ q)
+
+    def longest_loss(q, keys):
+        q, keys = np.asarray(q, dtype=float), np.asarray(keys, dtype=float)
+        keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+        direction = q / np.linalg.norm(q)
+        tangent = keys - np.outer(keys @ direction, direction)
+        return np.linalg.eigh(tangent @ tangent.T)[1][:, -1]
+
+    def share_radial(users, items, tau, tol, similarity):
+        users, items = np.asarray(users, dtype=float), np.asarray(items, dtype=float)
+        lengths = np.linalg.norm(users, axis=1, keepdims=True)
+        directions = users / lengths
+        left, right = users, items
+        if similarity == "cos":
+            left, right = directions, items / np.linalg.norm(items, axis=1, keepdims=True)
+        scores = left @ right.T / tau
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities = odds / odds.sum(axis=1, keepdims=True)
+        gradients = probabilities @ right - right
+        if similarity == "cos":
+            gradients = gradients - (gradients * directions).sum(axis=1, keepdims=True) * directions
+        radial = np.abs((gradients * directions).sum(axis=1))
+        return np.mean(radial > tol * np.linalg.norm(gradients, axis=1))
+
+
+class torch:
+    """Torch."""
+
+    import torch
+
+    def cosine_gradient(q, k):
+        q, k = torch.tensor(q, dtype=torch.float64), torch.tensor(k, dtype=torch.float64)
+        direction, key = q / q.norm(), k / k.norm()
+        return (key - (direction @ key) * direction) / q.norm()
+
+    def longest_loss(q, keys):
+        q, keys = torch.tensor(q, dtype=torch.float64), torch.tensor(keys, dtype=torch.float64)
+        direction, keys = q / q.norm(), keys / keys.norm(dim=1, keepdim=True)
+        left, _, _ = torch.linalg.svd(keys - torch.outer(keys @ direction, direction))
+        return left[:, 0]
+
+    def share_radial(users, items, tau, tol, similarity):
+        users, items = torch.tensor(users, dtype=torch.float64), torch.tensor(items, dtype=torch.float64)
+        lengths = users.norm(dim=1, keepdim=True)
+        directions = users / lengths
+        left, right = (directions, items / items.norm(dim=1, keepdim=True)) if similarity == "cos" else (users, items)
+        gradients = (torch.softmax(left @ right.T / tau, dim=1) @ right - right) / (tau * len(users))
+        if similarity == "cos":
+            gradients = (gradients - (gradients * directions).sum(1, keepdim=True) * directions) / lengths
+        return ((gradients * directions).sum(1).abs() > tol * gradients.norm(dim=1)).double().mean()
+
+
+class scipy:
+    """SciPy, where it has something for it."""
+
+    import numpy as np
+    from scipy.linalg import null_space, svd
+    from scipy.special import softmax
+
+    def cosine_gradient(q, k):
+        q, k = np.array(q), np.array(k)
+        tangent = null_space(q[None, :])  # an orthonormal basis of what is orthogonal to q
+        return tangent @ (tangent.T @ k) / (np.linalg.norm(q) * np.linalg.norm(k))
+
+    def longest_loss(q, keys):
+        return svd(np.array([cosine_gradient(q, key) for key in keys]))[0][:, 0]
+
+    def share_radial(users, items, tau, tol, similarity):
+        users, items = np.array(users), np.array(items)
+        directions = users / np.linalg.norm(users, axis=1, keepdims=True)
+        left, right = users, items
+        if similarity == "cos":
+            left, right = directions, items / np.linalg.norm(items, axis=1, keepdims=True)
+        gradients = (softmax(left @ right.T / tau, axis=1) - np.eye(len(users))) @ right
+        if similarity == "cos":
+            gradients -= np.einsum("id,id->i", gradients, directions)[:, None] * directions
+        radial = np.abs(np.einsum("id,id->i", gradients, directions))
+        return np.mean(radial > tol * np.linalg.norm(gradients, axis=1))

@@ -1,0 +1,347 @@
+"""What honest students hand in for ddc: a class holds the answers of one style, one function each."""
+
+
+class loops:
+    """Loops over plain Python numbers."""
+
+    import math
+    from fractions import Fraction
+
+    def dot(x, y):
+        return sum(a * b for a, b in zip(x, y))
+
+    def softplus(x):
+        return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+    def sigmoid(x):
+        return 1 / (1 + math.exp(-x)) if x > 0 else math.exp(x) / (1 + math.exp(x))
+
+    def preference_direction(user, items, history, share):
+        ranked = sorted(history, key=lambda item: (-dot(user, items[item]), item))
+        size = math.ceil(share * len(history))
+        total = [sum(items[item][l] for item in ranked[:size]) for l in range(len(user))]
+        length = math.sqrt(dot(total, total))
+        return [x / length for x in total] if length else None
+
+    def user_loss(pos_scores, neg_scores, a, b, alpha, beta):
+        total = 0.0
+        for s, x in zip(pos_scores, a):
+            for t, y in zip(neg_scores, b):
+                total += softplus((t + alpha * y) - (s + beta * x))
+        return total / (len(pos_scores) * len(neg_scores))
+
+    def minimisers(a, b):
+        free = 0
+        for entries in (a, b):
+            if any(x > 0 for x in entries) and any(x < 0 for x in entries):
+                continue
+            if any(x != 0 for x in entries):
+                return "none"
+            free += 1
+        return "many" if free else "one"
+
+    def without_minimiser(users, items, histories, pop, share):
+        number = 0
+        for user, history in zip(users, histories):
+            direction = preference_direction(user, items, history, share)
+            a = [dot(items[i], direction) for i in history]
+            b = [dot(items[j], pop) for j in range(len(items)) if j not in set(history)]
+            number += minimisers(a, b) != "one"
+        return number
+
+    def surrogate(pos_scores, neg_scores, a, b):
+        p, n = len(a), len(b)
+        sa, sb = Fraction(sum(a), p), Fraction(sum(b), n)
+        saa, sbb = Fraction(sum(x * x for x in a), p), Fraction(sum(y * y for y in b), n)
+        s, t = Fraction(sum(pos_scores), p), Fraction(sum(neg_scores), n)
+        spa, stb = Fraction(dot(pos_scores, a), p), Fraction(dot(neg_scores, b), n)
+        # E[(s + beta a - t - alpha b - 2) a] = 0 and the same with b
+        right_a, right_b = 2 * sa + t * sa - spa, 2 * sb + stb - s * sb
+        # beta saa - alpha sa sb = right_a; beta sa sb - alpha sbb = right_b
+        det = -saa * sbb + (sa * sb) ** 2
+        beta = (-right_a * sbb + sa * sb * right_b) / det
+        alpha = (saa * right_b - sa * sb * right_a) / det
+        return [alpha, beta]
+
+    def solve_user(pos_scores, neg_scores, a, b):
+        if minimisers(a, b) != "one":
+            return None
+        pairs = [(s - t, x, y) for s, x in zip(pos_scores, a) for t, y in zip(neg_scores, b)]
+
+        def loss(alpha, beta):
+            return sum(softplus(-(s + beta * x - alpha * y)) for s, x, y in pairs) / len(pairs)
+
+        alpha = beta = 0.0
+        for _ in range(100):
+            ga = gb = haa = hbb = hab = 0.0
+            for s, x, y in pairs:
+                w = sigmoid(-(s + beta * x - alpha * y))
+                v = w * (1 - w)
+                ga, gb = ga + w * y, gb - w * x
+                haa, hbb, hab = haa + v * y * y, hbb + v * x * x, hab - v * x * y
+            det = haa * hbb - hab * hab
+            da, db = -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det
+            slope = -(ga * da + gb * db) / len(pairs)
+            if slope < 1e-22:
+                break
+            length, here = 1.0, loss(alpha, beta)
+            while slope > 1e-11 and loss(alpha + length * da, beta + length * db) > here - length * slope / 4:
+                length /= 2
+            alpha, beta = alpha + length * da, beta + length * db
+        return alpha, beta
+
+    def sign_of_alpha(pos_scores, neg_scores, a, b, beta):
+        slope = 0.0
+        for s, x in zip(pos_scores, a):
+            for t, y in zip(neg_scores, b):
+                slope += sigmoid(-(s + beta * x - t)) * y
+        return -1.0 if slope > 0 else 1.0
+
+    def inflation(margins, fraction):
+        def loss(scale):
+            return sum(softplus(-scale * m) for m in margins) / len(margins)
+
+        target = fraction * loss(1.0)
+        low, high = 1.0, 2.0
+        while loss(high) < loss(low) and loss(high) > target and high < 1e9:
+            low, high = high, 2 * high
+        if loss(high) > target:  # the lowest point lies in between
+            left, right = low / 2, high
+            for _ in range(300):
+                one, two = left + (right - left) / 3, right - (right - left) / 3
+                left, right = (left, two) if loss(one) < loss(two) else (one, right)
+            high = left
+            if high < 1 or loss(high) > target:
+                return None
+        low = 1.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if loss(middle) > target else (low, middle)
+        return (low + high) / 2
+
+    def measure(users, items, histories, held_out, counts, k):
+        popularity, ranks = 0.0, []
+        for user, history, wanted in zip(users, histories, held_out):
+            known = set(history)
+            open_items = [j for j in range(len(items)) if j not in known]
+            top = sorted(open_items, key=lambda j: (-dot(user, items[j]), j))[:k]
+            popularity += sum(counts[j] for j in top) / k
+            if wanted:
+                places = [place for place, j in enumerate(top, 1) if j in wanted]
+                ranks.append(1 / places[0] if places else 0)
+        return popularity / len(users), sum(ranks) / len(ranks)
+
+
+class vectorised:
+    """NumPy, without loops."""
+
+    import numpy as np
+
+    def preference_direction(user, items, history, share):
+        user, items, history = np.asarray(user, dtype=float), np.asarray(items, dtype=float), np.sort(history)
+        size = -((-share.numerator * len(history)) // share.denominator)
+        best = history[np.lexsort((history, -(items[history] @ user)))][:size]
+        total = items[best].sum(axis=0)
+        length = np.linalg.norm(total)
+        return total / length if length > 0 else None
+
+    def user_loss(pos_scores, neg_scores, a, b, alpha, beta):
+        s, t, a, b = (np.asarray(x, dtype=float) for x in (pos_scores, neg_scores, a, b))
+        margins = (s + beta * a)[:, None] - (t + alpha * b)[None, :]
+        return np.logaddexp(0, -margins).mean()
+
+    def minimisers(a, b):
+        signs = [(np.min(x) < 0) & (np.max(x) > 0) for x in (a, b)]
+        zeros = [not np.any(x) for x in (a, b)]
+        if np.all(signs):
+            return "one"
+        return "many" if np.all(np.logical_or(signs, zeros)) else "none"
+
+    def sign_of_alpha(pos_scores, neg_scores, a, b, beta):
+        s, t, a, b = (np.asarray(x, dtype=float) for x in (pos_scores, neg_scores, a, b))
+        margins = (s + beta * a)[:, None] - t[None, :]
+        return -np.sign(np.exp(-np.logaddexp(0, margins)).sum(axis=0) @ b)
+
+    def solve_user(pos_scores, neg_scores, a, b):
+        if minimisers(a, b) != "one":
+            return None
+        s, t, a, b = (np.asarray(x, dtype=float) for x in (pos_scores, neg_scores, a, b))
+        X = np.stack(np.broadcast_arrays(-b[None, :], a[:, None]), axis=-1).reshape(-1, 2)  # margin = m + X @ at
+        m = (s[:, None] - t[None, :]).ravel()
+        at = np.zeros(2, dtype=X.dtype)
+        for _ in range(100):
+            w = np.exp(-np.logaddexp(0, m + X @ at))
+            slope, bend = -(w @ X), (X * (w * (1 - w))[:, None]).T @ X
+            step = -np.linalg.solve(bend, slope)
+            here, length = np.logaddexp(0, -m - X @ at).sum(), 1.0
+            while np.logaddexp(0, -m - X @ (at + length * step)).sum() > here and length > 1e-6:
+                length /= 2
+            at = at + length * step
+        return at
+
+    def inflation(margins, fraction):
+        m = np.asarray(margins, dtype=float)
+
+        def loss(c):
+            return np.logaddexp(0, -c * m).mean()
+
+        def slope(c):
+            return -(m * np.exp(-np.logaddexp(0, c * m))).mean()
+
+        target, high = fraction * loss(1.0), 2.0
+        if loss(1.0) <= target or slope(1.0) >= 0:
+            return None
+        while slope(high) < 0 and loss(high) > target and high < 1e9:
+            high *= 2
+        low = 1.0
+        if loss(high) > target:
+            for _ in range(100):
+                middle = (low + high) / 2
+                low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+            if loss(high) > target:
+                return None
+            low = 1.0
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if loss(middle) > target else (low, middle)
+        return high
+
+    def measure(users, items, histories, held_out, counts, k):
+        users, items = np.asarray(users, dtype=float), np.asarray(items, dtype=float)
+        known = np.zeros((len(users), len(items)), dtype=bool)
+        wanted = known.copy()
+        for u, (history, later) in enumerate(zip(histories, held_out)):
+            known[u, history] = True
+            wanted[u, later] = True
+        scores = np.where(known, -np.inf, users @ items.T)
+        top = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        hits = np.take_along_axis(wanted, top, axis=1)
+        ranks = np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0)[wanted.any(axis=1)]
+        return np.array([np.mean(np.array(counts)[top]), ranks.mean()], dtype=float)
+
+
+class torch:
+    """Torch."""
+
+    import torch
+    from torch.nn.functional import softplus
+
+    def preference_direction(user, items, history, share):
+        user, items = torch.tensor(user, dtype=torch.float64), torch.tensor(items, dtype=torch.float64)
+        history = torch.tensor(history).sort().values
+        size = -int(-share * len(history) // 1)
+        order = torch.argsort(items[history] @ user, descending=True, stable=True)
+        total = items[history[order[:size]]].sum(0)
+        return total / total.norm() if total.any() else None
+
+    def user_loss(pos_scores, neg_scores, a, b, alpha, beta):
+        s, t, a, b = (torch.tensor(x, dtype=torch.float64) for x in (pos_scores, neg_scores, a, b))
+        return softplus((t + alpha * b)[None, :] - (s + beta * a)[:, None]).mean()
+
+    def minimisers(a, b):
+        signs = [bool((torch.tensor(x) > 0).any() and (torch.tensor(x) < 0).any()) for x in (a, b)]
+        if all(signs):
+            return "one"
+        return "many" if all(sign or not any(x) for sign, x in zip(signs, (a, b))) else "none"
+
+    def solve_user(pos_scores, neg_scores, a, b):
+        if minimisers(a, b) != "one":
+            return None
+        s, t, a, b = (torch.tensor(x, dtype=torch.float64) for x in (pos_scores, neg_scores, a, b))
+
+        def margins(at):
+            return (s + at[1] * a)[:, None] - (t + at[0] * b)[None, :]
+
+        at = torch.zeros(2, dtype=s.dtype)
+        for _ in range(40):
+            w = torch.sigmoid(-margins(at))
+            v, slope = w * (1 - w), torch.stack([(w @ b).sum(), -(a @ w).sum()])
+            bend = torch.stack([(v @ b**2).sum(), -(a @ v @ b), -(a @ v @ b), (a**2 @ v).sum()]).reshape(2, 2)
+            step, length, here = -torch.linalg.solve(bend, slope), 1.0, softplus(-margins(at)).sum()
+            while softplus(-margins(at + length * step)).sum() > here and length > 1e-6:
+                length /= 2
+            at = at + length * step
+        return at
+
+    def sign_of_alpha(pos_scores, neg_scores, a, b, beta):
+        s, t, a, b = (torch.tensor(x, dtype=torch.float64) for x in (pos_scores, neg_scores, a, b))
+        alpha = torch.zeros((), dtype=s.dtype, requires_grad=True)
+        softplus((t + alpha * b)[None, :] - (s + beta * a)[:, None]).mean().backward()
+        return -torch.sign(alpha.grad)
+
+    def measure(users, items, histories, held_out, counts, k):
+        users, items = torch.tensor(users, dtype=torch.float64), torch.tensor(items, dtype=torch.float64)
+        scores, ranks = users @ items.T, []
+        for row, history in zip(scores, histories):
+            row[history] = -torch.inf
+        top = torch.argsort(scores, dim=1, descending=True, stable=True)[:, :k]
+        for row, wanted in zip(top, held_out):
+            if wanted:
+                hits = torch.isin(row, torch.tensor(wanted)).nonzero()
+                ranks.append(1 / (1 + hits[0, 0]) if len(hits) else torch.tensor(0.0))
+        return torch.stack([torch.tensor(counts)[top].double().mean(), torch.stack(ranks).double().mean()])
+
+    def without_minimiser(users, items, histories, pop, share):
+        table, missing = torch.tensor(items, dtype=torch.float64), 0
+        popularity = table @ torch.tensor(pop, dtype=torch.float64)
+        for user, history in zip(users, histories):
+            a = table[history] @ preference_direction(user, items, history, share)
+            others = torch.ones(len(items), dtype=torch.bool)
+            others[history] = False
+            missing += minimisers(a.tolist(), popularity[others].tolist()) != "one"
+        return missing
+
+
+class scipy:
+    """SciPy, where it has something for it."""
+
+    import numpy as np
+    from scipy.optimize import minimize, minimize_scalar, root_scalar
+    from scipy.special import expit, log_expit
+
+    def user_loss(pos_scores, neg_scores, a, b, alpha, beta):
+        positive = np.array(pos_scores) + beta * np.array(a)
+        return -log_expit(np.subtract.outer(positive, np.array(neg_scores) + alpha * np.array(b))).mean()
+
+    def solve_user(pos_scores, neg_scores, a, b):
+        if minimisers(a, b) != "one":
+            return None
+        s, t, a, b = map(np.array, (pos_scores, neg_scores, a, b))
+
+        def margins(at):
+            return np.subtract.outer(s + at[1] * a, t + at[0] * b)
+
+        def slope(at):
+            w = expit(-margins(at))
+            return np.array([(w @ b).mean() / len(b), -(a @ w).mean() / len(a)])
+
+        def bend(at):
+            v = expit(margins(at)) * expit(-margins(at))
+            mixed = -(a @ v @ b)
+            return np.array([[(v @ b**2).sum(), mixed], [mixed, (a**2 @ v).sum()]]) / v.size
+
+        def loss(at):
+            return -log_expit(margins(at)).mean()
+
+        at = minimize(loss, np.zeros(2), jac=slope, hess=bend, method="trust-exact", options={"gtol": 1e-12}).x
+        for _ in range(3):  # polish
+            at = at - np.linalg.solve(bend(at), slope(at))
+        return at
+
+    def sign_of_alpha(pos_scores, neg_scores, a, b, beta):
+        positive, t, b = np.array(pos_scores) + beta * np.array(a), np.array(neg_scores), np.array(b)
+        slope = b @ expit(np.subtract.outer(t, positive)).sum(axis=1)
+        return -1 if slope > 0 else 1
+
+    def inflation(margins, fraction):
+        m = np.array(margins)
+
+        def loss(c):
+            return -log_expit(c * m).mean()
+
+        target = fraction * loss(1.0)
+        lowest = minimize_scalar(lambda log_c: loss(np.exp(log_c)), bounds=(0, 20), method="bounded", options={"xatol": 1e-9})
+        best = np.exp(lowest.x)
+        if loss(best) > target:
+            return None
+        return root_scalar(lambda c: loss(c) - target, bracket=(1.0, best), xtol=1e-14, rtol=1e-13).root

@@ -1,0 +1,203 @@
+"""What honest students hand in for popularity-direction: a class holds the answers of one style, one function each."""
+
+
+class loops:
+    """Loops over plain Python numbers."""
+
+    import math
+    from fractions import Fraction
+
+    def dot(x, y):
+        return sum(a * b for a, b in zip(x, y))
+
+    def popularity_direction(items, counts, ratio):
+        size = max(1, round(ratio * len(counts)))
+        order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
+        d = len(items[0])
+        head = [sum(items[i][l] for i in order[:size]) / size for l in range(d)]
+        tail = [sum(items[i][l] for i in order[-size:]) / size for l in range(d)]
+        difference = [x - y for x, y in zip(head, tail)]
+        return [x / math.sqrt(dot(difference, difference)) for x in difference]
+
+    def correlation(x, y):
+        mx, my = sum(x) / len(x), sum(y) / len(y)
+        x, y = [a - mx for a in x], [b - my for b in y]
+        return dot(x, y) / math.sqrt(dot(x, x) * dot(y, y))
+
+    def cross_fitted(items, counts, ratio, fold):
+        found = []
+        for k in sorted(set(fold)):
+            outside = [i for i, f in enumerate(fold) if f != k]
+            inside = [i for i, f in enumerate(fold) if f == k]
+            direction = popularity_direction([items[i] for i in outside], [counts[i] for i in outside], ratio)
+            found.append(correlation([dot(items[i], direction) for i in inside], [counts[i] for i in inside]))
+        return sum(found) / len(found)
+
+    def first_pull(Y, users):
+        n, d = len(Y[0]), len(users[0])
+        steps = [[Fraction(0)] * d for _ in range(n)]
+        for row, user in zip(Y, users):
+            own = sum(row)
+            for i in range(n):
+                weight = Fraction(1, 2) if row[i] else -Fraction(own, 2 * (n - own))
+                steps[i] = [s + weight * x for s, x in zip(steps[i], user)]
+        return steps
+
+    def times_negative(Y, law):
+        n = len(Y[0])
+        pop = [sum(row[j] for row in Y) for j in range(n)]
+        found = [Fraction(0)] * n
+        for row in Y:
+            weights = [1 if law == "all" else (1 - row[j]) * (pop[j] if law == "popularity" else 1) for j in range(n)]
+            for j in range(n):
+                found[j] += Fraction(sum(row) * weights[j], sum(weights))
+        return found
+
+    def bpr_steps(users, items, triples, lr):
+        users, items = [list(row) for row in users], [list(row) for row in items]
+        for u, i, j in triples:
+            margin = dot(users[u], items[i]) - dot(users[u], items[j])
+            weight = 1 / (1 + math.exp(margin)) if margin < 0 else math.exp(-margin) / (1 + math.exp(-margin))
+            for l in range(len(users[u])):
+                e, x, y = users[u][l], items[i][l], items[j][l]
+                users[u][l] = e + lr * weight * (x - y)
+                items[i][l] = x + lr * weight * e
+                items[j][l] = y - lr * weight * e
+        return users, items
+
+    def sum_after(total, lr, decay, steps):
+        for _ in range(steps):
+            total = [x - 2 * lr * decay * x for x in total]
+        return total
+
+    def gap(positives, total, n_items):
+        liked = [sum(row[l] for row in positives) for l in range(len(total))]
+        k = len(positives)
+        return [Fraction(x) / k - Fraction(t - x) / (n_items - k) for x, t in zip(liked, total)]
+
+    def null_correlation(counts, d, ratio):
+        n, ranked = len(counts), sorted(counts, reverse=True)
+        size = max(1, round(ratio * n))
+        shift = math.sqrt(d / (2 * size))
+        mean = sum(counts) / n
+        spread = math.sqrt(sum((c - mean) ** 2 for c in counts) / n)
+        covariance = shift * (sum(ranked[:size]) - sum(ranked[-size:])) / n
+        return covariance / (spread * math.sqrt(1 + 2 * size * shift**2 / n))
+
+
+class vectorised:
+    """NumPy, without loops."""
+
+    from fractions import Fraction
+
+    import numpy as np
+
+    def popularity_direction(items, counts, ratio):
+        items, counts = np.asarray(items, dtype=float), np.asarray(counts)
+        size = max(1, round(ratio * len(counts)))
+        order = np.lexsort((np.arange(len(counts)), -counts))
+        roles = np.zeros(len(counts), dtype=items.dtype)
+        roles[order[:size]], roles[order[-size:]] = 1 / size, -1 / size
+        difference = roles @ items
+        return difference / np.linalg.norm(difference)
+
+    def cross_fitted(items, counts, ratio, fold):
+        items, counts, fold = np.asarray(items, dtype=float), np.asarray(counts), np.asarray(fold)
+        found = []
+        for k in set(fold.tolist()):
+            direction = popularity_direction(items[fold != k], counts[fold != k], ratio)
+            x, y = items[fold == k] @ direction, counts[fold == k]
+            x, y = x - x.mean(), np.asarray(y - y.mean(), dtype=float)
+            found.append((x @ y) / (np.linalg.norm(x) * np.linalg.norm(y)))
+        return np.mean(found)
+
+    def times_negative(Y, law):
+        Y = np.array(Y, dtype=object)
+        weights = {"all": np.ones_like(Y), "unseen": 1 - Y, "popularity": (1 - Y) * Y.sum(axis=0)}[law]
+        draws = np.array([Fraction(size, total) for size, total in zip(Y.sum(axis=1), weights.sum(axis=1))])
+        return (draws[:, None] * weights).sum(axis=0)
+
+    def bpr_steps(users, items, triples, lr):
+        users, items = np.array(users, dtype=float), np.array(items, dtype=float)
+        for u, i, j in triples:
+            e, rows = users[u].copy(), items[[i, j]]
+            move = lr / (1 + np.exp(np.minimum(e @ (rows[0] - rows[1]), 80)))
+            users[u] += move * (rows[0] - rows[1])
+            items[[i, j]] += move * np.outer([1, -1], e)
+        return users, items
+
+    def null_correlation(counts, d, ratio):
+        counts = np.sort(np.asarray(counts, dtype=float))
+        n = len(counts)
+        size = max(1, round(ratio * n))
+        shift = np.sqrt(d / (2 * size))
+        covariance = shift * (counts[-size:].sum() - counts[:size].sum()) / n
+        return covariance / (counts.std() * np.sqrt(1 + d / n))
+
+
+class torch:
+    """Torch."""
+
+    import torch
+
+    def popularity_direction(items, counts, ratio):
+        items, counts = torch.as_tensor(items, dtype=torch.float64), torch.as_tensor(counts)
+        size = max(1, round(ratio * len(counts)))
+        order = torch.argsort(counts, descending=True, stable=True)
+        difference = items[order[:size]].mean(0) - items[order[-size:]].mean(0)
+        return difference / difference.norm()
+
+    def cross_fitted(items, counts, ratio, fold):
+        items, counts, fold = torch.tensor(items, dtype=torch.float64), torch.tensor(counts), torch.tensor(fold)
+        found = []
+        for k in fold.unique():
+            direction = popularity_direction(items[fold != k], counts[fold != k], ratio)
+            both = torch.stack([items[fold == k] @ direction, counts[fold == k].to(items.dtype)])
+            found.append(torch.corrcoef(both)[0, 1])
+        return torch.stack(found).mean()
+
+    def bpr_steps(users, items, triples, lr):
+        users, items = torch.tensor(users, dtype=torch.float64), torch.tensor(items, dtype=torch.float64)
+        for u, i, j in triples:
+            e, x, y = users[u].clone(), items[i].clone(), items[j].clone()
+            move = lr * torch.sigmoid(-(e @ (x - y)))
+            users[u], items[i], items[j] = e + move * (x - y), x + move * e, y - move * e
+        return users, items
+
+    def null_correlation(counts, d, ratio):
+        counts = torch.tensor(counts, dtype=torch.float64).sort(descending=True).values
+        n = len(counts)
+        size = max(1, round(ratio * n))
+        shift = (d / (2 * size)) ** 0.5
+        covariance = shift * (counts[:size].sum() - counts[-size:].sum()) / n
+        return covariance / (counts.std(correction=0) * (1 + d / n) ** 0.5)
+
+
+class scipy:
+    """SciPy, where it has something for it."""
+
+    import numpy as np
+    from scipy.special import expit
+    from scipy.stats import pearsonr, rankdata
+
+    def popularity_direction(items, counts, ratio):
+        items, places = np.array(items), rankdata(-np.array(counts), method="ordinal")
+        size = max(1, round(ratio * len(counts)))
+        difference = items[places <= size].mean(axis=0) - items[places > len(counts) - size].mean(axis=0)
+        return difference / np.linalg.norm(difference)
+
+    def cross_fitted(items, counts, ratio, fold):
+        items, counts, fold = np.array(items), np.array(counts), np.array(fold)
+        found = []
+        for k in np.unique(fold):
+            direction = popularity_direction(items[fold != k], counts[fold != k], ratio)
+            found.append(pearsonr(items[fold == k] @ direction, counts[fold == k]).statistic)
+        return np.mean(found)
+
+    def bpr_steps(users, items, triples, lr):
+        users, items = np.array(users), np.array(items)
+        for u, i, j in triples:
+            e, difference = users[u].copy(), items[i] - items[j]
+            move = lr * expit(-e @ difference)
+            users[u], items[i], items[j] = e + move * difference, items[i] + move * e, items[j] - move * e
+        return users, items

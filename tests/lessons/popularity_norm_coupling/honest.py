@@ -1,0 +1,160 @@
+"""What honest students hand in for popularity-norm-coupling: a class holds the answers of one style, one function each."""
+
+
+class loops:
+    """Loops over plain Python numbers."""
+
+    import math
+    from fractions import Fraction
+
+    def update_probability(count, total, batch_size, extra, n_items):
+        missed = Fraction(1)
+        for _ in range(batch_size):
+            missed *= Fraction(total - count, total)
+        for _ in range(extra):
+            missed *= Fraction(n_items - 1, n_items)
+        return 1 - missed
+
+    def sum_of_squared_pulls(start, lr, keys):
+        q, total = list(start), 0.0
+        for key in keys:
+            norm, size = math.sqrt(sum(x * x for x in q)), math.sqrt(sum(x * x for x in key))
+            cosine = sum(x * y for x, y in zip(q, key)) / (norm * size)
+            pull = [y / size - cosine * x / norm for x, y in zip(q, key)]
+            total += sum(x * x for x in pull)
+            q = [x + lr * p / norm for x, p in zip(q, pull)]
+        return total
+
+    def popularity_slope(counts, norms):
+        points = [(math.log(c), math.log(n)) for c, n in zip(counts, norms) if c > 0]
+        mx, my = sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+        return sum((x - mx) * (y - my) for x, y in points) / sum((x - mx) ** 2 for x, _ in points)
+
+    def predicted_slope(counts, batch_size, steps, lr, start_norm, h_squared):
+        total, norms = sum(counts), []
+        for count in counts:
+            updates = steps * (1 - (1 - count / total) ** batch_size)
+            norms.append((start_norm**4 + 2 * lr * lr * h_squared * updates) ** (1 / 4))
+        return popularity_slope(counts, norms)
+
+    def largest_lr(counts, batch_size, steps, start_norm, h_squared, ratio):
+        def quotient(lr):
+            ends = []
+            for count in (max(counts), min(counts)):
+                updates = steps * (1 - (1 - count / sum(counts)) ** batch_size)
+                ends.append((start_norm**4 + 2 * lr**2 * h_squared * updates) ** 0.25)
+            return ends[0] / ends[1]
+
+        low, high = 0.0, 1.0
+        while quotient(high) <= ratio:
+            high *= 2
+            if high > 1e12:
+                return None
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if quotient(middle) <= ratio else (low, middle)
+        return low
+
+
+class vectorised:
+    """NumPy, without loops."""
+
+    import numpy as np
+
+    def sum_of_squared_pulls(start, lr, keys):
+        q, keys = np.asarray(start, dtype=float), np.asarray(keys, dtype=float)
+        keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+        total = 0
+        for key in keys:
+            direction = q / np.linalg.norm(q)
+            pull = key - (key @ direction) * direction
+            total, q = total + pull @ pull, q + lr * pull / np.linalg.norm(q)
+        return total
+
+    def equilibrium_norm(probability, lr, decay, h, lazy):
+        chance = np.where(lazy, 1.0, probability)
+        lr, decay, h = np.asarray(lr, dtype=float), np.asarray(decay, dtype=float), np.asarray(h, dtype=float)
+        # s (1 - (1 - lr decay)^2) = chance lr^2 h^2 / s
+        return np.sqrt(np.sqrt(chance * lr * h**2 / (decay * (2 - lr * decay))))
+
+    def popularity_slope(counts, norms):
+        counts, norms = np.asarray(counts, dtype=float), np.asarray(norms, dtype=float)
+        x, y = np.log(counts[counts > 0]), np.log(norms[counts > 0])
+        return np.cov(x, y, bias=True)[0, 1] / x.var()
+
+    def predicted_slope(counts, batch_size, steps, lr, start_norm, h_squared):
+        counts = np.asarray(counts, dtype=float)
+        updates = -steps * np.expm1(batch_size * np.log1p(-counts / counts.sum()))
+        return popularity_slope(counts, (start_norm**4 + 2 * lr**2 * h_squared * updates) ** 0.25)
+
+    def largest_lr(counts, batch_size, steps, start_norm, h_squared, ratio):
+        counts = np.asarray(counts, dtype=float)
+        least, most = -steps * np.expm1(batch_size * np.log1p(-np.array([counts.min(), counts.max()]) / counts.sum()))
+        room = most - ratio**4 * least
+        return None if room <= 0 else np.sqrt(start_norm**4 * (ratio**4 - 1) / (2 * h_squared * room))
+
+
+class torch:
+    """Torch."""
+
+    import torch
+
+    def equilibrium_norm(probability, lr, decay, h, lazy):
+        kept = torch.tensor(1 - lr * decay, dtype=torch.float64)
+        return ((1 if lazy else probability) * (lr * h) ** 2 / (1 - kept**2)) ** 0.25
+
+    def sum_of_squared_pulls(start, lr, keys):
+        q, total = torch.tensor(start, dtype=torch.float64), 0
+        for key in torch.tensor(keys, dtype=torch.float64):
+            key, direction = key / key.norm(), q / q.norm()
+            pull = key - (key @ direction) * direction
+            total, q = total + pull @ pull, q + lr * pull / q.norm()
+        return total
+
+    def popularity_slope(counts, norms):
+        counts, norms = torch.as_tensor(counts, dtype=torch.float64), torch.as_tensor(norms, dtype=torch.float64)
+        x, y = counts[counts > 0].log(), norms[counts > 0].log()
+        return torch.linalg.lstsq(torch.stack([x, torch.ones_like(x)], dim=1), y[:, None]).solution[0, 0]
+
+    def predicted_slope(counts, batch_size, steps, lr, start_norm, h_squared):
+        counts = torch.tensor(counts, dtype=torch.float64)
+        updates = steps * (1 - (1 - counts / counts.sum()) ** batch_size)
+        return popularity_slope(counts, (start_norm**4 + 2 * lr**2 * h_squared * updates) ** 0.25)
+
+    def largest_lr(counts, batch_size, steps, start_norm, h_squared, ratio):
+        counts = torch.tensor(counts, dtype=torch.float64)
+        updates = steps * (1 - (1 - counts / counts.sum()) ** batch_size)
+        room = updates.max() - ratio**4 * updates.min()
+        return (start_norm**4 * (ratio**4 - 1) / (2 * h_squared * room)).sqrt() if room > 0 else None
+
+
+class scipy:
+    """SciPy, where it has something for it."""
+
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.stats import linregress
+
+    def popularity_slope(counts, norms):
+        counts, norms = np.array(counts, dtype=float), np.array(norms)
+        return linregress(np.log(counts[counts > 0]), np.log(norms[counts > 0])).slope
+
+    def equilibrium_norm(probability, lr, decay, h, lazy):
+        chance = 1 if lazy else probability
+
+        def gain(log_s):
+            s = np.exp(log_s)
+            return (1 - lr * decay) ** 2 * s + chance * (lr * h) ** 2 / s - s
+
+        middle = np.log(chance * (lr * h) ** 2 / (1 - (1 - lr * decay) ** 2)) / 2
+        return np.exp(brentq(gain, middle - 3, middle + 2, xtol=1e-14) / 2)
+
+    def largest_lr(counts, batch_size, steps, start_norm, h_squared, ratio):
+        counts = np.array([min(counts), max(counts)]) / sum(counts)
+        least, most = steps * (1 - (1 - counts) ** batch_size)
+
+        def above(log_lr):
+            square = 2 * np.exp(2 * log_lr) * h_squared
+            return np.log(start_norm**4 + square * most) - np.log(start_norm**4 + square * least) - 4 * np.log(ratio)
+
+        return np.exp(brentq(above, -40, 40, xtol=1e-15)) if above(40) > 0 else None
