@@ -1,9 +1,8 @@
 """nbgrader's settings for this course; `nbgrader` commands that are started in this folder read it.
 
-COURSE_CLASSROOM names another folder for the class (it needs its own source/): classroom.py --course sets it.
+The folder of a class elsewhere has a small file of the same name, which takes them over.
 """
 
-import os
 import sys
 from pathlib import Path
 
@@ -29,11 +28,10 @@ from exercises.engine.grading.preprocessors import GetGradesAndWaiting, Judge, N
 from exercises.engine.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
-COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
 
 c = globals()["get_config"]()  # traitlets puts it among the names of this file
 c.CourseDirectory.course_id = "two-tower-course"
-c.CourseDirectory.root = str(COURSE)
+c.CourseDirectory.root = str(HERE)
 c.ClearSolutions.code_stub = {"python": CODE_STUB}
 c.ClearSolutions.text_stub = TEXT_STUB
 
@@ -57,7 +55,6 @@ c.Autograde.autograde_preprocessors = [
 ]
 c.GenerateAssignment.preprocessors.prepend([NameGrader])
 c.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "graded_with"}
-c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
 c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
 # Our page of feedback, and formgrader's own pages, which it finds only here where the class lies in this folder.

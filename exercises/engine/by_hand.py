@@ -15,7 +15,7 @@ from urllib.parse import quote
 try:
     from exercises.engine.chapters import HERE
     from exercises.engine.office.desk import Desk
-    from exercises.engine.office.room import Failed, Room, rooms, usable
+    from exercises.engine.office.room import Failed, Room, rooms, settings, usable
 except ImportError as error:
     sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
@@ -67,8 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
         f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it.", flush=True
     )
     first = given.assignment or next((name for name, count in waiting.items() if count), None)
-    os.environ["COURSE_CLASSROOM"] = str(course)
-    os.chdir(HERE)  # where nbgrader_config.py lies
+    settings(course)
+    os.chdir(course)  # where nbgrader_config.py lies
     started = command(course, page(Room(course, first) if first else None), extra)
     os.execv(started[0], started)
 

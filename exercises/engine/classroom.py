@@ -34,7 +34,7 @@ try:
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
-    from exercises.engine.office.room import Failed, Room, rooms, usable
+    from exercises.engine.office.room import Failed, Room, rooms, settings, usable
 except ImportError as error:
     sys.exit(
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
@@ -74,6 +74,7 @@ def prepare(course: Path) -> None:
             chapters.hand_over(name, part)
         (part / "source").rename(course / "source")
         part.rmdir()
+    settings(course)
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:

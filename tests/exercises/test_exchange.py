@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,18 +14,15 @@ from classroom_helpers import classroom, grade_table
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
 from exercises.engine import simulate
-from exercises.engine.office.room import COURSE_ID, HERE
 
 NAME = simulate.FIRST
 
 
-def nbgrader(step: str, *options: str, exchange: Path, cwd: Path, course: Path | None = None) -> None:
-    """An nbgrader command of the instructor (with `course`) or of a student (without)."""
-    environment = dict(os.environ)
-    environment |= {"COURSE_CLASSROOM": str(course)} if course else {}
-    options = (*options, f"--Exchange.root={exchange}", *(() if course else ("--course", COURSE_ID)))
+def nbgrader(step: str, *options: str, exchange: Path, cwd: Path, teacher: bool = False) -> None:
+    """An nbgrader command of the instructor (`teacher`) or of a student."""
+    options = (*options, f"--Exchange.root={exchange}", *(() if teacher else ("--course", "two-tower-course")))
     command = [sys.executable, "-m", "nbgrader", step, NAME, *options]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -37,16 +33,16 @@ def test_a_student_gets_the_assignment_and_the_feedback_by_the_exchange(tmp_path
         folder.mkdir()
     exchange.chmod(0o777)
     classroom("release", "--assignment", NAME, "--course", course)
-    nbgrader("release_assignment", exchange=exchange, cwd=HERE, course=course)
+    nbgrader("release_assignment", exchange=exchange, cwd=course, teacher=True)
     nbgrader("fetch_assignment", exchange=exchange, cwd=home)
     (home / NAME / f"{NAME}.ipynb").write_text(json.dumps(simulate.reference()), encoding="utf-8")
     nbgrader("submit", exchange=exchange, cwd=home)
-    nbgrader("collect", exchange=exchange, cwd=HERE, course=course)
+    nbgrader("collect", exchange=exchange, cwd=course, teacher=True)
     classroom("grade", "--course", course)
     classroom("feedback", "--course", course)
     (row,) = grade_table(course).values()
     assert float(row["total"]) == 28 and row["look_at"] == "" and row["student"] == getpass.getuser()
-    nbgrader("release_feedback", exchange=exchange, cwd=HERE, course=course)
+    nbgrader("release_feedback", exchange=exchange, cwd=course, teacher=True)
     nbgrader("fetch_feedback", exchange=exchange, cwd=home)
     (page,) = home.glob(f"{NAME}/feedback/*/{NAME}.html")
     assert "28.0 / 34.0 points" in page.read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ from planted_class import automatic, untouched, work
 from exercises.engine import by_hand, classroom
 from exercises.engine.office import late, people, stages
 from exercises.engine.office.ledger import Ledger
-from exercises.engine.office.room import HERE, Room
+from exercises.engine.office.room import HERE, Room, settings
 
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
@@ -917,7 +917,7 @@ import os
 from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 pages = FormgradeExtension()
-pages.root_dir = os.environ["COURSE_CLASSROOM"]
+pages.root_dir = os.getcwd()
 pages.initialize([])
 exporter = HTMLExporter(config=pages.config)
 print(exporter.template.filename, *(type(one).__name__ for one in exporter._preprocessors))
@@ -927,11 +927,19 @@ print(exporter.template.filename, *(type(one).__name__ for one in exporter._prep
 @pytest.mark.parametrize("place", ["in the checkout", pytest.param("elsewhere", marks=pytest.mark.pipeline)])
 def test_formgrader_finds_its_page_and_the_rubric_wherever_the_class_lies(place: str, tmp_path: Path) -> None:
     course = HERE if place == "in the checkout" else tmp_path
-    environment = {**os.environ, "COURSE_CLASSROOM": str(course)}
-    run = subprocess.run(
-        [sys.executable, "-c", PAGES], cwd=HERE, env=environment, capture_output=True, text=True, check=True
-    )
+    settings(course)
+    run = subprocess.run([sys.executable, "-c", PAGES], cwd=course, capture_output=True, text=True, check=True)
     assert "formgrade" in Path(run.stdout.split()[0]).parts and "ShowRubric" in run.stdout
+
+
+def test_settings_of_nbgrader_that_a_teacher_wrote_stay(tmp_path: Path) -> None:
+    settings(tmp_path)
+    settings(tmp_path)
+    file = tmp_path / "nbgrader_config.py"
+    assert "load_subconfig" in file.read_text(encoding="utf-8")
+    file.write_text("c = get_config()\n", encoding="utf-8")
+    settings(tmp_path)
+    assert file.read_text(encoding="utf-8") == "c = get_config()\n"
 
 
 def test_points_of_the_planted_judge() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
-from traitlets import Unicode
 
 from . import notebooks
 from .looking import graded_with
@@ -19,18 +18,21 @@ Resources = dict[str, Any]
 
 
 class _Course(NbGraderPreprocessor):
-    course = Unicode("", help="the classroom's folder").tag(config=True)
+    @property
+    def course(self) -> Path:
+        """The classroom's folder."""
+        return Path(self.config.CourseDirectory.root)
 
     def source(self, resources: Resources) -> Path:
         """The instructor's notebook of the assignment at hand."""
         about = resources["nbgrader"]
-        return Path(str(self.course), "source", about["assignment"], f"{about['notebook']}.ipynb")
+        return Path(self.course, "source", about["assignment"], f"{about['notebook']}.ipynb")
 
     def submitted(self, resources: Resources) -> Path:
         """What the student at hand handed in."""
         about = resources["nbgrader"]
         name = f"{about['notebook']}.ipynb"
-        return Path(str(self.course), "submitted", about["student"], about["assignment"], name)
+        return Path(self.course, "submitted", about["student"], about["assignment"], name)
 
 
 class NameGrader(NbGraderPreprocessor):
@@ -54,7 +56,7 @@ class Rebuild(_Course):
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         about = resources["nbgrader"]
-        released = Path(self.course) / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
+        released = self.course / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
         content = json.dumps(nb).encode()
         return notebooks.rebuilt(notebooks.read_source(released), notebooks.working_copy(content)), resources
 
@@ -68,7 +70,7 @@ class Judge(_Course):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         about = resources["nbgrader"]
         source, submitted = self.source(resources), self.submitted(resources)
-        path = verdict_path(Path(self.course), about["assignment"], about["student"], about["notebook"])
+        path = verdict_path(self.course, about["assignment"], about["student"], about["notebook"])
         verdict = verdict_on(path, source, submitted)
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:

@@ -8,7 +8,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Unicode
 
 from . import notebooks
 
@@ -22,13 +21,11 @@ class ShowRubric(NbGraderPreprocessor):
     Nothing of it is stored: formgrader makes its pages anew each time, and it alone names a `submission_id`.
     """
 
-    course = Unicode("", help="the classroom's folder").tag(config=True)
-
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         if "submission_id" not in resources:
             return nb, resources
         name = str(resources["assignment_id"])
-        source = Path(str(self.course), "source", name, f"{resources['notebook_id']}.ipynb")
+        source = Path(self.config.CourseDirectory.root, "source", name, f"{resources['notebook_id']}.ipynb")
         references = {notebooks.grading(cell).get("grade_id"): cell for cell in notebooks.read_source(source).cells}
         unplaced = notebooks.text_to_place(nb)
         shown: list[NotebookNode] = []

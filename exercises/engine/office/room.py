@@ -18,7 +18,10 @@ from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint
 from exercises.engine.grading.verdicts import verdict_path
 
-COURSE_ID = "two-tower-course"
+SETTINGS = """# Written by the course's commands; its settings are those of the course.
+load_subconfig("nbgrader_config.py", path={here!r})
+get_config().CourseDirectory.root = {course!r}
+"""
 
 
 class Failed(RuntimeError):
@@ -55,8 +58,7 @@ class Room:
 
     def gradebook(self) -> Gradebook:
         """nbgrader's gradebook of the classroom; use it in a `with` block."""
-        _let_nbgrader_find_alembic()
-        return Gradebook(f"sqlite:///{self.course / 'gradebook.db'}", COURSE_ID)
+        return self.api().gradebook
 
 
 def _let_nbgrader_find_alembic() -> None:
@@ -69,8 +71,19 @@ def _let_nbgrader_find_alembic() -> None:
 @cache
 def _api(course: Path) -> NbGraderAPI:
     _let_nbgrader_find_alembic()
-    os.environ["COURSE_CLASSROOM"] = str(course)
-    return NbGraderAPI(config=PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config())
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config()
+    config.CourseDirectory.root = str(course)
+    return NbGraderAPI(config=config)
+
+
+def settings(course: Path) -> None:
+    """The folder of a class gets nbgrader's file of settings, so that nbgrader's own commands work in it.
+
+    A file that somebody wrote there stays: it is nbgrader's, and theirs.
+    """
+    path, text = course / "nbgrader_config.py", SETTINGS.format(here=str(HERE), course=str(course))
+    if course != HERE and text_of(path).partition("\n")[0] in ("", SETTINGS.partition("\n")[0]):
+        path.write_text(text, encoding="utf-8")
 
 
 def rooms(course: Path, assignment: str | None = None) -> list[Room]:
