@@ -12,18 +12,18 @@ from pathlib import Path
 from exercises.engine import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
-SHORT = {"COURSE_GRADE_STEP_SECONDS": "2", "COURSE_GRADE_SUBMISSION_SECONDS": "5"}  # the tests' own limits
+SHORT = ("--step-seconds=2", "--submission-seconds=5")  # the tests' own limits, where no others follow
 
 
 def classroom(*arguments: object, check: bool = True, **environment: object) -> subprocess.CompletedProcess[str]:
     """Runs the classroom's command as an instructor would."""
-    command = [sys.executable, "-m", "exercises.engine.classroom", *map(str, arguments)]
+    command = [sys.executable, "-m", "exercises.engine.classroom", arguments[0], *SHORT, *map(str, arguments[1:])]
     done = subprocess.run(
         command,
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={**os.environ, **SHORT, **{name: str(value) for name, value in environment.items()}},
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
         check=False,
     )
     assert not check or done.returncode == 0, done.stdout + done.stderr

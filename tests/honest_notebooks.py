@@ -1,8 +1,8 @@
 """Honest solutions of every assignment, as notebooks in several styles.
 
 The class STYLE of `lessons/CHAPTER/honest.py` holds what a student of that style would write; what is missing there is
-the reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a statement
-asks for more.
+the reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a
+statement asks for more.
 """
 
 from __future__ import annotations

@@ -39,11 +39,10 @@ def marks_of(assignment: str, kind: str) -> dict[str, str]:
 
 def verdict_on(assignment: str, kind: str, folder: Path) -> dict[str, Any]:
     """The judge's verdict on a simulated submission, with walls and with the shortest limits; runs in any process."""
-    sandbox.STEP_SECONDS, sandbox.SUBMISSION_SECONDS = 1.0, 2.0
     submitted = folder / f"{assignment}-{kind}.ipynb"
     submitted.write_bytes(simulate.content(kind, assignment))
     source = chapters.hand_over(assignment, folder)
     try:
-        return judge.judge(source, submitted)
+        return judge.judge(source, submitted, sandbox.Limits(1.0, 2.0))
     except judge.notebooks.Unreadable as error:
         return judge.nothing_handed_in(source, str(error))

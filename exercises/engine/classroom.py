@@ -40,6 +40,7 @@ except ImportError as error:
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
     )
 
+from exercises.engine.grading import judge
 from exercises.engine.grading.sandbox import NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
@@ -86,6 +87,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--to", choices=sorted(exports.SYSTEMS), help="the learning platform that `export` writes for")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
+    judge.add_limits(parser)
     given = parser.parse_args(arguments)
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
@@ -119,7 +121,7 @@ def _reasons(error: BaseException | None) -> list[str]:
 
 def run(given: argparse.Namespace, course: Path) -> None:
     """The steps asked for. One that fails is reported and stops no other; the tables are written in any case."""
-    every, asked = rooms(course), rooms(course, given.assignment)
+    every, asked = rooms(course), rooms(course, given.assignment, judge.limits_of(given))
     if given.step == "release":
         _each(asked, {"release": stages.release})
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")

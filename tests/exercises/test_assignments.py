@@ -58,7 +58,7 @@ def test_no_hidden_check_no_public_check_and_no_source_was_read(judged: dict[tup
 @pytest.mark.slow
 def test_a_double_sum_over_thousands_of_rows_runs_out_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Task 1 of gramian-estimators: the right number in the wrong time loses the check on pairs, and no other."""
-    monkeypatch.setattr(sandbox, "STEP_SECONDS", 3.0)
+    monkeypatch.setattr(sandbox, "USUAL", sandbox.Limits(step=3.0))
     name = "gramian-estimators"
     notebook = simulate.reference(name)
     (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "all_pairs")
@@ -82,8 +82,8 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "in" / f"ada-{number}.ipynb").write_bytes(simulate.content("reference", name))
     (folder / "in" / "bob.ipynb").write_bytes(simulate.content(WRONG, NEW[0]))
     (folder / "in" / "eve.ipynb").write_bytes(simulate.content("hostile-file-forged-checks", NEW[1]))
-    limits = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
-    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, **limits)
+    limits = ("--step-seconds=10", "--submission-seconds=40")
+    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, *limits)
     return folder
 
 

@@ -38,8 +38,8 @@ from exercises.engine.office.book import Book
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
 
-HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
-REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
+HISTORIES = int(os.environ.get("COURSE_TRIES", "6"))
+REAL_HISTORIES = max(1, HISTORIES // 50)
 STEPS = 30
 DAY, PERCENT, MOST = 86_400, 10, 50
 PEOPLE = {"ada": "ada", "Müller Jörg": "muller-jorg", "smith, anna": "smith-anna"}

@@ -1,6 +1,6 @@
 """The judge against a real kernel: what passes in the one passes in the other, or `look_at` names the difference.
 
-`COURSE_NOTEBOOKS=200 make test-pipelines PYTEST_ARGS=tests/exercises/test_kernel.py` asks it of 200 notebooks.
+`COURSE_TRIES=200 make test-pipelines PYTEST_ARGS=tests/exercises/test_kernel.py` asks it of 200 notebooks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from exercises.engine import chapters, simulate, solving
 from exercises.engine.grading import judge, notebooks
 
-NOTEBOOKS = int(os.environ.get("COURSE_NOTEBOOKS", "12"))
+NOTEBOOKS = int(os.environ.get("COURSE_TRIES", "12"))
 SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")
 FIRST = """
 import io as _io

@@ -57,8 +57,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
     (folder / "in" / "emil.ipynb").write_bytes(b"\x00")
-    limits = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
-    classroom("all", "--submissions", folder / "in", "--course", folder, **limits)
+    limits = ("--step-seconds=10", "--submission-seconds=40")
+    classroom("all", "--submissions", folder / "in", "--course", folder, *limits)
     return folder
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[clas
 
 from course_lib.lessons.shared import plain
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge, notebooks, reading
+from exercises.engine.grading import judge, notebooks, reading, sandbox
 from exercises.engine.grading.looking import graded_with
 from exercises.engine.grading.sandbox import Sandbox
 
@@ -184,7 +184,7 @@ def test_two_answers_in_one_cell_above_what_was_handed_out(cells: Cells, tmp_pat
 def test_an_answers_cell_that_does_not_run_here_is_named_with_the_reason(
     cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, reason: str
 ) -> None:
-    monkeypatch.setattr("exercises.engine.grading.sandbox.STEP_SECONDS", 1.0)
+    monkeypatch.setattr("exercises.engine.grading.sandbox.USUAL", sandbox.Limits(step=1.0))
     cell = cells[at(cells, "best_score")]
     cell["source"] = f"{first}\n{cell['source']}"
     found = verdict(cells, tmp_path)

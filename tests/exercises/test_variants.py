@@ -197,8 +197,8 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path = folder / "in" / student / f"{name}.ipynb"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(notebook), encoding="utf-8")
-    limits = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
-    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, **limits)
+    limits = ("--step-seconds=10", "--submission-seconds=40")
+    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, *limits)
     return folder
 
 

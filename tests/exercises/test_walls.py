@@ -23,15 +23,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are L
 
 @pytest.fixture(autouse=True)
 def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "STEP_SECONDS", 1.0)
-    monkeypatch.setattr(sandbox, "SUBMISSION_SECONDS", 4.0)
+    monkeypatch.setattr(sandbox, "USUAL", sandbox.Limits(1.0, 4.0))
 
 
 @pytest.fixture
 def half_of_them(short_limits: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the whole time is used up, again and again."""
-    monkeypatch.setattr(sandbox, "STEP_SECONDS", 0.5)
-    monkeypatch.setattr(sandbox, "SUBMISSION_SECONDS", 2.0)
+    monkeypatch.setattr(sandbox, "USUAL", sandbox.Limits(0.5, 2.0))
 
 
 def tried(code: str) -> str | None:
@@ -143,7 +141,7 @@ def test_cells_of_the_students_own_cost_no_answer(slow: str) -> None:
     """However many there are, and however long they take, what the checks ask for is there."""
     with Sandbox(["def helper(): return 1", *[slow] * 12, "def f(): return helper()"], own=range(13)) as box:
         assert box.call("f") == 1
-        assert box.spent["own"] <= 2 * sandbox.SUBMISSION_SECONDS
+        assert box.spent["own"] <= 2 * sandbox.USUAL.submission
         assert "No points depend on this cell" in box.results[12]["error"]
 
 
@@ -215,8 +213,7 @@ def test_without_walls_nothing_is_graded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sandbox, "ALL_WALLS", (*ALL_WALLS, "moat"))
     with pytest.raises(sandbox.NoWalls, match="does not offer moat"), Sandbox(["x = 1"]):
         pass
-    monkeypatch.setenv(sandbox.WITHOUT_WALLS, "1")
-    with Sandbox(["def f(): return 1"]) as box:
+    with Sandbox(["def f(): return 1"], limits=sandbox.Limits(walls=False)) as box:
         assert box.call("f") == 1
 
 

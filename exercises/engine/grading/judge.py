@@ -30,10 +30,7 @@ from course_lib.dependencies import dependencies
 from . import notebooks
 from .looking import WHY_MISSING, graded_with, look_at
 from .reading import defined
-from .sandbox import ROOT, SUBMISSION_SECONDS, NotStarted, NoWalls, Sandbox, StudentError
-
-JUDGE_SECONDS = 30 * SUBMISSION_SECONDS
-"""After this long by the clock a judge is ended from outside; its sandbox stops far earlier, even on a busy machine."""
+from .sandbox import ROOT, USUAL, Limits, NotStarted, NoWalls, Sandbox, StudentError
 
 
 class Answer:
@@ -108,13 +105,13 @@ class Notebook:
         return ""
 
 
-def judge(source: Path, submitted: Path) -> dict[str, Any]:
+def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:
     """The verdict on one notebook."""
     pristine = notebooks.read_source(source)
     rebuilt = notebooks.rebuilt(pristine, notebooks.working_copy(submitted.read_bytes()))
     began = time.monotonic()
     public = import_module(checks_name(source.stem))
-    with Sandbox(open_rooms=notebooks.open_rooms(pristine)) as sandbox:
+    with Sandbox(open_rooms=notebooks.open_rooms(pristine), limits=limits) as sandbox:
         notebook = Notebook(rebuilt, sandbox, public)
         notebook.run()
         return {
@@ -212,13 +209,28 @@ def write_whole(path: Path, text: str) -> None:
     part.replace(path)
 
 
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """The options that say what a submission may do."""
+    parser.add_argument("--step-seconds", type=float, default=USUAL.step, help="for a cell, or a call (10)")
+    parser.add_argument("--submission-seconds", type=float, default=USUAL.submission, help="for all of a kind (40)")
+    parser.add_argument(
+        "--without-walls", action="store_true", help="grade where there are none, too: for a class that you trust"
+    )
+
+
+def limits_of(given: argparse.Namespace) -> Limits:
+    """What was said with these options."""
+    return Limits(given.step_seconds, given.submission_seconds, not given.without_walls)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("source", "submitted", "verdict"):
         parser.add_argument(name, type=Path)
+    add_limits(parser)
     arguments = parser.parse_args()
     try:
-        verdict = judge(arguments.source, arguments.submitted)
+        verdict = judge(arguments.source, arguments.submitted, limits_of(arguments))
     except NoWalls as error:
         raise SystemExit(f"Not graded: {error}") from None
     except notebooks.Unreadable as error:

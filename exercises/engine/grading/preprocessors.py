@@ -9,9 +9,11 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
+from traitlets import Bool, Float
 
 from . import notebooks
 from .looking import graded_with
+from .sandbox import USUAL, Limits
 from .verdicts import verdict_on, verdict_path
 
 Resources = dict[str, Any]
@@ -67,11 +69,15 @@ class Judge(_Course):
     The verdict's messages become the outputs of the graded cells, from which nbgrader computes the points as always.
     """
 
+    step_seconds = Float(USUAL.step, help="what a cell, or a call, may take").tag(config=True)
+    submission_seconds = Float(USUAL.submission, help="what all of a kind may take").tag(config=True)
+    walls = Bool(True, help="whether a system without walls grades nothing").tag(config=True)
+
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         about = resources["nbgrader"]
         source, submitted = self.source(resources), self.submitted(resources)
         path = verdict_path(self.course, about["assignment"], about["student"], about["notebook"])
-        verdict = verdict_on(path, source, submitted)
+        verdict = verdict_on(path, source, submitted, Limits(self.step_seconds, self.submission_seconds, self.walls))
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":

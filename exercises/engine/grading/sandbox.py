@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,21 +20,33 @@ from course_lib.lessons.shared import plain
 from .notebooks import OPEN_ROOMS
 
 ROOT = Path(__file__).resolve().parents[3]
-STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))
-"""What one cell, or one call, may take of the processor; and as much again without it: asleep, or at a disk."""
-SUBMISSION_SECONDS = float(os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40"))
-"""What each BUDGET of one submission may take."""
 BUDGETS = ("own", "answers", "calls")
 """The cells that a student added; those of the assignment; the calls that the checks make. None eats another's time."""
 SLOW_SECONDS = 1.0
 """When the time of a student's own cells is used up, those that took longer are left out; the others run on."""
 START_SECONDS = 60.0  # the process's own imports, by the clock; no student code runs yet
-OUTSIDE_SECONDS = 30 * STEP_SECONDS  # by the clock, whatever the processor did: the machine is stuck
+OUTSIDE_SECONDS = (
+    300.0  # by the clock, or 30 times what a step may take, whatever the processor did: the machine is stuck
+)
 MOST_FOLDER_BYTES = 50_000_000
 MOST_FILES = 1_000
 MOST_RESTARTS = 8  # because of the assignment's cells and of calls; and as many because of a student's own
 ALL_WALLS = ("limits", "user", "landlock", "seccomp")
-WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may do, in seconds of the processor and as many without it: asleep, or at a disk."""
+
+    step: float = 10.0
+    """One cell, or one call."""
+    submission: float = 40.0
+    """Each of the BUDGETS."""
+    walls: bool = True
+    """Whether a system without walls grades nothing."""
+
+
+USUAL = Limits()
 
 
 class StudentError(Exception):
@@ -76,7 +89,7 @@ class Stopwatch:
     def is_over(self, limit: float) -> bool:
         """Whether the process ran, or idled, for longer than `limit` seconds."""
         ran, idle, clock = self._now()
-        return ran > limit or idle > limit or clock > OUTSIDE_SECONDS
+        return ran > limit or idle > limit or clock > max(OUTSIDE_SECONDS, 30 * limit)
 
     def charged(self, limit: float) -> float:
         """What the step costs; idle time costs too, so that sleep does not hold up a class."""
@@ -128,8 +141,14 @@ class Sandbox:
     """
 
     def __init__(
-        self, cells: Iterable[str] = (), open_rooms: Iterable[str] = OPEN_ROOMS, *, own: Iterable[int] = frozenset()
+        self,
+        cells: Iterable[str] = (),
+        open_rooms: Iterable[str] = OPEN_ROOMS,
+        *,
+        own: Iterable[int] = frozenset(),
+        limits: Limits | None = None,
     ) -> None:
+        self.limits = limits or USUAL
         self._first = list(cells)
         self.cells: list[str] = []
         self.open_rooms = tuple(open_rooms)
@@ -198,7 +217,7 @@ class Sandbox:
         """Brings the process to where the notebook is: every cell so far has run that did not end or hang it before."""
         while self._process is None or self._done < len(self.cells):
             if self._process is None:
-                if self._starts >= MOST_RESTARTS + self._own_ends() or self.spent["answers"] >= SUBMISSION_SECONDS:
+                if self._starts >= MOST_RESTARTS + self._own_ends() or self.spent["answers"] >= self.limits.submission:
                     return
                 self._start()
                 self._done = 0
@@ -235,7 +254,7 @@ class Sandbox:
         slow = self._took.get(place, SLOW_SECONDS) >= SLOW_SECONDS
         return (
             (self._left("own") <= 0 and slow)
-            or self._left("own") <= -SUBMISSION_SECONDS
+            or self._left("own") <= -self.limits.submission
             or self._own_ends() >= MOST_RESTARTS
         )
 
@@ -244,7 +263,7 @@ class Sandbox:
         return len(self._fatal & self.own)
 
     def _left(self, budget: str) -> float:
-        return SUBMISSION_SECONDS - self.spent[budget]
+        return self.limits.submission - self.spent[budget]
 
     def _start(self) -> None:
         self._kill()
@@ -263,7 +282,7 @@ class Sandbox:
             "NUMBA_DISABLE_JIT": "1",  # what numba compiles it wants to store; small inputs need no compiler
         }
         script = Path(__file__).with_name("student_process.py")
-        budget = str(int(START_SECONDS + len(BUDGETS) * SUBMISSION_SECONDS))
+        budget = str(int(START_SECONDS + len(BUDGETS) * self.limits.submission))
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", str(script), str(ROOT), self._folder, budget, *self.open_rooms],
             stdin=subprocess.PIPE,
@@ -278,13 +297,13 @@ class Sandbox:
             self.walls = self._receive(Stopwatch(None), START_SECONDS).get("walls", [])
         except StudentError as error:
             raise NotStarted(f"the process for the student's code did not start: it {error}") from None
-        if list(self.walls) != list(ALL_WALLS) and os.environ.get(WITHOUT_WALLS) != "1":
+        if list(self.walls) != list(ALL_WALLS) and self.limits.walls:
             missing = ", ".join(wall for wall in ALL_WALLS if wall not in self.walls)
             self._kill()
             raise NoWalls(
                 f"this system does not offer {missing}, so a submission could read your files and the hidden checks, "
                 f"or harm other processes. {_way_out(missing)}, or, if you trust every submission, "
-                f"set {WITHOUT_WALLS}=1."
+                "grade with --without-walls."
             )
 
     def _empty_folder(self) -> None:
@@ -302,7 +321,7 @@ class Sandbox:
         """Sends one request; StudentError when the process ends, hangs or talks nonsense, and then it is gone."""
         if self._process is None:
             raise StudentError("ended the process")
-        limit = min(STEP_SECONDS, max(self._left(budget), SLOW_SECONDS if budget == "own" else 0.0))
+        limit = min(self.limits.step, max(self._left(budget), SLOW_SECONDS if budget == "own" else 0.0))
         if limit <= 0:
             self._kill()
             raise StudentError("was not reached: the notebook's time is used up")
@@ -348,7 +367,7 @@ class Sandbox:
 
     def _check(self, watch: Stopwatch, limit: float) -> None:
         if watch.is_over(limit):
-            raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
+            raise StudentError(f"took longer than {self.limits.step:.0f} seconds")
         if _is_full(self._folder):
             raise StudentError(f"wrote more than {MOST_FOLDER_BYTES // 10**6} MB, or {MOST_FILES} files")
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .judge import JUDGE_SECONDS, fingerprint
-from .sandbox import ROOT, NoWalls
+from .judge import fingerprint
+from .sandbox import ROOT, USUAL, Limits, NoWalls
 
 
 def verdict_path(course: Path, assignment: str, student: str, notebook: str) -> Path:
@@ -28,19 +28,22 @@ def stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
 
 
 ATTEMPTS = 2
+JUDGE_SECONDS = 30
+"""So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops far
+earlier, even on a busy machine."""
 
 
 class NotJudged(RuntimeError):
     """A judge came to no verdict, twice: the machine's fault, or that of an attack. No marks follow from it."""
 
 
-def verdict_on(path: Path, source: Path, submitted: Path) -> dict[str, Any]:
+def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL) -> dict[str, Any]:
     """The stored verdict, or a new one from a judge in a process of its own, which is then stored."""
     last, found = "", stored(path, source, submitted)
     for _ in range(ATTEMPTS):
         if found is not None:
             return found
-        last = _judged(path, source, submitted)
+        last = _judged(path, source, submitted, limits)
         if last.startswith("Not graded: "):
             raise NoWalls(last.removeprefix("Not graded: "))
         found = stored(path, source, submitted)
@@ -49,9 +52,12 @@ def verdict_on(path: Path, source: Path, submitted: Path) -> dict[str, Any]:
     raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
 
 
-def _judged(path: Path, source: Path, submitted: Path) -> str:
+def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
     """Lets a judge write its verdict to `path`; returns the last line of what it complained about."""
     command = [sys.executable, "-m", "exercises.engine.grading.judge", str(source), str(submitted), str(path)]
+    command += [f"--step-seconds={limits.step}", f"--submission-seconds={limits.submission}"]
+    command += [] if limits.walls else ["--without-walls"]
+    most = JUDGE_SECONDS * limits.submission
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -63,11 +69,11 @@ def _judged(path: Path, source: Path, submitted: Path) -> str:
         command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
     )
     try:
-        _, errors = process.communicate(timeout=JUDGE_SECONDS)
+        _, errors = process.communicate(timeout=most)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return f"the judge took longer than {JUDGE_SECONDS:.0f} seconds"
+        return f"the judge took longer than {most:.0f} seconds"
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         raise

@@ -16,6 +16,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint
+from exercises.engine.grading.sandbox import USUAL, Limits
 from exercises.engine.grading.verdicts import verdict_path
 
 SETTINGS = """# Written by the course's commands; its settings are those of the course.
@@ -34,6 +35,7 @@ class Room:
 
     course: Path
     assignment: str
+    limits: Limits = USUAL
 
     def notebook(self, step: str, student: str = ".") -> Path:
         """source/./A/A.ipynb, release/./A/A.ipynb, submitted/STUDENT/A/A.ipynb, ..."""
@@ -86,12 +88,12 @@ def settings(course: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def rooms(course: Path, assignment: str | None = None) -> list[Room]:
+def rooms(course: Path, assignment: str | None = None, limits: Limits = USUAL) -> list[Room]:
     """The assignment named, or all that have a source."""
     if assignment is None:
         sources = sorted(course.glob("source/*/*.ipynb"))
-        return [Room(course, path.stem) for path in sources if path.stem == path.parent.name]
-    room = Room(course, assignment)
+        return [Room(course, path.stem, limits) for path in sources if path.stem == path.parent.name]
+    room = Room(course, assignment, limits)
     if not room.notebook("source").exists():
         raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")
     return [room]

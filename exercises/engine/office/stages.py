@@ -182,7 +182,7 @@ def _graded(room: Room, student: str, future: Future[Any]) -> str | None:
 
 def judge(room: Room, student: str) -> dict[str, Any]:
     """The verdict on a student's working copy: the stored one, or a new one."""
-    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student))
+    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student), room.limits)
 
 
 def book(room: Room, student: str) -> None:
