@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
 SHOWN = {"findings.py"}  # modules whose docstrings a page shows
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef  # what may have a docstring
-LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
+LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed", "claims.yml"}  # no code reads claims
 
 
 def dependencies(module_or_source: str, root: Path = ROOT, package: str = PACKAGE) -> frozenset[Path]:
@@ -329,7 +329,8 @@ def data_files(folder: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        The files. Left out are ``__pycache__``, ``.ipynb_checkpoints`` and ``py.typed``.
+        The files. Left out are ``__pycache__``, ``.ipynb_checkpoints``, ``py.typed``, and the claims of a lesson, which
+        no code of the library reads.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sphinx extension: fills the reference pages from `book/claims/*.yml` while the book is built."""
+"""Sphinx extension: fills the reference pages from the lessons' claims.yml while the book is built."""
 
 from sphinx.application import Sphinx
 
@@ -10,7 +10,7 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     filled = pages.fill(source[0], pages=app.env.found_docs)
     if filled != source[0]:
         source[0] = filled
-        for path in sorted((rows.ROOT / "book" / "claims").glob("*.yml")):
+        for path in rows.files():
             app.env.note_dependency(str(path))
 
 

@@ -88,7 +88,7 @@ def files_behind(notebook: NotebookNode, graph: dependencies.Imports | None = No
         for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.Import | ast.ImportFrom)
     ):
-        found |= set((ROOT / "book" / "claims").glob("*.yml"))
+        found |= set((ROOT / dependencies.PACKAGE).glob("lessons/*/claims.yml"))
     return frozenset(found | set(DRAWING))
 
 

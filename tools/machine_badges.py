@@ -1,6 +1,6 @@
 """A Sphinx extension that says under each statement of a lesson what of it a machine checked.
 
-A row of `book/claims/*.yml` that names the statement and has the field `machine` gives a folded line, "Checked by
+A row of a lesson's claims.yml that names the statement and has the field `machine` gives a folded line, "Checked by
 machine: for some sizes". Unfolded it says what exactly, and leads to the row. Several rows that say the same share a
 line; a statement without such a row gets nothing.
 """
@@ -32,7 +32,6 @@ SUMMARIES = {
     "one direction": "in one direction",
     "pieces": "the computations of the proof",
 }
-CLAIMS = rows.ROOT / "book" / "claims"
 
 
 def badge(claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> list[nodes.Node]:
@@ -103,17 +102,17 @@ def add_to_page(app: Sphinx, doctree: nodes.document) -> None:
     if not any(doctree.findall(lambda node: isinstance(node, tuple(NODE_TYPES.values())))):
         return
     for file in add_badges(doctree, _claims(_state()), pages=app.env.found_docs):
-        app.env.note_dependency(str(CLAIMS / file))
+        app.env.note_dependency(str(rows.path_of(file)))
 
 
 def _state() -> tuple[int, ...]:
     """Changes when a claims file does."""
-    return tuple(path.stat().st_mtime_ns for path in sorted(CLAIMS.glob("*.yml")))
+    return tuple(path.stat().st_mtime_ns for path in rows.files())
 
 
 @lru_cache(maxsize=1)
 def _claims(_changed: tuple[int, ...]) -> list[rows.Claim]:
-    return rows.load(CLAIMS)
+    return rows.load()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

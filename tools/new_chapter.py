@@ -62,7 +62,7 @@ class Chapter:
 
 def last_claim(root: Path) -> int:
     """The highest number of a claim of our own, X1, X2, ..."""
-    texts = (path.read_text(encoding="utf-8") for path in (root / "book" / "claims").glob("*.yml"))
+    texts = (path.read_text(encoding="utf-8") for path in root.glob("course_lib/lessons/*/claims.yml"))
     return max((int(n) for text in texts for n in re.findall(r"^- id: X(\d+)", text, re.MULTILINE)), default=0)
 
 
@@ -94,7 +94,7 @@ def files(chapter: Chapter) -> dict[str, str]:
         f"{lesson}/{chapter.module}_play.js": "lesson/play.js",
         f"tests/lessons/{chapter.module}/test_lesson.py": "tests/test_lesson.py",
         f"tests/lessons/{chapter.module}/test_plots.py": "tests/test_plots.py",
-        f"book/claims/{chapter.name}.yml": "claims.yml",
+        f"{lesson}/claims.yml": "claims.yml",
         f"{page}.ipynb": "book/page.md",
         f"{page}-further.md": "book/further.md",
         f"{page}-lab.ipynb": "book/lab.md",

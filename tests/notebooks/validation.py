@@ -73,7 +73,7 @@ def validate(
 
     Every code cell must be stored as run, must run without an exception, must give the stored text outputs (cells
     tagged ``nbval-ignore-output`` excepted), and every scalar that a claim expects must be published within its
-    tolerance. ``claims`` stands in for the rows of book/claims in tests of this function. ``cache``: where an execution
+    tolerance. ``claims`` stands in for the rows of claims in tests of this function. ``cache``: where an execution
     is taken from, or kept. ``passed``: notebooks whose execution nbval has compared already (`replayed`).
     """
     problems = unrun_cells(path)

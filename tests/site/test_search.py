@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tools import site_search
+from tools.claims import rows
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 QUERIES: dict[str, str] = yaml.safe_load((BOOK / "search.yml").read_text(encoding="utf-8"))["queries"]
@@ -22,8 +23,8 @@ def test_every_page_of_the_list_exists() -> None:
 
 
 def test_every_main_page_has_ideas() -> None:
-    chapters = {f"book/{path.parent.name}/{path.stem}" for path in (BOOK / "claims").glob("*.yml")}
-    assert {name.rsplit("/", 1)[1] for name in chapters} <= {name.rsplit("/", 1)[1] for name in site_search.ideas()}
+    chapters = {rows.name_of(path).removesuffix(".yml") for path in rows.files()}
+    assert chapters and chapters <= {name.rsplit("/", 1)[1] for name in site_search.ideas()}
 
 
 def test_the_script_carries_the_list() -> None:

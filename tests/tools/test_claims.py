@@ -37,7 +37,7 @@ OWNER = next(name for name, proofs in modules("proofs").items() if hasattr(proof
 
 
 def write(folder, text, name="x.yml"):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
     return folder
 
@@ -289,7 +289,7 @@ def test_a_book_that_agrees_with_its_rows_has_no_problems(tmp_path):
 @pytest.mark.parametrize("kind", ["theorem", "lemma", "proposition", "corollary"])
 def test_a_labelled_theorem_without_a_row_is_a_problem(tmp_path, kind):
     [problem] = lint(tmp_path, ROW, theorem("thm-new", kind))
-    assert problem == f"sampling/x: prf:{kind} Title (thm-new) has no row in book/claims"
+    assert problem == f"sampling/x: prf:{kind} Title (thm-new) has no row in the claims.yml of its lesson"
 
 
 def test_an_unlabelled_theorem_is_a_problem(tmp_path):
@@ -500,7 +500,7 @@ def test_scalars_of_a_function_are_computed(tmp_path, monkeypatch):
 def small_course(tmp_path, monkeypatch):
     """A course with one row, whose command the tests run."""
     root = book_with(tmp_path, "# Page\n")
-    write(root / "book" / "claims", ROW)
+    write(root / "course_lib" / "lessons", ROW)
     monkeypatch.setattr(rows, "ROOT", root)
     monkeypatch.setattr(checks, "ROOT", root)
     return root
@@ -515,9 +515,9 @@ def test_the_command_passes_and_fails(small_course, capsys):
         ROW.replace("status: tested", "status: proven"),
         ROW.replace("status: tested", "status: tested\n  chapter: nowhere"),
     ):
-        write(small_course / "book" / "claims", text)
+        write(small_course / "course_lib" / "lessons", text)
         assert claims.cli(["check", "--fast"]) == 1
-    write(small_course / "book" / "claims", ROW)
+    write(small_course / "course_lib" / "lessons", ROW)
     book_with(small_course, theorem(None))
     assert claims.cli(["check", "--fast"]) == 1
     assert "has no :label:" in capsys.readouterr().out
@@ -525,7 +525,7 @@ def test_the_command_passes_and_fails(small_course, capsys):
 
 def test_one_claim_is_checked_by_its_id(small_course, capsys):
     write(
-        small_course / "book" / "claims",
+        small_course / "course_lib" / "lessons",
         ROW + ROW.replace("Eq12", "Eq13").replace("disagreements_with_table_4", "nothing"),
     )
     assert claims.cli(["check", "--id", "P3-Eq12"]) == 1  # the rules hold for all rows

@@ -41,7 +41,7 @@ def test_a_notebook_depends_on_the_results_and_the_code_that_it_names() -> None:
     assert {"course_lib/lessons/shared/scalars.py", "book/results/P2-X1-laptop.json"} <= shown
     assert not any("P2-X2" in name or "claims" in name for name in shown)
     with_claims = execution.files_behind(notebook("from tools.claims import load"))
-    assert BOOK / "claims" / "cosine-orthogonality.yml" in with_claims
+    assert BOOK.parent / "course_lib" / "lessons" / "cosine_orthogonality" / "claims.yml" in with_claims
 
 
 def test_a_notebook_that_cannot_be_parsed_depends_on_everything() -> None:

@@ -1,4 +1,4 @@
-"""Every claim of the course: `book/claims/*.yml`, its checks, and the pages rendered from it.
+"""Every claim of the course: claims.yml of each lesson, its checks, and the pages rendered from it.
 
 A claim is one row. `load()` reads and validates all rows, `lint()` compares them with the book and the tests without
 running anything, `check()` runs what the rows name. `python -m course_lib claims check` does all three.

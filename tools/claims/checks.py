@@ -114,7 +114,7 @@ def _lint_statements(found: list[Statement], covered: set[str | None]) -> list[s
         if statement.label is None:
             continue
         if statement.kind in PROVED_KINDS and statement.label not in covered:
-            problems.append(f"{statement.page}: {name} ({statement.label}) has no row in book/claims")
+            problems.append(f"{statement.page}: {name} ({statement.label}) has no row in the claims.yml of its lesson")
         if statement.label in seen:
             problems.append(f"{statement.page}: label {statement.label} also stands in {seen[statement.label]}")
         seen[statement.label] = statement.page

@@ -41,7 +41,7 @@ def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str]
 def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]) -> str:
     mine = [claim for claim in claims if of in (None, claim.paper, _chapter(claim), _stem(claim))]
     if not mine:
-        raise ValueError(f"claims comment: no claim belongs to {of!r}; expected a paper or a chapter of book/claims")
+        raise ValueError(f"claims comment: no claim belongs to {of!r}; expected a paper or a chapter with claims")
     parts = {
         "counts": lambda: render_counts(mine),
         "statuses": lambda: render_statuses(mine),

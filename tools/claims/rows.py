@@ -1,4 +1,4 @@
-"""The rows of `book/claims/*.yml`: what a claim holds, and a strict reader that names file, id and field."""
+"""The rows of a lesson's claims.yml: what a claim holds, and a strict reader that names file, id and field."""
 
 import graphlib
 import math
@@ -144,17 +144,34 @@ def anchor(claim_id: str) -> str:
     return "claim-" + re.sub(r"[^a-z0-9]+", "-", claim_id.lower()).strip("-")
 
 
+def files(folder: Path | None = None) -> list[Path]:
+    """The files of claims in the lessons' folder, or another: claims.yml of each lesson, and what lies in it itself."""
+    folder = folder or ROOT / "course_lib" / "lessons"
+    return sorted([*folder.glob("*/claims.yml"), *folder.glob("*.yml")])
+
+
+def name_of(path: Path) -> str:
+    """What a file of claims is called: my_topic/claims.yml is my-topic.yml."""
+    return f"{path.parent.name.replace('_', '-')}.yml" if path.name == "claims.yml" else path.name
+
+
+def path_of(name: str) -> Path:
+    """Where the file of claims lies that is called so: `name_of` the other way round."""
+    return ROOT / "course_lib" / "lessons" / name.removesuffix(".yml").replace("-", "_") / "claims.yml"
+
+
 def load(folder: Path | str | None = None) -> list[Claim]:
-    """All claims of `folder` (default `book/claims`), paper by paper, each in the order of the paper (see `Claim`).
+    """All claims of `folder` (default: the lessons), paper by paper, each in the order of the paper (see `Claim`).
 
     Raises ClaimError, with file, id and field, for anything that the schema does not allow: an unknown or missing
     field, a wrong type, an unknown status, a duplicate id, an unknown or circular `depends_on`, a tolerance that zero
     or a flipped sign would pass, a status that its evidence does not carry.
     """
-    folder = Path(folder) if folder is not None else ROOT / "book" / "claims"
-    paths = sorted(folder.glob("*.yml"))
+    paths = files(Path(folder) if folder is not None else None)
     if not paths:
-        raise ClaimError(f"{folder}: no claims file; expected one for each chapter, such as my-topic.yml")
+        raise ClaimError(
+            f"{folder or 'the lessons'}: no claims file; expected one for each chapter, such as my-topic.yml"
+        )
     found = (claim for path in paths for claim in _read_file(path))
     claims = sorted(found, key=lambda claim: (PAPERS.index(claim.paper), claim.order))
     _refuse_duplicates(claims)
@@ -172,8 +189,8 @@ def _read_text(path: Path, changed: int, size: int) -> tuple[Claim, ...]:
     """The claims of a file as it was when it had this time and this size; each page of a build asks for them."""
     rows = schema.load(path, error=ClaimError)
     if not isinstance(rows, list) or not rows:
-        raise ClaimError(f"{path.name}: expected a list of claims, got {type(rows).__name__}")
-    return tuple(_in_order(_read_row(row, path.name, number) for number, row in enumerate(rows, 1)))
+        raise ClaimError(f"{name_of(path)}: expected a list of claims, got {type(rows).__name__}")
+    return tuple(_in_order(_read_row(row, name_of(path), number) for number, row in enumerate(rows, 1)))
 
 
 def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:

@@ -39,7 +39,7 @@ class Result:
 
     rows: one dict per number, with `metric`, `value`, usually `seed`, the coordinates of the cell that it belongs to
     (`data`, `loss`, `ratio`, `pointwise`, ...) and, where the paper prints it, `paper`; scalars: named numbers for
-    `book/claims`; provenance: see `core.provenance`, and `cells` with those planned and finished.
+    the lessons' claims; provenance: see `core.provenance`, and `cells` with those planned and finished.
     """
 
     id: str

@@ -4,7 +4,7 @@ A number in a sentence must come from code. ``publish("ratio", 0.4)`` does two t
 
 1. it prints ``ratio = 0.4``, so that the reader sees where the number comes from;
 2. it records the number under its name in the cell's output: its text, where the prose of the page finds it (MyST's
-   glue role), and its value, which the notebook tests compare with the tolerance in ``book/claims/*.yml``.
+   glue role), and its value, which the notebook tests compare with the tolerance in the lesson's ``claims.yml``.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""The statements of P2, each recomputed; `book/claims/gauge-freedom.yml` names these tests.
+"""The statements of P2, each recomputed; the lesson's claims.yml names these tests.
 
 Formulas are written out here and never taken from `course_lib`: where the library states the same, a test compares the
 two. Counterexamples are in exact arithmetic: fractions, or square roots in sympy.

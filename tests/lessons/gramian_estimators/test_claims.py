@@ -1,4 +1,4 @@
-"""The statements of P4, each recomputed; `book/claims/gramian-estimators.yml` names these tests.
+"""The statements of P4, each recomputed; the lesson's claims.yml names these tests.
 
 Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the
 same, a test compares the two. Exact arithmetic wherever a statement is exact: fractions, over every draw.

@@ -1,4 +1,4 @@
-"""The statements of P3 that no theorem of the chapter covers, recomputed: `book/claims/in-batch-bias.yml` names them.
+"""The statements of P3 that no theorem of the chapter covers, recomputed: the lesson's claims.yml names them.
 
 Formulas of the paper are written out here as they are printed, loop by loop, and never taken from `course_lib`: the
 tests compare the two. Exact arithmetic (fractions) wherever a statement is exact.

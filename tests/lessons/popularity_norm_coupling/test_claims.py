@@ -1,4 +1,4 @@
-"""The statements of P0 in this chapter, each recomputed; `book/claims/popularity-norm-coupling.yml` names these tests.
+"""The statements of P0 in this chapter, each recomputed; the lesson's claims.yml names these tests.
 
 Formulas are written out here as the paper prints them, with torch's own layers and optimisers, and never taken from
 `course_lib`: where the library states the same, a test compares the two. Exact arithmetic wherever a statement is
