@@ -38,7 +38,7 @@ APART = {"mutation", "scale", "text"}  # the last: 91 MB for one section, whose 
 # This pair belongs to torch 2.13; the next one belongs to the next torch.
 TORCHREC = {"torchrec": "1.8.0"}
 WITH_TORCHREC = ["fbgemm-gpu-cpu==1.8.0", "iopath", "pyre-extensions", "tensordict", "torchmetrics"]
-AT_SCALE = ("data", "training")  # extras
+AT_SCALE = ("data", "experiments", "training")  # extras
 FOR_ITS_TESTS = ["hypothesis", "pytest", "pytest-xdist"]
 ONLY_WITH_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 
