@@ -207,7 +207,8 @@ def _cells(paper: str, record: dict[str, str]) -> list[Cell]:
     for heading, text in numbers.items():
         words = zip_longest(_WORDS[paper], (heading.replace(" ", f"@{k} ", 1) if k else heading).split())
         named = {name: _field(name, word or "") for name, word in words}
-        cells.append({**row, **named, **_number(paper, text)})
+        metric = {"metric": named.pop("metric")} if "metric" in named else {}  # beside its value
+        cells.append({**row, **named, **metric, **_number(paper, text)})
     return cells or [row]
 
 

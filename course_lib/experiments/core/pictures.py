@@ -271,13 +271,13 @@ def _rows(
         if linked:
             ends = panel.groupby("name", sort=False)["value"].agg(["min", "max"])
             ax.hlines(tops + NAME + 2 + lanes / 2, ends["min"], ends["max"], color=INK, alpha=0.35, linewidth=1)
-        for mark in panel.itertuples():
-            held, colour = mark.series.held, LOOKS[mark.series.look][2]
-            lane = lanes / 2 if held or side_by_side else LANE * (ours.index(mark.series) + 0.5)
-            y = tops[names.index(mark.name)] + NAME + 2 + lane
-            if mark.half:
-                ax.hlines(y, mark.low, mark.high, color=colour, alpha=0.45, linewidth=3, clip_on=False)
-            mark.series.draw(ax, mark.value, y, lanes + 2)
+        for series, marks in panel.groupby("series", sort=False):
+            lane = lanes / 2 if series.held or side_by_side else LANE * (ours.index(series) + 0.5)
+            y = tops[[names.index(name) for name in marks["name"]]] + NAME + 2 + lane
+            ax.hlines(
+                y, marks["low"], marks["high"], color=LOOKS[series.look][2], alpha=0.45, linewidth=3, clip_on=False
+            )
+            series.draw(ax, marks["value"], y, lanes + 2)
         said = "; ".join(
             f"{name}: {', '.join(map(_words, row.itertuples()))}" for name, row in panel.groupby("name", sort=False)
         )
@@ -299,7 +299,7 @@ def _curves(title: str, panel: pd.DataFrame, x_name: str, level: float | None, l
         for series, curve in panel.groupby("series", sort=False):
             colour, x = LOOKS[series.look][2], curve["x"]
             if series.look == "place":
-                ax.vlines(x, *ax.get_ylim(), color=colour, linestyle="dashed")
+                ax.vlines(x, *ax.get_ylim(), color=colour, linestyle="dashed", linewidth=1.6)
             else:
                 ax.plot(x, curve["value"], color=colour, alpha=0.7, linewidth=1.2, clip_on=False)
                 low, high = curve["value"] - curve["half"], curve["value"] + curve["half"]
