@@ -160,15 +160,7 @@ def chart(pivot: Pivot, judged: Mapping[printed.Key, printed.Compared]) -> str:
     Empty where the paper prints nothing of these rows; a sentence where every number is the paper's.
     """
     unlike = "metric" in pivot.left  # rows in different units: ours over the paper's
-    found: dict[tuple[Any, Any], tuple[list[float], float, str]] = {}
-    for head, cells in pivot.cells.items():
-        for key, cell in cells.dropna().items():
-            said = [row for row in cell if row.get("value") is not None and np.isfinite(row["value"])]
-            if said and (paper := printed_by(said)) is not None:
-                unit = paper if unlike and paper else 1.0
-                compared = judged.get(printed.key_of(said[0]))
-                verdict = f" — {compared.judged.verdict}" if compared is not None and compared.same_data else ""
-                found[head, key] = [row["value"] / unit for row in said], paper / unit, verdict
+    found = _with_printed(pivot, judged, unlike)
     if not found:
         return ""
     if all(np.isclose(mean(values), paper, rtol=1e-6, atol=1e-9) for values, paper, _ in found.values()):
@@ -195,6 +187,22 @@ def chart(pivot: Pivot, judged: Mapping[printed.Key, printed.Compared]) -> str:
     data = "" if any(verdict for *_, verdict in found.values()) else ", on its own data"
     legend = f"{_sign(ours)} ours{spoken} · {_sign(theirs)} the paper{data}."
     return _figure(drawn, f"{legend} {html.escape(everywhere('In each line', shared))}".strip())
+
+
+def _with_printed(
+    pivot: Pivot, judged: Mapping[printed.Key, printed.Compared], unlike: bool
+) -> dict[tuple[Any, Any], tuple[list[float], float, str]]:
+    """{(head, name of the row): (ours, the paper's, verdict in words)} of the cells that the paper prints."""
+    found = {}
+    for head, cells in pivot.cells.items():
+        for key, cell in cells.dropna().items():
+            said = [row for row in cell if row.get("value") is not None and np.isfinite(row["value"])]
+            if said and (paper := printed_by(said)) is not None:
+                unit = paper if unlike and paper else 1.0
+                compared = judged.get(printed.key_of(said[0]))
+                verdict = f" — {compared.judged.verdict}" if compared is not None and compared.same_data else ""
+                found[head, key] = [row["value"] / unit for row in said], paper / unit, verdict
+    return found
 
 
 def _name_of(columns: Iterable[str], key: tuple[Any, ...], told: set[str]) -> str:

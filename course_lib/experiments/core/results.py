@@ -187,7 +187,7 @@ class Result:
         parts = [
             f"{self.id} at {self.scale} scale",
             ", ".join(names) if len(names) < 6 else f"{len(names)} data sets",
-            f"{spread} {_listing(seeds)}" if seeds else "",
+            f"{spread} {', '.join(map(str, seeds))}" if seeds else "",
         ]
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} planned runs were not made")
@@ -262,7 +262,3 @@ def _cell(rows: list[Row], digits: int) -> str:
     spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
     paper = display.printed_by(rows)
     return f"{mean(values):.{digits}f}{spread}" + ("" if paper is None else f" ({paper:.{digits}f})")
-
-
-def _listing(values: list[Any]) -> str:
-    return ", ".join(map(str, values)) if values else "–"
