@@ -485,7 +485,7 @@ def test_coefficients_are_written_as_people_write_them() -> None:
     lams = [0, 0.001, 0.01, 0.5, 1, 10, 1000, 1e6]
     shown = Folding(made_rows(lambdas=lams))
     assert [row[0] for row in shown.table()[1]] == ["0", "0.001", "0.01", "0.5", "1", "10", "1000", "1000000"]
-    assert repr(shown) == "Folding(lam=0.0, check=2; lambdas 0, 0.001, 0.01, 0.5, 1, 10, 1000, 1e+06)"
+    assert repr(shown) == "Folding(lam=0, check=2; lambdas 0, 0.001, 0.01, 0.5, 1, 10, 1000, 1000000)"
 
 
 def test_the_nearest_in_the_race_is_named() -> None:
