@@ -204,24 +204,27 @@ def test_every_control_changes_the_state_and_the_words_follow(in_jupyter: Callab
 
 
 def use(page: Any, place: int) -> bool:
-    """A key on one control, where it can be used: whether it was: then the page must be another one."""
+    """A key on one control, where it can be used: whether it was: then what it is there for must be another."""
     control = page.locator(CONTROLS).nth(place)
     if not control.is_visible() or control.is_disabled():
         return False
     kind, value, most, checked, pressed = control.evaluate(
-        "e => [e.type, e.value, e.max, e.checked, e.getAttribute('aria-pressed')]"
+        "e => [e.type, e.value, e.max ?? [...e.options ?? []].at(-1)?.value, e.checked, e.ariaPressed]"
     )
     if (kind == "radio" and checked) or pressed == "true" or (kind == "range" and control.get_attribute("min") == most):
         return False
-    before = page.evaluate(SEEN)
+    name = re.sub(r"^course-widget-(.*)-\d+$", r"\1", control.get_attribute("name") or "")
+    before = page.evaluate(SEEN, name)
     control.focus()
-    keys = {"range": "ArrowLeft" if value == most else "ArrowRight", "select-one": "ArrowDown", "button": "Enter"}
-    page.keyboard.press(keys.get(kind, "Space"))
-    page.wait_for_function(f"(before) => {SEEN} !== before", arg=before, timeout=3000)
+    back, on = {"range": ("ArrowLeft", "ArrowRight"), "select-one": ("ArrowUp", "ArrowDown")}.get(kind, ("Space",) * 2)
+    page.keyboard.press(back if value == most else on)
+    assert page.evaluate(SEEN, name) != before, control.evaluate("e => e.outerHTML")
     return True
 
 
-SEEN = "JSON.stringify(state) + document.querySelector('.cw').innerHTML"  # some controls change the view alone
+# What a control changes: the part of the state that has its name; else the state, or the view alone.
+SEEN = """(name) => name in state ? JSON.stringify(state[name])
+  : JSON.stringify(state) + document.querySelector(".cw").innerHTML"""
 
 
 @pytest.mark.parametrize("name", [name for name in INTERACTIVES if "new Film(" in bundle.sources()[name]])

@@ -85,9 +85,8 @@ def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) 
         "✗ Not yet. 1 choice is right, 1 is wrong, 1 right answer is missing."
     )
     box.locator('input[value="bias-fades"]').uncheck()
-    assert (
-        box.get_attribute("data-result") == "" and box.locator(".cw-feedback").inner_text() == ""
-    )  # it spoke of another choice
+    assert (box.get_attribute("data-result"), box.locator(".cw-feedback").inner_text()) == ("", "")  # of another choice
+    assert answer(page, "bigger-batch").get_attribute("data-result") == "wrong"  # a right one is still missing
     box = answer(page, "bigger-batch", "same-ratio")
     assert box.get_attribute("data-result") == "right"
 
