@@ -76,12 +76,6 @@ def row(
     return {**data, **given}
 
 
-def refuse_twice(names: list[str], where: str, *, error: type[ValueError] = SchemaError) -> None:
-    """Raises `error` where an id stands twice in a list."""
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise error(f"{where}: id {', '.join(twice)} given twice")
-
-
 def _misfit(value: Any, hint: Any) -> str:
     """What was expected of a value that is not of its type; "" for one that is."""
     if hint is Any or (value is None and type(None) in get_args(hint)):
