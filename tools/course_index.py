@@ -148,7 +148,7 @@ class Index:
 
     def support(self, name: str, here: str) -> str:
         """The text for ``{finding}`name` ``: in how many cases a sentence holds."""
-        from tools import stored_findings  # brings the experiments
+        from tools import findings as stored_findings  # brings the experiments
 
         try:
             found = stored_findings.support(name, here)

@@ -16,7 +16,7 @@ from typing import Any
 
 from course_lib.lessons.shared import findings
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
-from tools.stored_findings import from_results
+from tools.findings import from_results
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
 _DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
