@@ -54,7 +54,6 @@ $(STAMP): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## build the website into _build/html, warnings as errors
-	$(BIN)/python tools/normalise.py --edited
 	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 
@@ -183,7 +182,7 @@ syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into
 
 # resolve the dependencies afresh and rewrite requirements.txt
 lock:
-	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
+	$(PYTHON) tools/setup_venv.py _build/locks --write --upgrade --torch-index "$(TORCH_INDEX)"
 
 ##@ To publish
 address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course CHECK=1)
