@@ -16,7 +16,7 @@ import yaml
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools import normalise
+from tools import address, course_index, export_notebooks, normalise, page_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,9 +39,8 @@ def generated() -> ModuleType:
     return load_tool("generated_pages")
 
 
-def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
+def test_the_repository_is_named_in_one_place() -> None:
     address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
-    assert offline.repository_address() == address.rstrip("/")
     sources = [
         *(ROOT / "book").rglob("*.md"),
         *(ROOT / "book").rglob("*.ipynb"),
@@ -54,8 +53,8 @@ def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
 def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
     config = SimpleNamespace(html_theme_options={})
     offline.set_repository(None, config)
-    assert config.html_theme_options["repository_url"] == offline.repository_address()
-    assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
+    assert config.html_theme_options["repository_url"] == address.repository()
+    assert config.myst_url_schemes["repository"] == f"{address.repository()}/{{{{path}}}}"
 
 
 def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
@@ -127,9 +126,8 @@ def test_docstrings_are_shown_as_they_are_written(generated: ModuleType, docstri
 
 
 def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
-    app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
     with pytest.raises(ValueError, match="got 'nothing', expected one of notation, rooms, api"):
-        generated.fill_page(app, "page", ["<!-- fill: nothing -->"])
+        generated.fill("<!-- fill: nothing -->")
 
 
 def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
@@ -254,19 +252,17 @@ def test_a_node_that_another_parser_made_belongs_to_its_page(generated: ModuleTy
 
 
 def test_a_notebook_is_cleaned_once_for_each_time_that_sphinx_copies_it(monkeypatch, tmp_path: Path) -> None:
-    from tools import clean_downloads
-
     source, copied = tmp_path / "page.ipynb", tmp_path / "site" / "_sources" / "page.ipynb"
     copied.parent.mkdir(parents=True)
     source.write_text("raw")
     app = SimpleNamespace(outdir=tmp_path / "site", srcdir=tmp_path, builder=SimpleNamespace(format="html"))
     cleaned: list[str] = []
-    monkeypatch.setattr(clean_downloads, "Index", lambda folder: folder)
-    monkeypatch.setattr(clean_downloads.export_notebooks, "export", lambda index, page: cleaned.append(page))
-    monkeypatch.setattr(clean_downloads.normalise, "write_text", lambda notebook: "clean")
+    monkeypatch.setattr(course_index, "Index", lambda folder: folder)
+    monkeypatch.setattr(export_notebooks, "export", lambda index, page: cleaned.append(page))
+    monkeypatch.setattr(normalise, "write_text", lambda notebook: "clean")
     for state in ("raw", "clean", "raw"):  # copied; left as it was by a build that writes no page; copied again
         copied.write_text(state)
-        clean_downloads.replace(app, None)
+        page_frame.clean_downloads(app, None)
         assert copied.read_text() == "clean"
     assert cleaned == ["page", "page"]
 

@@ -13,7 +13,8 @@ from scipy import stats
 from course_lib.experiments.core.results import Result
 from course_lib.lessons.shared import findings
 from course_lib.lessons.shared.findings import Difference, FindingError, finding
-from tools import conclusions, stored_findings
+from tools import conclusions
+from tools import findings as stored_findings
 from tools.claims import checks, rows
 
 ALL = [found for some in stored_findings.by_lesson().values() for found in some]

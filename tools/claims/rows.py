@@ -193,6 +193,8 @@ def _read_row(row: Any, file: str, number: int) -> Claim:
         claim = replace(msgspec.convert(row, Claim), file=file)
     except msgspec.ValidationError as problem:
         raise ClaimError(f"{where}: {str(problem).replace('$.', '')}") from None
+    if "file" in row:
+        raise ClaimError(f"{where}: file is {row['file']!r}, and no field of a row")
     for scalar in claim.scalars:
         _check_scalar(scalar, f"{where}: scalar {scalar.name}")
     _check_values(claim, where)
