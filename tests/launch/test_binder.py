@@ -12,7 +12,6 @@ import nbformat
 import pytest
 
 from tests.launch.environments import clean_variables, make_environment, megabytes_on_disk, run_notebook
-from tests.launch.test_colab import IN_NEW_ENVIRONMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDER = ROOT / ".binder"
@@ -49,7 +48,7 @@ def test_the_script_after_the_build_can_be_run(exported: Path) -> None:
     assert subprocess.run(["bash", "-n", str(BINDER / "postBuild")], check=False).returncode == 0
 
 
-@IN_NEW_ENVIRONMENTS
+@pytest.mark.launch
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Binder runs Linux")
 def test_binder_builds_and_runs_every_notebook_within_its_memory(exported: Path, tmp_path: Path, index, capsys) -> None:
