@@ -12,7 +12,6 @@ from tools import guide, toc
 from tools.slides import deck as decks
 from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
-from tools.slides.sources import SourceChapter
 
 PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="headerlink">#</a></h1>
 <div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
@@ -112,41 +111,6 @@ def test_a_slide_leads_nowhere_and_holds_no_slide(chapter: Chapter) -> None:
     assert found.select_one("img")["src"] == "images/f.svg" and found.section["data-timing"] == "180"
     assert found.select_one("[data-label=thm-one]") and len(found.select(".piece-remember li.fragment")) == 2
     assert "3 minutes." in found.aside.get_text() and "They look away." in found.aside.get_text()
-
-
-SOURCE = """# A topic
-
-In {glue:text}`many` of $n$ cases it holds {finding}`it-holds`.<!-- a comment --> *This* ends.
-The {prf:ref}`thm-one` says more.
-
-:::{prf:theorem} All
-:label: thm-one
-All is well.
-:::
-
-*Proof.* Look. Then look again. ∎
-
-$$
-a=b
-$$ (eq-one)
-
-## Break it
-
-- "Why?" he asks.
-"""
-
-
-def test_a_source_is_read_as_the_page_that_it_will_be(tmp_path: Path) -> None:
-    (tmp_path / "topic.md").write_text(SOURCE)
-    chapter = SourceChapter("topic", tmp_path)
-    assert words(pieces.steps(chapter, "*This* ends", '"Why?"')) == ["This ends.", '"Why?" he asks.']
-    assert words(pieces.proof(chapter, "thm-one")) == ["Proof. Look.", "Then look again. ∎"]
-    assert chapter.sentence("eq-one") == chapter.sentence("a=b")
-    for number in ("In 7 of", "The Theorem 4.1"):
-        with pytest.raises(Missing, match="no sentence begins with"):
-            chapter.sentence(number)
-    with pytest.raises(Missing, match="no table in the section 'break-it'"):
-        chapter.table("break-it")
 
 
 GUIDE = """## Chapter by chapter
