@@ -1,4 +1,4 @@
-"""A Sphinx extension for what the sentences of a page rest on. A rule that is broken is a warning of the build: an error.
+"""A Sphinx extension for what the sentences of a page rest on. A broken rule is a warning, and so an error.
 
 findings      the role {finding}`name` puts the support of a sentence, "4 of 6 models", beside it
               (`course_lib.lessons.shared.findings`): computed here from stored results, or taken from the cell of the

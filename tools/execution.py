@@ -123,8 +123,9 @@ def state() -> str:
 
 
 class Cache:
-    """The executed notebooks of the book: jupyter-cache's folder, and `salts.json`, which has for each notebook the salt
-    of its execution, and the last state of the files at which this was still its salt.
+    """The executed notebooks of the book: jupyter-cache's folder, and `salts.json`.
+
+    That has for each notebook the salt of its execution, and the last state of the files at which that still held.
     """
 
     def __init__(self, folder: Path = CACHE) -> None:
@@ -168,7 +169,7 @@ class Cache:
                     NbCacheRecord.remove_record(record.pk, self.store.db)
 
     def keep_salts(self, salts: Mapping[str, str], now: str = "", held: Iterable[Path] = ()) -> None:
-        """Note under which salts notebooks were executed, "" for one that is about to run again, and which still held."""
+        """Note under which salts notebooks were executed ("": it is about to run again), and which still held."""
         known = self._known()
         known |= {str(path): (known[str(path)][0], now) for path in held if str(path) in known}
         known |= {uri: (executed, now) for uri, executed in salts.items()}

@@ -91,7 +91,7 @@ def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[st
 
 
 def run_notebooks(app: Sphinx, config: Config) -> None:
-    """Run what must run again, store what was edited in its normal form, and let MyST-NB take the outputs from there."""
+    """Run what must run again, store what was edited in its normal form, and let MyST-NB take the outputs."""
     config.nb_execution_cache_path = str(Path(app.outdir).parent / CACHE)
     if Path(app.srcdir) == ROOT:
         notebooks = execution.book_notebooks()
@@ -260,7 +260,9 @@ class WarnedPages(Filter):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
-    gc.set_threshold(200_000, 50, 100)  # pages are trees of millions of nodes: to look for garbage takes a third of a build
+    gc.set_threshold(
+        200_000, 50, 100
+    )  # pages are trees of millions of nodes: to look for garbage takes a third of a build
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.add_config_value("course_tools", "", "env")

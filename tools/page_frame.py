@@ -1,5 +1,4 @@
-"""A Sphinx extension for what stands around the text of a page: templates, tags for those who find it from outside, files
-at the root of the site.
+"""A Sphinx extension for what stands around a page: templates, tags for who finds it from outside, files.
 
 templates   tools/templates: the layout, the line on paper, the foot of each page, 404.html, the page at the root
 tags        sphinxext-opengraph writes them, and draws the picture of a page where a link to it is shown as a card, once
@@ -14,7 +13,6 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 from datetime import date
-from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -69,7 +67,7 @@ def description(doctree: nodes.document) -> str:
 
 
 def _sentences(paragraph: nodes.paragraph) -> list[str]:
-    """The sentences of a paragraph, a single symbol such as α among them; none of a cell, or beside a longer formula."""
+    """The sentences of a paragraph, a symbol such as α among them; none of a cell, or beside a longer formula."""
     copy = paragraph.deepcopy()
     try:
         for formula in list(copy.findall(nodes.math)):

@@ -46,6 +46,7 @@ MOVED = (
     "test_house.py::test_the_bare_package_is_light",
 )
 
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of kernel. variables: what makes the libraries take it; needs: a feature of the processor by NumPy's
@@ -153,7 +154,9 @@ def run(kind: Kind, suite: str, *, match: str, processes: int, log: Path) -> str
     if processes > 1:
         command += ["-n", str(processes), "--dist", "load" if suite == "notebooks" else "loadfile"]
     with log.open("w", encoding="utf-8") as stream:
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | own, stdout=stream, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | own, stdout=stream, stderr=subprocess.STDOUT, check=False
+        )
     said = log.read_text(encoding="utf-8").splitlines()
     if done.returncode == 0:
         return ""

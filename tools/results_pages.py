@@ -24,6 +24,7 @@ from typing import get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result

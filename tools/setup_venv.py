@@ -1,8 +1,8 @@
 """Makes the course's virtual environment with uv, and writes its locks: standard library only, run by the Makefile.
 
     python tools/setup_venv.py .venv            what requirements.txt locks, and the course itself, into .venv
-    python tools/setup_venv.py .venv --write    the locks: requirements.txt, and requirements-scale.txt, of the environment
-                                                in which `make test-scale` runs TorchRec on the CPU (--upgrade: afresh)
+    python tools/setup_venv.py .venv --write    the locks: requirements.txt, and requirements-scale.txt, where `make
+                                                test-scale` runs TorchRec on the CPU (--upgrade: resolved afresh)
 
 pip brings uv. uv does not read pip's settings, so it is handed those that say where packages come from: a machine with
 its own index, or with a folder of wheels, gets the same packages from both.
@@ -155,7 +155,9 @@ def main() -> None:
     parser.add_argument("--lock", type=Path, default=LOCK, help="the packages and their versions")
     parser.add_argument("--torch-index", default="", help="a further package index, where torch is looked for")
     parser.add_argument("--write", action="store_true", help="write the locks, install nothing")
-    parser.add_argument("--upgrade", action="store_true", help="with --write: not the versions of the lock that is there")
+    parser.add_argument(
+        "--upgrade", action="store_true", help="with --write: not the versions of the lock that is there"
+    )
     arguments = parser.parse_args()
     check_python()
     print(f"Installing {'uv' if arguments.write else 'the course'} into {arguments.venv} (once) ...", flush=True)

@@ -134,8 +134,8 @@ def test_a_built_page_has_its_tags_its_card_and_its_foot(small_site: Callable[[s
 def test_the_page_for_wrong_addresses_stands_for_itself(small_site: Callable[[str], Path]) -> None:
     text = (small_site(HERE) / "404.html").read_text(encoding="utf-8")
     found = BeautifulSoup(text, "html.parser")
-    assert 'const set = "/course/";' in text and [title.text for title in found.select("nav h2")][0] == "Debiasing"
-    assert [(link["href"], link.text) for link in found.select("nav a")][0] == (f"{PAGE}.html", "A & B")
+    assert 'const set = "/course/";' in text and found.select_one("nav h2").text == "Debiasing"
+    assert (found.select_one("nav a")["href"], found.select_one("nav a").text) == (f"{PAGE}.html", "A & B")
     assert found.form["action"] == "search.html" and found.input["name"] == "q"
     assert [link["href"] for link in found.select("link")] == ["_static/favicon.svg"] and not found.select("[src]")
     assert found.select_one('meta[name="robots"]')["content"] == "noindex" and len(found.select(".sign svg")) == 2
@@ -185,5 +185,7 @@ def test_the_sheet_of_icons_has_every_icon_that_a_page_or_a_script_names() -> No
     glyphs |= {ord(sign) for sign in re.findall(r'content:"([\uf000-\uf8ff])"', sheet)}
     assert glyphs and glyphs <= {point for font in fonts for point in font.getBestCmap()}
     styles = "".join(path.read_text(encoding="utf-8") for path in (SITE / "_static" / "styles").glob("*.css"))
-    families = {name.replace("\\", "") for name in re.findall(r"font-family:(Font Awesome[\\ ]+\d (?:Free|Brands))", styles)}
+    families = {
+        name.replace("\\", "") for name in re.findall(r"font-family:(Font Awesome[\\ ]+\d (?:Free|Brands))", styles)
+    }
     assert families and all(f'font-family:"{name}"' in sheet for name in families)

@@ -1,4 +1,4 @@
-"""Runs the tests that claims name, `python -m tools.claims.recorder '["tests/test_x.py::test_y"]'`, and prints each outcome.
+"""Runs the tests that claims name, given as a list in JSON, and prints each outcome.
 
 pytest is given the files, and the plugin below keeps the named tests: one missing test must not hide the others.
 """
