@@ -12,11 +12,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-import yaml
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools import address, course_index, export_notebooks, normalise, page_frame
+from tools import course_index, export_notebooks, normalise, page_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,13 +49,6 @@ def test_the_repository_is_named_in_one_place() -> None:
     assert [path.name for path in sources if address in path.read_text(encoding="utf-8")] == []
 
 
-def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
-    config = SimpleNamespace(html_theme_options={})
-    offline.set_repository(None, config)
-    assert config.html_theme_options["repository_url"] == address.repository()
-    assert config.myst_url_schemes["repository"] == f"{address.repository()}/{{{{path}}}}"
-
-
 def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
     noted: list[str] = []
     env = SimpleNamespace(doc2path=lambda page: str(ROOT / page), note_dependency=noted.append)
@@ -76,30 +68,11 @@ def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: M
     assert (tmp_path / "_static" / "course-widgets.js").is_file() and (tmp_path / "_static" / "course.css").is_file()
 
 
-def test_nothing_is_copied_after_a_failure(offline: ModuleType, tmp_path: Path) -> None:
-    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
-    offline.copy_assets(app, RuntimeError("the build failed"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_markup_is_mended(offline: ModuleType) -> None:
     proof = '<div class="proof admonition" id="proof"></div>'
     context = {"body": f'{proof}<div role="doc-biblioentry"></div><p id="proof-content"></p>'}
     offline.repair_html(None, "", "", context, None)
     assert context["body"] == '<div class="proof admonition in-words"></div><div role="listitem"></div><p></p>'
-
-
-def test_every_pinned_tool_of_the_site_is_the_one_that_was_tried() -> None:
-    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8").lower()
-    tried = (
-        "jupyter-book==1.0.4.post1",
-        "sphinx-book-theme==1.1.4",
-        "pydata-sphinx-theme==0.15.4",
-        "sphinx-proof==0.4.0",
-        "sphinx==7.4.7",
-        "sphinx-mathjax-offline==0.0.2",
-    )
-    assert [line for line in tried if line not in lock] == []
 
 
 def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break(generated: ModuleType) -> None:
@@ -177,13 +150,6 @@ def test_the_index_of_names_leads_to_functions_and_classes(generated: ModuleType
     html = generated.names_html([*found, ("course_lib.norms.Norm.length", page, "method")])
     assert '<li id="course_lib.norms.predicted_norm"><a href="api/maths.html#course_lib.' in html
     assert "Norm.length" not in html and 'id="api-geometry"' in html and "data-forwards" in html
-
-
-def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert config["execute"]["execute_notebooks"] == "cache" and config["execute"]["allow_errors"] is False
-    assert config["execute"]["stderr_output"] == "remove-warn"
-    assert config["sphinx"]["config"]["nb_ipywidgets_js"] == {} and config["only_build_toc_files"] is True
 
 
 def built_again(offline: ModuleType, folder: Path, warn: str = "") -> tuple[int, str]:

@@ -1,6 +1,5 @@
 """The mechanism of claims: what it must refuse, what it must notice, and that the course's own rows pass."""
 
-import itertools
 import json
 import textwrap
 from fractions import Fraction
@@ -535,12 +534,6 @@ def test_one_claim_is_checked_by_its_id(small_course, capsys):
     assert "no such claim" in capsys.readouterr().err
 
 
-def test_the_export_is_json(small_course, capsys):
-    assert claims.cli(["export"]) == 0
-    [row] = json.loads(capsys.readouterr().out)
-    assert row["id"] == "P3-Eq12" and row["checks"] == ["course_lib.papers.p3:disagreements_with_table_4"]
-
-
 # --------------------------------------------------------------------------------------------------------- the pages
 
 
@@ -651,26 +644,6 @@ def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
     )
 
 
-def test_the_filter_offers_the_statuses_in_use_and_waits_for_its_script(tmp_path):
-    html = pages.fill("<!-- claims: filter -->", three(tmp_path))
-    elements = Elements(html).found
-    assert (
-        "form",
-        {
-            "class": "course-filter",
-            "role": "search",
-            "aria-label": "Filter the claims",
-            "data-what": "claims",
-            "data-rows": "table.claims tbody tr:has([id^=claim-])",
-            "data-groups": "",
-            "hidden": None,
-        },
-    ) in elements
-    assert [tag for tag, _ in elements].count("option") == 2 and "<option>tested</option>" in html
-    assert [tag for tag, _ in elements].count("label") == 2  # one for each control
-    assert "```" not in html.split("```{raw} html\n")[1].removesuffix("\n```")
-
-
 def test_the_graph_puts_each_claim_right_of_what_it_rests_on(tmp_path):
     mine = three(tmp_path)
     assert graph.edges(mine) == [("P3-Eq12", "P3-Eq13"), ("P3-Eq12", "P3-Eq14"), ("P3-Eq13", "P3-Eq14")]
@@ -701,17 +674,6 @@ def test_the_graph_is_accessible(tmp_path):
     assert "- [P3-Eq12](#claim-p3-eq12) rests on [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)" in as_list
 
 
-def test_lines_that_cross_a_column_keep_clear_of_its_boxes():
-    mine = COURSE
-    columns = graph._columns(mine)
-    height = 1000.0
-    for x, column in enumerate(columns):
-        centres = dict(graph._centres(x, column, height))
-        ordered = sorted(centres.items(), key=lambda item: item[1][1])
-        for (a, (_, ya)), (b, (_, yb)) in itertools.pairwise(ordered):
-            assert yb - ya >= (graph._size(a) + graph._size(b)) / 2 + graph.GAP_Y - 1e-9
-
-
 def test_boxes_of_the_graph_do_not_overlap():
     mine = COURSE
     boxes = [a for tag, a in Elements(graph.graph_svg(mine)).found if tag == "rect"]
@@ -721,16 +683,6 @@ def test_boxes_of_the_graph_do_not_overlap():
         for a, b in corners[:i]:
             assert abs(x - a) >= graph.BOX_WIDTH or abs(y - b) >= graph.BOX_HEIGHT
     assert all(len(claim.id) * 6.5 <= graph.BOX_WIDTH - 26 for claim in mine if claim.depends_on)
-
-
-def test_every_status_has_a_letter_of_its_own():
-    assert set(graph.LETTERS) == set(rows.STATUSES)
-    assert len(set(graph.LETTERS.values())) == len(graph.LETTERS)
-
-
-def test_anchors_are_unique():
-    anchors = [claim.anchor for claim in COURSE]
-    assert len(set(anchors)) == len(anchors)
 
 
 def test_every_file_of_rows_has_a_page_and_the_index_and_the_errata_hold_all():
@@ -815,30 +767,6 @@ def test_all_claims_of_the_audit_are_there(paper):
     ids = {claim.id for claim in COURSE if claim.paper == paper}
     assert ADDED[paper] <= ids
     assert len(ids - ADDED[paper]) == AUDITED[paper]
-
-
-def test_what_the_course_adds_is_there():
-    ids = {claim.id for claim in COURSE}
-    assert {
-        "X1",
-        "X2",
-        "X2b",
-        "X3",
-        "X4",
-        "X4b",
-        "X5",
-        "X6",
-        "X7",
-        "X8",
-        "X9",
-        "X10",
-        "X11",
-        "X12",
-        "X13",
-        "X17",
-        "X18",
-        "X19",
-    } <= ids
 
 
 def test_every_named_test_is_run_by_the_suite():

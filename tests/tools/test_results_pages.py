@@ -40,10 +40,6 @@ def test_a_run_that_ended_at_the_cap_is_not_judged() -> None:
     assert [cell.judged.verdict for cell in compare(capped)] == ["not converged"]
 
 
-def test_rows_without_a_printed_number_are_left_out() -> None:
-    assert compare(result({**CELL, "seed": 0, "value": 1.0})) == []
-
-
 def test_experiment_two_stands_before_experiment_ten() -> None:
     names = [stored.id for stored in results_pages.stored()]
     assert names.index("P0-E2") < names.index("P0-E10")
@@ -91,12 +87,6 @@ def test_what_is_drawn_and_what_is_not_are_all_printed_numbers() -> None:
     points = sum(map(len, drawn.values()))
     assert points + left_out.total() == len(results_pages.compared())
     assert f"{points} of {points + left_out.total()} printed numbers are drawn." in results_pages.picture()
-
-
-def test_experiments_are_named_as_a_reader_would() -> None:
-    assert results_pages.spoken("P3-T6") == "P3, Table 6"
-    assert results_pages.spoken("P0-E10") == "P0, experiment 10"
-    assert results_pages.spoken("P0-R") == "P0-R"
 
 
 def test_a_printed_number_stands_beside_the_result_with_most_runs_of_its_cell() -> None:

@@ -61,10 +61,6 @@ def test_a_paragraph_comes_apart_at_its_sentences(chapter: Chapter) -> None:
     ]
 
 
-def test_a_formula_is_found_by_its_label_and_by_its_beginning(chapter: Chapter) -> None:
-    assert chapter.sentence("eq-one") == chapter.sentence("a=b") != chapter.sentence("It is")
-
-
 def test_a_proof_ends_at_its_end_and_comes_in_steps(chapter: Chapter) -> None:
     assert words(pieces.proof(chapter, "thm-one")) == ["Proof. Look.", "Then look again. ∎"]
 
