@@ -263,6 +263,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(
         200_000, 50, 100
     )  # pages are trees of millions of nodes: to look for garbage takes a third of a build
+    normalise.refuse_patterns(ROOT)
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.add_config_value("course_tools", "", "env")
