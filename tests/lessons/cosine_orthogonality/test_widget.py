@@ -14,7 +14,7 @@ from course_lib import geometry
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
 from course_lib.lessons.shared.widgets import motion
 from tests.lessons.cosine_orthogonality.test_motion import random_state
-from tests.widget_pages import SUMMARY, open_folds, run, settled, strange_choices
+from tests.widget_pages import SUMMARY, run, settled
 
 SHOWN = {"cosine_motion": {"loss": "infonce", "steps": 9}}
 IN_JUPYTER = {"cosine_motion": ({"steps": 7}, 'input[name="lr"]', "ArrowLeft", {"lr": 0.7})}
@@ -86,10 +86,6 @@ def test_the_same_in_python_computes_the_last_row(state: dict[str, Any], capsys:
 def test_the_python_of_an_undefined_step_makes_the_widget() -> None:
     shown = CosineMotion(q=(0, 0))
     assert run(shown.python()).state() == shown.state()
-
-
-def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
-    assert strange_choices(open_folds(site_page(CosineMotion().static_html()))) == []
 
 
 def place(page: Any, name: str) -> dict[str, float]:

@@ -57,8 +57,7 @@ BOTH = sympy.diag(sympy.sqrt(2), sympy.sqrt(sympy.Rational(1, 2)))
 HALVES = np.array(list(itertools.product([0.5, -0.5], repeat=4)))  # 16 rows, all on the sphere
 
 
-# ----------------------------------------------------------------------------------------- Sections 2 and 3: the
-# distances
+# ---- Sections 2 and 3: the distances
 
 
 def test_thm_4_fails_off_the_sphere():
@@ -92,7 +91,7 @@ def test_the_chord_is_twice_the_sine_of_half_the_angle():
     assert np.abs(cosine - half).max() < 1e-14 and (np.diff(cosine) > 0).all() and cosine[-1] == pytest.approx(2)
 
 
-# --------------------------------------------------------------------------------------------- Section 4: gauge freedom
+# ---- Section 4: gauge freedom
 
 
 def test_the_same_d_on_both_sides_does_not_keep_the_inner_product():
@@ -210,8 +209,7 @@ def test_normalising_afterwards_keeps_the_trace_of_d():
     assert np.abs(cosine_matrix(unit(B @ np.linalg.inv(D))) - cosine_matrix(unit(B))).max() > 0.3
 
 
-# ------------------------------------------------------------------------------------- Sections 6 to 9: geometry,
-# practice
+# ---- Sections 6 to 9: geometry, practice
 
 
 def test_the_cosine_tells_a_vector_from_its_opposite():

@@ -114,13 +114,6 @@ def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:
         chance.uniforms(-1, 3)
 
 
-def test_chance_is_uniform() -> None:
-    """Simulation with a seed: means and variances of 100 000 numbers within four standard errors."""
-    drawn = chance.uniforms(5, 100_000)
-    assert abs(drawn.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 1e5)
-    assert abs(drawn.var() - 1 / 12) < 4 * np.sqrt(1 / 180 / 1e5)
-
-
 @pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"lr{state['lr']}-step{state['step']}")
 def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: dict[str, Any]) -> None:
     (answer,) = library(MATH)(EVALUATE, [state])

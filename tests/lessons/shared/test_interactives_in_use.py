@@ -72,6 +72,7 @@ WALK = """async () => {
   const controls = async () => {
     for (const list of all("select")) for (const option of [...list.options].slice(0, 8)) await set(list, option.value);
     for (const slider of all("input[type=range]")) for (const end of [slider.min, slider.max]) await set(slider, end);
+    for (const button of all('[data-action="steps"]')) { button.click(); await look("steps"); }
   };
   const clicks = all("[data-preset]");
   for (const preset of clicks.length ? clicks : [root]) {
