@@ -335,12 +335,6 @@ def test_the_same_in_python_computes_the_cosines_of_the_table(capsys: pytest.Cap
         assert [words.number(cosine) for cosine in found] == [row[column] for row in rows]
 
 
-def test_a_change_in_python_changes_the_words() -> None:
-    one = StretchedAxes()
-    one.stretch = [1.0, 1.0]
-    assert "as trained and now Up (0.9)" in one.summary() and one.table()[1][0][1] == one.table()[1][0][2]
-
-
 # ---- in the browser
 
 

@@ -234,12 +234,6 @@ def test_before_the_first_step_there_is_nothing_to_say() -> None:
     assert "nan" not in one.static_html().lower()
 
 
-def test_a_change_in_python_changes_the_words() -> None:
-    one = shown()
-    one.step = 20
-    assert one.summary().startswith("After 20 steps")
-
-
 @pytest.mark.parametrize("changes", [{}, {"lr": 0.05, "start_norm": 2.0, "step": 100}])
 def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     one = shown(**changes)
