@@ -16,9 +16,11 @@ import torch
 
 from course_lib import backbones, datasets, popularity
 from course_lib.arrays import exact
+from course_lib.backbones import graph
 from course_lib.checking import some
 from tests.bpr_by_hand import (
     DATA,
+    HAS,
     ITEMS,
     M_,
     N_,
@@ -33,6 +35,7 @@ from tests.bpr_by_hand import (
     sigmoid,
     trained,
     triples,
+    whole,
     zipf_labels,
 )
 
@@ -77,6 +80,24 @@ def equal(A, B):
 
 
 # ---- Section 2: the models
+
+
+def test_eq2_one_layer_averages_over_neighbours_with_one_over_the_root_of_both_degrees():
+    """And where all users have the same degree, an item's first layer is sqrt(degree) times the mean of its users, over
+    that constant.
+    """
+    tables = np.vstack([USERS, ITEMS]).astype(float)
+    degrees = np.concatenate([HAS, np.maximum(POP, 1)])
+    A = np.block([[np.zeros((M_, M_)), Y], [Y.T, np.zeros((N_, N_))]])
+    by_hand = np.zeros_like(tables)
+    for a, b in zip(*np.nonzero(A), strict=True):
+        by_hand[a] += tables[b] / math.sqrt(degrees[a] * degrees[b])
+    assert np.allclose(graph.normalised_adjacency(DATA) @ tables, by_hand, atol=1e-6)
+    regular = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])  # every user has 2
+    users = whole(3, 2, 3).astype(float)
+    for i, degree in some(enumerate(regular.sum(axis=0))):
+        first_layer = sum(users[u] / math.sqrt(2 * degree) for u in range(3) if regular[u, i])
+        assert np.allclose(first_layer, math.sqrt(degree / 2) * users[regular[:, i] > 0].mean(axis=0))
 
 
 def test_def30_the_popularity_of_an_item_is_the_number_of_its_users():
