@@ -137,7 +137,8 @@ class _LazyAdam(torch.optim.SparseAdam):
             parameter.grad = torch.sparse_coo_tensor(
                 rows[None], parameter.grad[rows], parameter.shape, check_invariants=False
             )
-        return super().step(closure)
+        untyped: Any = super().step
+        return untyped(closure)
 
 
 def _has_own_rows(parameter: Tensor) -> bool:

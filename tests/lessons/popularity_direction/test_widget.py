@@ -179,8 +179,8 @@ def test_the_same_in_python_computes_the_numbers_of_sentences_and_table() -> Non
 
 def test_turning_and_rounding_change_next_to_nothing() -> None:
     rng = np.random.default_rng(0)
-    items = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
-    counts = np.round(np.exp(items[:, 0]) * 5 + 1)
+    places = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
+    items, counts = places @ np.linalg.qr(rng.normal(size=(7, 7)))[0], np.round(np.exp(places[:, 0]) * 5 + 1)
     one = PopularityAxis(items, counts)
     shown = one.embeddings
     assert popularity.projection_correlation(shown, counts) == pytest.approx(
