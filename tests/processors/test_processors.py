@@ -38,12 +38,6 @@ def test_only_wider_features_are_hidden_from_numpy(tool: ModuleType) -> None:
     assert "NPY_DISABLE_CPU_FEATURES" not in kinds["native"].environment(features, names)
 
 
-def test_two_threads_run_half_as_many_tests_side_by_side(tool: ModuleType) -> None:
-    kinds = {kind.name: kind for kind in tool.KINDS}
-    assert [kinds["two-threads"].side_by_side(count) for count in (1, 2, 5)] == [1, 1, 2]
-    assert kinds["sse"].side_by_side(5) == 5
-
-
 def test_a_failure_is_named(tool: ModuleType, tmp_path: Path) -> None:
     notebook = "test_every_notebook_gives_the_numbers_it_stores[geometry/gauge-freedom]"
     report = tmp_path / "report.xml"
