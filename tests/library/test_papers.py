@@ -179,13 +179,6 @@ def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
     assert p0.chance_of_right_angle(d, within=90) == pytest.approx(1)
 
 
-def test_chance_of_a_right_angle_in_the_plane_and_in_space_is_known():
-    assert p0.chance_of_right_angle(2) == pytest.approx(40 / 360)
-    assert p0.chance_of_right_angle(3) == pytest.approx(
-        np.sin(np.radians(10))
-    )  # Archimedes: a zone's area is its height
-
-
 @pytest.mark.parametrize("n", [5, 40, 1000])
 def test_the_smallest_significant_correlation_has_the_p_value_of_its_level(n):
     from scipy import stats
@@ -319,18 +312,8 @@ def test_a_wrong_percentage_of_p1_would_be_noticed(monkeypatch, percent, off, im
 
 
 def test_what_the_text_of_p1_says_of_its_tables():
-    assert p1.rules_by_quality()[:3] == ["b_a", "ab_a", "b_b"] and p1.rules_by_quality()[-1] == "a_b"
-    assert p1.lead_over_second() == pytest.approx(0.445, abs=0.001) and p1.drop_without("popularity") == pytest.approx(
-        0.74, abs=0.005
-    )
-    assert p1.drop_without("preference") == pytest.approx(12.7, abs=0.05)
-    assert (
-        len(p1.worse_than_backbone("IPS")) == len(p1.worse_than_backbone("MACR")) == 6
-        and p1.worse_than_backbone("DDC") == []
-    )
-    assert p1.worse_than_backbone("TPAB") == [("MF", "yelp")] and p1.smallest_gain_over_rivals() == pytest.approx(
-        2.52, abs=0.005
-    )
+    assert p1.rules_by_quality()[-1] == "a_b" and p1.lead_over_second() == pytest.approx(0.445, abs=0.001)
+    assert [len(p1.worse_than_backbone(name)) for name in ("IPS", "MACR", "DDC")] == [6, 6, 0]
     for backbone, dataset in (("LightGCN", "yelp"), ("MF", "amazon-book")):
         percent = p1.printed(f"{backbone.lower()}_loss_percent", dataset)
         assert 100 * p1.loss_ratio(backbone, dataset) == pytest.approx(percent, abs=p1.ROUNDING)
