@@ -33,7 +33,8 @@ def test_few_files_outside_its_folders_name_a_chapter() -> None:
     """A lesson can be deleted with its page: its name stands in its own folders, and in three other files at most.
 
     Not counted are the contents, the list of pages whose conclusions are not checked yet (_config.yml), the pages and
-    claims that link to it, the exercises with their tests, and the audit: two of its verdicts have the names of chapters.
+    claims that link to it, the exercises with their tests, and the audit: two of its verdicts have the names of
+    chapters.
     """
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
