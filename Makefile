@@ -113,7 +113,7 @@ test-scale: $(SCALE_STAMP)
 
 # run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
 test-gpu: $(STAMP)
-	$(BIN)/python -m pytest -m gpu tests/library/test_gpu.py -n 4 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m gpu tests/library/gpu -n 4 $(PYTEST_ARGS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
 	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
