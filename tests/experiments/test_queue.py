@@ -164,6 +164,17 @@ def test_the_courses_own_queue_can_be_read() -> None:
     assert [run.id for run in runs][:2] == ["P3-X2", "P1-T3"] and all(run.cells("cuda") for run in runs)
 
 
+def test_a_short_cell_that_woke_the_device_does_not_keep_the_long_ones_out(toy) -> None:
+    """The first one took 3 s instead of .1: the long one is expected to take 3 s and the rest at the device's speed."""
+    jobs = queue.Queue([run()], 1.0, "cpu", speed=10.0)
+    assert jobs.seconds("TOY", {"x": 8}) == pytest.approx(0.8)
+    jobs.note("TOY", {"x": 1}, 3.0)
+    assert jobs.seconds("TOY", {"x": 8}) == pytest.approx(3.0 + 7 / 10)
+    jobs.note("TOY", {"x": 8}, 4.0)
+    jobs.note("TOY", {"x": 2}, 9.0)  # shorter: what is known is better
+    assert jobs.seconds("TOY", {"x": 2}) == pytest.approx(1.0) and jobs.seconds("TOY", {"x": 8}) == 4.0
+
+
 def test_from_the_command_line(toy, tmp_path: Path, capsys) -> None:
     path = tmp_path / "queue.txt"
     path.write_text("TOY --scale smoke --seeds 0 1 --only x=[1,2]  # the short ones\n", encoding="utf-8")

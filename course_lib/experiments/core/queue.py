@@ -5,8 +5,8 @@ A queue is a file with a run a line, the most informative first, worded as for `
     P3-X2 --scale full --seeds 0 1 2 3 4 --only data=ml-1m pointwise=logistic
     P1-T3 --scale laptop --seeds 0 1 2 --only data=ml-1m-10core backbone=LightGCN --devices 12
 
-Experiments estimate their cells for two cores. The device is measured first, in seconds; from then on each finished
-cell says how much faster it was than its estimate. A cell that would not end in time is left for the next time, and a
+Experiments estimate their cells for two cores. The device is measured first, in seconds; from then on the finished
+cells say how long the others will take. A cell that would not end in time is left for the next time, and a
 shorter one further down takes its place. Every cell is stored as it ends, and the result of a run after its last cell:
 into the stored result of the same plan where there is one, with the device's name on the rows if that is another.
 
@@ -55,31 +55,41 @@ class Run:
 
 @dataclass
 class Queue:
-    """Runs, and the minutes that they have. speed: how many times faster than estimated, by experiment and data."""
+    """Runs, and the minutes that they have. seen: the longest cell so far, by experiment and data: estimated, taken."""
 
     runs: Sequence[Run]
     minutes: float
     device: str
     say: Callable[[str], None] = print
     started: float = field(default_factory=time.monotonic)
-    speed: dict[tuple[str, Any], float] = field(default_factory=dict)
-    first_speed: float = 1.0
+    seen: dict[tuple[str, Any], tuple[float, float]] = field(default_factory=dict)
+    speed: float = 1.0  # of the device, times two cores
 
     def left(self) -> float:
         """Seconds until the end."""
         return self.started + 60 * self.minutes - time.monotonic()
 
     def seconds(self, name: str, cell: registry.Cell) -> float:
-        """How long a cell should take here."""
-        speed = self.speed.get((name, cell.get("data")), self.first_speed)
-        return registry.get(name).estimate(cell) / speed
+        """How long a cell should take here: in proportion to the longest one seen; what is beyond that as measured.
+
+        A short cell alone says little of a long one: it loads the data, and wakes the device.
+        """
+        estimate = registry.get(name).estimate(cell)
+        longest, took = self.seen.get((name, cell.get("data")), (0.0, 0.0))
+        return took * min(1.0, estimate / longest if longest else 1.0) + max(0.0, estimate - longest) / self.speed
+
+    def note(self, name: str, cell: registry.Cell, took: float) -> None:
+        """Remembers how long a cell took, unless a longer one is known."""
+        estimate, place = registry.get(name).estimate(cell), (name, cell.get("data"))
+        if estimate >= self.seen.get(place, (0.0, 0.0))[0]:
+            self.seen[place] = estimate, took
 
     def work(self) -> list[Result]:
         """Runs what fits, in order; the results that were stored."""
         about = hardware(self.device)
-        self.first_speed = device_speed(self.device)
+        self.speed = device_speed(self.device)
         name = about.get("gpu", about["processor"])
-        self.say(f"{name}: {self.first_speed:.3g} times two cores; {self.minutes:g} minutes")
+        self.say(f"{name}: {self.speed:.3g} times two cores; {self.minutes:g} minutes")
         return [result for run in self.runs if (result := self._run(run)) is not None]
 
     def _run(self, run: Run) -> Result | None:
@@ -110,8 +120,7 @@ class Queue:
                 continue
             begun = time.monotonic()
             registry.run_and_store(registry.get(run.id), cell, path)
-            took = max(time.monotonic() - begun, 1e-3)
-            self.speed[run.id, cell.get("data")] = registry.get(run.id).estimate(cell) / took
+            self.note(run.id, cell, time.monotonic() - begun)
             ended += 1
         return ended
 
