@@ -171,7 +171,7 @@ def log_even(last: int, per_factor_10: int = 16) -> list[int]:
     >>> len(log_even(300))
     36
     """
-    steps = range(int(np.log10(last) * per_factor_10 + 1e-9) + 1)
+    steps = range(int(np.log10(last) * per_factor_10 + 1e-9) + 1 if last else 0)
     return sorted({0, *(round(10 ** (step / per_factor_10)) for step in steps), last})
 
 
@@ -228,13 +228,13 @@ def descend(
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     theta = torch.nn.Parameter(torch.tensor(np.concatenate(start), dtype=root.dtype, device=root.device) * root)
     how = {"max_iter": 1, "max_eval": 26, "history_size": memory, "tolerance_grad": 0, "tolerance_change": 0}
-    optimizer = torch.optim.LBFGS([theta], **how, line_search_fn="strong_wolfe")
+    step: Callable[..., Tensor] = torch.optim.LBFGS([theta], **how, line_search_fn="strong_wolfe").step
     last = _Evaluation(objective, root, m)
     path = Path([], *last.tables(theta.detach()))
     before = theta.detach().clone()
     for iteration in range(max(wanted) + 1):
         if iteration:
-            optimizer.step(lambda: last.at(theta))
+            step(lambda: last.at(theta))
             if torch.equal(theta.detach(), before):
                 path.stopped = "no step goes down"
                 break
@@ -247,7 +247,7 @@ def descend(
         path.rule_met = iteration if newly_met else path.rule_met
         if iteration in wanted or newly_met:
             path.users, path.items = last.tables(theta.detach())
-            about = {"iteration": iteration, "evaluations": last.count}
+            about: dict[str, float] = {"iteration": iteration, "evaluations": last.count}
             about |= {"objective": float(last.value), "gradient norm": norm}
             path.points.append(about | look(path.users, path.items))
     path.stopped = path.stopped or "last iteration"

@@ -64,5 +64,5 @@ def _of_both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     seconds = round(before["seconds"] + now["seconds"], 2)
     seeds = sorted({*before.get("seeds", []), *now["seeds"]})
     finished = max(filter(None, (before.get("finished"), now["finished"])), default=None)  # None: no cell was lacking
-    kept = {key: before[key] for key in ("vouched", "predictions") if key in before}
+    kept: dict[str, Any] = {key: before[key] for key in ("vouched", "predictions") if key in before}
     return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, "finished": finished, **kept}

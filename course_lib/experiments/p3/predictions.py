@@ -19,7 +19,7 @@ from course_lib.experiments.p3.setting import RATIOS
 
 @dataclass(frozen=True)
 class Along:
-    """The path of one run, read back from rows: {metric: values at `at`}; `end` holds numbers without a path."""
+    """The path of one run with its lists served in one way, read back from rows: {metric: values at `at`}."""
 
     data: str
     pointwise: str
@@ -69,7 +69,10 @@ def along(rows: Iterable[Row]) -> Iterator[Along]:
         met = found.get("raw: rule met")
         for serving in dict.fromkeys(name.partition(": ")[0] for name in found):
             of = {row["metric"]: row["path"] for row in found.values() if row["serving"] == serving and "path" in row}
-            yield Along(*key, serving, at, of, None if met is None else int(met["value"]))
+            where = dict(zip(("data", "pointwise", "loss", "ratio", "seed"), key, strict=True))
+            yield Along(
+                **where, serving=serving, at=at, metrics=of, rule_met=None if met is None else int(met["value"])
+            )
 
 
 def scalars(rows: list[Row]) -> dict[str, float]:
