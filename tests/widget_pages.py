@@ -83,7 +83,7 @@ MOUNT = """async ([esm, state]) => {
     off: (name, f) => (listeners[name] = listeners[name].filter((g) => g !== f)),
     save_changes: () => (window.saved += 1),
   };
-  window.listeners = listeners;
+  Object.assign(window, { listeners, state });
   const el = document.createElement("div");
   document.body.append(el);
   window.bubbled = 0;
@@ -161,8 +161,8 @@ def settled(page: Any, text: str) -> None:
 
 
 def open_folds(page: Any) -> Any:
-    """The page with every fold below an interactive open."""
-    for fold in page.locator(".cw-data summary, .cw-python summary").all():
+    """The page with every fold of an interactive open."""
+    for fold in page.locator(".cw summary").all():
         fold.click()
     return page
 
@@ -237,7 +237,7 @@ class Elements(HTMLParser):
 
 
 SMALLER = """(size) => [...document.querySelectorAll(
-  ".cw :is(button, select, input[type=range], input[type=number], .cw-option, .cw-touch)")]
+  ".cw :is(button, select, input[type=range], input[type=number], .cw-option, .cw-answer, .cw-touch)")]
   .filter((e) => e.checkVisibility()).filter((e) => {
     const box = e.getBoundingClientRect(); return Math.min(box.width, box.height) < size; }).map((e) => e.outerHTML)"""
 

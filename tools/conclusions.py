@@ -9,17 +9,13 @@ every, never or always, it needs one of
     {glue:text}`name`                   a number that code published
     [P1-3.3](#claim-p1-3-3)             a row of the claims; or a {cite}
 
-The build warns of each sentence of any page that has none.
+The build warns of each sentence of any page that has none (tools/evidence.py).
 """
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from sphinx.application import Sphinx
-from sphinx.util import logging
 
 EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text|ref|cite(:\w+)?)\}`|\(\S*#claim-[\w-]+\)")
 # what is no number of ours: formulas, code, links, versions
@@ -39,7 +35,6 @@ LIST_ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.M)
 # a sentence ends at . ? or !, with what closes it, before a space and a capital or an opening sign
 END = re.compile(r"(?<!\b[A-Z])(?<!e\.g)(?<!i\.e)[.?!][\"”’)*_]*(?=\s+[A-Z\[({$*_“\"]|\s*$)")
 WITHOUT_CONCLUSIONS = ("Exercises", "Test yourself", "Further reading", "What to remember")
-logger = logging.getLogger(__name__)
 
 
 def sentences(text: str) -> list[str]:
@@ -92,16 +87,3 @@ def text_of(path: Path) -> str:
         return source
     cells = json.loads(source)["cells"]
     return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-
-
-def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
-    """Warns of every conclusion of a page without support."""
-    for sentence in unsupported(text_of(Path(app.env.doc2path(docname)))):
-        message = "conclusion with a number or a comparison, but without a finding, a theorem or a published number: %s"
-        logger.warning(message, sentence, location=docname, type="conclusion")
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx."""
-    app.connect("source-read", check_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,26 +20,12 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from pybtex.database import Entry, Person, parse_file
 from pybtex.richtext import Text
+from sphinx_proof.nodes import NODE_TYPES
 
 from tools import address, myst, toc
 
 ROOT = Path(__file__).resolve().parents[1]
-PROOF_KINDS = (
-    "theorem",
-    "lemma",
-    "proposition",
-    "corollary",
-    "definition",
-    "remark",
-    "example",
-    "assumption",
-    "algorithm",
-    "axiom",
-    "conjecture",
-    "criterion",
-    "observation",
-    "property",
-)
+PROOF_KINDS = frozenset(NODE_TYPES)  # theorem, lemma, ...
 MADE_LABELS = {"erratum-": "book/reference/errata", "finding-": "book/reference/findings"}
 GLUE = "application/papermill.record/text/plain"
 
@@ -148,7 +134,7 @@ class Index:
 
     def support(self, name: str, here: str) -> str:
         """The text for ``{finding}`name` ``: in how many cases a sentence holds."""
-        from tools import stored_findings  # brings the experiments
+        from tools import findings as stored_findings  # brings the experiments
 
         try:
             found = stored_findings.support(name, here)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -49,6 +50,12 @@ def last_changes(root: Path = ROOT) -> dict[str, str]:
         elif line:
             days.setdefault(line, day)  # the newest commit comes first
     return days
+
+
+def in_words(day: str) -> str:
+    """2026-11-22 as "22 November 2026"."""
+    found = date.fromisoformat(day)
+    return f"{found.day} {found:%B %Y}"
 
 
 def _git(*arguments: str, root: Path) -> str:

@@ -16,6 +16,7 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -96,8 +97,13 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Versions and environment variables that may change what a notebook prints."""
     given = os.environ if environment is None else environment
     told = {name: value for name, value in given.items() if TELLING.match(name) and value}
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    return {**DEFAULTS, **told, **versions, "python": platform.python_version()}
+    return {**DEFAULTS, **told, **versions(), "python": platform.python_version()}
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions of the packages that compute."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
 def salt(
@@ -108,16 +114,30 @@ def salt(
     return hashlib.sha256(f"{dependencies.code_hash(files_behind(notebook, graph))}{told}".encode()).hexdigest()[:16]
 
 
+def state() -> str:
+    """Changes when any file does that a notebook may depend on: as long as it is the same, all salts are."""
+    folders = (ROOT / dependencies.PACKAGE, ROOT / "book" / "results", ROOT / "book" / "claims")
+    files = [path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts]
+    stats = [(str(path), status.st_mtime_ns, status.st_size) for path in (*files, *DRAWING) for status in [path.stat()]]
+    return hashlib.sha256(repr((sorted(stats), sorted(settings().items()))).encode()).hexdigest()[:16]
+
+
 class Cache:
-    """The executed notebooks of the book: jupyter-cache's folder, with the salt of each execution in `salts.json`."""
+    """The executed notebooks of the book: jupyter-cache's folder, and `salts.json`.
+
+    That has for each notebook the salt of its execution, and the last state of the files at which that still held.
+    """
 
     def __init__(self, folder: Path = CACHE) -> None:
         self.store = get_cache(folder)
         self.graph = dependencies.Imports()
         self.salts = folder / "salts.json"
 
-    def holds(self, path: Path) -> bool:
-        """Whether the notebook was executed as it is now, and nothing has changed that it depends on."""
+    def holds(self, path: Path, now: str = "") -> bool:
+        """Whether the notebook was executed as it is now, and nothing has changed that it depends on.
+
+        now: what `state` says, where many notebooks are asked for; what holds in it is asked for no more.
+        """
         notebook = read(path)
         try:
             record = self.store.match_cache_notebook(notebook)
@@ -125,7 +145,8 @@ class Cache:
             return False
         # another notebook may have the same cells, and another folder; a run that was killed may leave a record alone
         mine = record.uri == str(path) and self.outputs_at(path).is_file()
-        return mine and self._known().get(str(path)) == salt(notebook, graph=self.graph)
+        executed, last = self._known().get(str(path), ("", ""))
+        return mine and bool(executed) and (last == (now or state()) or executed == salt(notebook, graph=self.graph))
 
     def notebook(self, path: Path) -> NotebookNode:
         """A notebook with the outputs of its execution; ask `holds` first."""
@@ -147,18 +168,21 @@ class Cache:
                 except KeyError:  # a run that was killed left the record without its folder
                     NbCacheRecord.remove_record(record.pk, self.store.db)
 
-    def keep_salts(self, salts: Mapping[str, str]) -> None:
-        """Note under which salts notebooks were executed; "" for one that is about to run again."""
+    def keep_salts(self, salts: Mapping[str, str], now: str = "", held: Iterable[Path] = ()) -> None:
+        """Note under which salts notebooks were executed ("": it is about to run again), and which still held."""
+        known = self._known()
+        known |= {str(path): (known[str(path)][0], now) for path in held if str(path) in known}
+        known |= {uri: (executed, now) for uri, executed in salts.items()}
         beside = self.salts.with_suffix(f".{os.getpid()}")
-        beside.write_text(json.dumps({**self._known(), **salts}, indent=1), encoding="utf-8")
+        beside.write_text(json.dumps(known, indent=1), encoding="utf-8")
         os.replace(beside, self.salts)  # whole, or not at all
 
-    def _known(self) -> dict[str, str]:
+    def _known(self) -> dict[str, tuple[str, str]]:
         try:
-            known: dict[str, str] = json.loads(self.salts.read_text(encoding="utf-8"))
+            known = json.loads(self.salts.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return known
+        return {uri: tuple(noted) for uri, noted in known.items() if isinstance(noted, list)}
 
 
 def kernel_environment() -> dict[str, str]:
@@ -178,18 +202,20 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
     NotebookFailed
         For the notebooks that fail. What ran to its end is kept.
     """
-    stale = [path for path in paths if everything or not cache.holds(path)]
+    now, asked = state(), list(paths)
+    stale = [path for path in asked if everything or not cache.holds(path, now)]
+    salts = {str(path): salt(read(path), graph=cache.graph) for path in stale}
+    # where this run is broken off, the stale ones run again
+    cache.keep_salts(dict.fromkeys(salts, ""), now, held=set(asked) - set(stale))
     if not stale:
         return []
-    salts = {str(path): salt(read(path), graph=cache.graph) for path in stale}
-    cache.keep_salts(dict.fromkeys(salts, ""))  # where this run is broken off, they run again
     for path in stale:
         cache.forget(path)
         cache.store.add_nb_to_project(str(path))
     with patch.dict(os.environ, kernel_environment()):
         executor: Any = load_executor("local-parallel", cache.store, logger=PROGRESS)
         done = executor.run_and_cache(filter_uris=list(salts), timeout=CELL_TIMEOUT)
-    cache.keep_salts({uri: salts[uri] for uri in done.succeeded})
+    cache.keep_salts({uri: salts[uri] for uri in done.succeeded}, now)
     if failed := [*done.excepted, *done.errored]:
         raise NotebookFailed("\n".join(f"{uri}: {_traceback(cache, uri)}" for uri in failed))
     return stale

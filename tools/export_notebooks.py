@@ -45,11 +45,10 @@ from pathlib import Path
 from typing import Any
 
 if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") is None:
-    address = os.environ.get("COURSE_SOURCE", "ADDRESS")
     folder = Path("NAME").resolve()
     if not folder.exists():
         clone = ["git", "clone", "--quiet", "--depth", "1", "--branch", "BRANCH"]
-        subprocess.run([*clone, address, folder], check=True)
+        subprocess.run([*clone, "ADDRESS", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     here = subprocess.check_output([*pip, "list", "--format=freeze"], text=True)
     held = folder / "held.txt"  # what is here, at its version

@@ -1,58 +1,69 @@
-"""Findings in the book: the role {finding}`name`, the page of all findings, and what is computed from stored results.
-
-{finding}`name` puts the support of a sentence, "4 of 6 models", beside it (`course_lib.lessons.shared.findings`). A
-finding on stored results is computed here; one on the page's own run is taken from the cell that showed it. A finding
-that fails is a warning of the build, and so an error.
+"""Findings outside the pages: computed from stored results, or found in the cell of a page that shows them.
 
 `<!-- findings: all -->` on a page becomes a table for each lesson: sentence, support, every case.
 """
 
+import json
 import re
-import sys
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxRole
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
-
+from course_lib.experiments.core.results import Result, load_result
 from course_lib.lessons.shared import findings, quiz
-from tools.stored_findings import by_lesson, cell_of, from_results, support
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMENT = re.compile(r"^<!-- findings: all -->$", re.MULTILINE)
-logger = logging.getLogger(__name__)
 
 
-class FindingRole(SphinxRole):
-    """{finding}`name`: the support of a sentence, in small letters beside it."""
+@cache
+def result(name: str) -> Result:
+    """The stored result "P1-T5-laptop"."""
+    experiment, _, scale = name.rpartition("-")
+    return load_result(experiment, scale)
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """The text of a finding on stored results, or what the page's own cell said of it."""
-        from myst_nb.ext.glue.roles import PasteTextRole
 
-        page = self.env.docname
-        try:
-            found = findings.find(self.text, page)
-            text = support(self.text, page)
-            cell = "" if text is not None else cell_of(self.text, page, self.env.found_docs)
-        except (KeyError, findings.FindingError) as error:
-            logger.warning(str(error.args[0]), location=self.get_location(), type="finding")
-            return [], []
-        if text is not None:
-            for name in found.rests_on:
-                self.env.note_dependency(str(ROOT / "book" / "results" / f"{name}.json"))
-            shown: list[nodes.Node] = [nodes.Text(text)]
-            messages: list[nodes.system_message] = []
-        else:
-            paste = PasteTextRole()
-            # the role parts its text at the last ":", so a format is named: else "path::key" would lose its key
-            shown, messages = paste("glue:text", self.rawtext, f"{cell}:s", self.lineno, self.inliner)
-        self.env.note_dependency(str(sys.modules[found.function.__module__].__file__))
-        return [nodes.inline("", "", *shown, classes=["support"])], messages
+@cache  # many pages ask for the same
+def from_results(found: findings.Finding) -> findings.Evidence:
+    """The evidence of a finding that rests on stored results; FindingError where it fails."""
+    return found.evidence(*(result(name) for name in found.rests_on))
+
+
+def by_lesson() -> dict[str, list[findings.Finding]]:
+    """Lesson -> its findings, for the lessons that have some."""
+    found = {lesson: list(findings.of_lesson(lesson).values()) for lesson in quiz.names()}
+    return {lesson: some for lesson, some in found.items() if some}
+
+
+def support(name: str, page: str) -> str | None:
+    """The support of a finding on stored results; None where a cell of the page has it.
+
+    Raises KeyError for an unknown name, FindingError for a finding that fails.
+    """
+    found = findings.find(name, page)
+    return from_results(found).support if found.rests_on else None
+
+
+def _code(notebook: Path) -> str:
+    """The code of a notebook's cells, one after the other."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+
+
+def cell_of(name: str, page: str, pages: Collection[str]) -> str:
+    """What MyST-NB's role is asked for the support that a cell showed: "finding-x", or "/book/ddc.ipynb::finding-x".
+
+    Raises KeyError where no notebook of the lesson shows the finding.
+    """
+    found = findings.find(name, page)
+    call = re.compile(rf"\bshow\(\s*(\w+\.)*{found.function.__name__}\b")
+    mine = sorted(other for other in pages if findings.lesson_of(other) == found.lesson)
+    for other in sorted(mine, key=lambda other: other != page):  # this page first
+        source = ROOT / f"{other}.ipynb"
+        if source.is_file() and call.search(_code(source)):
+            key = f"{findings.PREFIX}{found.name}"
+            return key if other == page else f"/{other}.ipynb::{key}"
+    raise KeyError(f"finding: {name!r} on {page} is shown by no cell of {', '.join(mine) or 'a page'}")
 
 
 def table(lesson: str, some: list[findings.Finding]) -> str:
@@ -85,19 +96,6 @@ def _entry(found: findings.Finding) -> str:
     )
 
 
-def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
-    """Replaces the comment of a page by the tables."""
-    if COMMENT.search(source[0]):
-        tables = "\n\n".join(table(lesson, some) for lesson, some in by_lesson().items())
-        source[0] = COMMENT.sub(lambda _: tables, source[0])
-        for path in (ROOT / "course_lib" / "lessons").glob("*/findings.py"):
-            app.env.note_dependency(str(path))
-        for path in (ROOT / "book" / "results").glob("*.json"):
-            app.env.note_dependency(str(path))
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx."""
-    app.add_role("finding", FindingRole())
-    app.connect("source-read", fill_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def fill(text: str) -> str:
+    """A page with the tables in the place of its comment."""
+    return COMMENT.sub(lambda _: "\n\n".join(table(lesson, some) for lesson, some in by_lesson().items()), text)

@@ -1,7 +1,8 @@
-"""A Sphinx extension that fills pages from their one source: notation, API reference, misconceptions.
+"""A Sphinx extension that fills pages from their one source: claims, findings, results, notation, API, misconceptions.
 
-A page holds a comment of the form ``<!-- fill: notation -->`` or ``<!-- fill: api maths -->``; the text that stands
-for it is made from ``book/notation.yml``, from the docstrings of ``course_lib`` and from the quizzes.
+A page holds a comment of the form ``<!-- claims: table P3 -->``, ``<!-- fill: notation -->`` or ``<!-- fill: api maths
+-->``; the text that stands for it is made from ``book/claims``, from ``book/notation.yml``, from the docstrings of
+``course_lib``. The roles {minutes} and {hours} say how long a page takes (tools/study_time.py).
 """
 
 import importlib
@@ -18,10 +19,11 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxRole
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
-from tools import filters
+from tools import filters, study_time
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTATION = ROOT / "book" / "notation.yml"
@@ -260,16 +262,8 @@ def _beliefs_of(quiz_of_chapter: Any) -> str:
     return "\n".join([*lines, ":::"])
 
 
-def sources_of(name: str) -> list[Path]:
-    """The files whose change makes a page with this comment anew; autodoc notes those behind the API by itself."""
-    if name == "notation":
-        return [NOTATION]
-    library = ROOT / "course_lib"
-    return sorted(library.rglob("*.yml") if name == "misconceptions" else library.rglob("__init__.py"))
-
-
-def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
-    """Replace the comments of a page when Sphinx has read it."""
+def fill(text: str) -> str:
+    """A page with what stands for its comments "fill". ValueError for a comment of another name."""
     makers: dict[str, Callable[..., str]] = {
         "notation": lambda: notation_tables(yaml.safe_load(NOTATION.read_text(encoding="utf-8"))),
         "rooms": api_list,
@@ -277,12 +271,77 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
         "misconceptions": misconceptions,
         "hero": hero,
     }
-    for name, _ in COMMENT.findall(source[0]):
-        if name not in makers:
-            raise ValueError(f"fill: got {name!r}, expected one of {', '.join(makers)}")
-        for path in sources_of(name):
-            app.env.note_dependency(str(path))
-    source[0] = COMMENT.sub(lambda match: makers[match["what"]](*filter(None, [match["of"]])), source[0])
+
+    def made(comment: re.Match[str]) -> str:
+        if comment["what"] not in makers:
+            raise ValueError(f"fill: got {comment['what']!r}, expected one of {', '.join(makers)}")
+        return makers[comment["what"]](*filter(None, [comment["of"]]))
+
+    return COMMENT.sub(made, text)
+
+
+# The first words of a comment -> the files whose change makes its page anew (autodoc notes those behind the API)
+SOURCES = {
+    "fill: notation": ("book/notation.yml",),
+    "fill: misconceptions": ("course_lib/**/*.yml",),
+    "fill: rooms": ("course_lib/**/__init__.py",),
+    "fill: api": ("course_lib/**/__init__.py",),
+    "claims": ("book/claims/*.yml",),
+    "findings": ("book/results/*.json", "course_lib/lessons/*/findings.py"),
+    "results": ("book/results/*.json",),
+}
+
+
+def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Replace the comments of a page when Sphinx has read it."""
+    asked = re.findall(r"<!-- ((fill|claims|findings|results): ?\w*)", source[0])
+    for start, globs in SOURCES.items():
+        if any(comment.startswith(start) for comment, _ in asked):
+            for path in (path for pattern in globs for path in ROOT.glob(pattern)):
+                app.env.note_dependency(str(path))
+    kinds = {kind for _, kind in asked}
+    if "claims" in kinds:
+        from tools.claims import pages
+
+        source[0] = pages.fill(source[0], pages=app.env.found_docs)
+    if "findings" in kinds:
+        from tools import findings
+
+        source[0] = findings.fill(source[0])
+    if "results" in kinds:
+        from tools import results_pages
+
+        source[0] = results_pages.fill(source[0])
+    source[0] = fill(source[0])
+
+
+class TimeRole(SphinxRole):
+    """The roles {minutes} and {hours}: a page that says them is read again when they change, not with every word."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The time as text."""
+        said = study_time.said(self.name, self.text, self.env.docname)
+        times: dict[str, dict[tuple[str, str], str]] = self.env.__dict__.setdefault("course_times", {})
+        times.setdefault(self.env.docname, {})[self.name, self.text] = said
+        return [nodes.Text(said)], []
+
+
+def forget_times(_app: Sphinx, env: BuildEnvironment, page: str) -> None:
+    """Forget what a page said that is read again, or gone."""
+    env.__dict__.get("course_times", {}).pop(page, None)
+
+
+def read_times_again(
+    _app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], removed: set[str]
+) -> list[str]:
+    """The pages that say a time which has changed."""
+    times: dict[str, dict[tuple[str, str], str]] = env.__dict__.get("course_times", {})
+    return [
+        page
+        for page, said in times.items()
+        if page in env.found_docs - removed
+        and any(study_time.said(role, content, page) != text for (role, content), text in said.items())
+    ]
 
 
 NUMPYDOC = re.compile(r"^(Parameters|Returns|Raises|Notes|Examples|Yields)\n-+$", re.MULTILINE)
@@ -348,6 +407,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", adopt)
     app.connect("source-read", fill_page)
     app.connect("env-get-outdated", read_index_again)
+    app.connect("env-get-outdated", read_times_again)
+    app.connect("env-purge-doc", forget_times)
+    app.add_role("minutes", TimeRole())
+    app.add_role("hours", TimeRole())
     app.connect("html-page-context", list_names)
     app.connect("autodoc-process-docstring", keep_docstrings_as_written, priority=400)  # before napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,33 +2,39 @@
 
 It copies the parts of MathJax that a page may request, the course's style sheet and fonts and the interactives'
 JavaScript into the site; removes the inline script of sphinx-thebe; sets the repository's address from
-``pyproject.toml``; and takes the notebooks' outputs from where `make book` has put them (tools/execution.py).
+``pyproject.toml``; runs the notebooks that must run before Sphinx reads them (tools/execution.py); and lets the search
+find a page by its main idea (book/search.yml).
 """
 
 from __future__ import annotations
 
 import base64
+import gc
 import importlib.util
+import json
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable
+from functools import cache
 from logging import Filter, LogRecord, getLogger
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import yaml
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout, for interactives and the API page
 
+from course_lib.dependencies import code_hash
 from course_lib.lessons.shared.widgets import bundle
-from tools import address as address_tool
-
-if TYPE_CHECKING:
-    from tools.execution import Cache
+from tools import address, execution, normalise
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSETS = ROOT / "book" / "assets"
@@ -57,22 +63,16 @@ MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import pac
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
 
-def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
-    """The repository's public address: the one setting ``[project.urls] Repository``."""
-    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    return str(project["urls"]["Repository"]).rstrip("/")
-
-
 def set_repository(_app: Sphinx, config: Config) -> None:
     """Point the theme's buttons, and links such as ``[an issue](repository:issues)``, at the repository."""
-    address = repository_address()
-    config.myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": f"{address}/{{{{path}}}}"}
+    repository = address.repository()
+    config.myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": f"{repository}/{{{{path}}}}"}
     config.html_theme_options.update(
-        repository_url=address,
+        repository_url=repository,
         repository_branch=SOURCE_BRANCH,
         path_to_docs="",
         use_repository_button=True,
-        use_issues_button=address_tool.is_set(address),
+        use_issues_button=address.is_set(repository),
         use_edit_page_button=True,
         launch_buttons=LAUNCH,
     )
@@ -90,30 +90,70 @@ def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[st
             button["url"] = button["url"].replace(f"/blob/{SOURCE_BRANCH}/", f"/blob/{LAUNCH_BRANCH}/")  # Colab
 
 
-def notebook_cache(app: Sphinx) -> Cache:
-    """The executed notebooks of this build."""
-    from tools.execution import Cache
-
-    return Cache(Path(app.outdir).parent / CACHE)
-
-
-def set_notebook_cache(app: Sphinx, config: Config) -> None:
-    """Let MyST-NB take outputs from where tools/execution.py puts them."""
+def run_notebooks(app: Sphinx, config: Config) -> None:
+    """Run what must run again, store what was edited in its normal form, and let MyST-NB take the outputs."""
     config.nb_execution_cache_path = str(Path(app.outdir).parent / CACHE)
+    if Path(app.srcdir) == ROOT:
+        notebooks = execution.book_notebooks()
+        try:
+            normalise.run_and_store(notebooks, normalise.edited(notebooks))
+        except execution.NotebookFailed as error:
+            raise ExtensionError(f"a notebook stopped the build\n{error}") from None
 
 
 def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     """Make Sphinx read every page again when the code that makes pages has changed: a setting that it compares."""
-    from course_lib.dependencies import code_hash
-
     config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "tools" / "claims").glob("*.py")])
+
+
+def set_search_scorer(app: Sphinx, config: Config) -> None:
+    """Write the script that ranks pages, with what readers call their ideas, where Sphinx reads it."""
+    ideas = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))["ideas"]
+    script = Path(__file__).with_name("site_search.js").read_text(encoding="utf-8")
+    path = Path(app.outdir).parent / "search_scorer.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script.replace("const IDEAS = {};", f"const IDEAS = {json.dumps(ideas)};"), encoding="utf-8")
+    config.html_search_scorer = str(path)
+
+
+@cache
+def titles(env: BuildEnvironment) -> dict[str, nodes.bullet_list]:
+    """Page -> its contents with nothing but its title and the lists of pages below it, as ``titles_only`` leaves them.
+
+    Asked for when all pages have been read.
+    """
+    found = {page: contents.deepcopy() for page, contents in env.tocs.items()}
+    for entry in [one for contents in found.values() for one in contents if isinstance(one, nodes.list_item)]:
+        if len(entry) > 1:
+            below = list(entry.findall(addnodes.toctree))
+            entry[1:] = [nodes.bullet_list("", *below)] if below else []
+    return found
+
+
+def contents_of_titles(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Let the theme's ``toctree(titles_only=True)`` begin with the titles.
+
+    For each page Sphinx copies the headings and functions of all pages and then drops them again: ten seconds.
+    """
+    whole = context["toctree"]
+
+    def toctree(**asked: Any) -> str:
+        kept = app.env.tocs
+        try:
+            app.env.tocs = titles(app.env) if asked.get("titles_only") else kept
+            return str(whole(**asked))
+        finally:
+            app.env.tocs = kept
+
+    context["toctree"] = toctree
 
 
 def note_outputs(app: Sphinx, page: str, _source: list[str]) -> None:
     """Make a page depend on the outputs of its notebook: new ones are shown also after a build that was broken off."""
     path = Path(app.env.doc2path(page))
     if path.suffix == ".ipynb":
-        app.env.note_dependency(str(notebook_cache(app).outputs_at(path)))
+        cache = execution.Cache(Path(app.outdir).parent / CACHE)
+        app.env.note_dependency(str(cache.outputs_at(path)))
 
 
 def remove_thebe(app: Sphinx) -> None:
@@ -220,12 +260,18 @@ class WarnedPages(Filter):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
+    gc.set_threshold(
+        200_000, 50, 100
+    )  # pages are trees of millions of nodes: to look for garbage takes a third of a build
+    normalise.refuse_patterns(ROOT)
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.add_config_value("course_tools", "", "env")
-    app.connect("config-inited", set_notebook_cache)
+    app.connect("config-inited", run_notebooks)
     app.connect("config-inited", read_again_with_new_tools)
+    app.connect("config-inited", set_search_scorer)
     app.connect("source-read", note_outputs)
+    app.connect("html-page-context", contents_of_titles)
     app.connect("html-page-context", add_widgets)
     app.connect("html-page-context", repair_html)
     app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons

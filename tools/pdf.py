@@ -24,7 +24,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course_lib import __version__
-from tools import address, browsing, editions, page_foot, toc
+from tools import address, browsing, editions, toc
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -71,7 +71,7 @@ def parts(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 def title_page(course: str, author: str) -> str:
     """The first page: course, authors, version, day, address."""
     day = max(editions.last_changes().values(), default="")
-    stand = f"Version {__version__}" + (f", {page_foot.in_words(day)}" if day else "")
+    stand = f"Version {__version__}" + (f", {editions.in_words(day)}" if day else "")
     lines = [author, stand, editions.site_address() or address.repository()]
     said = "".join(f"<p{' class=by' if line is author else ''}>{escape(line)}</p>" for line in lines)
     logo = (ROOT / "book/assets/logo.svg").read_text(encoding="utf-8")

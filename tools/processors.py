@@ -16,16 +16,12 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTUP = ROOT / "tests" / "processors"
@@ -49,7 +45,6 @@ MOVED = (
     "library/test_gauge.py::test_an_exact_direction_is_stretched_in_floats",
     "test_house.py::test_the_bare_package_is_light",
 )
-SHOWN = 12  # failures named in a row of the table
 
 
 @dataclass(frozen=True)
@@ -138,78 +133,35 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one suite gave under one kind. ran: number of tests; failed: their names; trouble: why nothing can be said,
-    "" if all is well.
-    """
-
-    ran: int
-    failed: tuple[str, ...]
-    seconds: float
-    trouble: str = ""
-
-    @property
-    def good(self) -> bool:
-        return not self.failed and not self.trouble
-
-    def text(self) -> str:
-        """One line for the table."""
-        if self.trouble:
-            return self.trouble
-        if not self.failed:
-            return f"{self.ran} passed"
-        more = f" and {len(self.failed) - SHOWN} more" if len(self.failed) > SHOWN else ""
-        return f"{len(self.failed)} of {self.ran} FAILED: {', '.join(self.failed[:SHOWN])}{more}"
-
-
 def cpu() -> tuple[dict[str, bool], list[str]]:
     """(features, dispatched): what NumPy found in this processor, and the optional features that NumPy would use."""
     core = import_module("numpy._core._multiarray_umath")
     return dict(core.__cpu_features__), list(core.__cpu_dispatch__)
 
 
-def run(kind: Kind, suite: str, *, match: str, processes: int, log: Path) -> Outcome:
-    """Runs one suite under one kind of kernel; all that pytest says goes to `log`."""
+def run(kind: Kind, suite: str, *, match: str, processes: int, log: Path) -> str:
+    """Run one suite under one kind of kernel, all that pytest says going to `log`; what it says at its end: the tests
+    that failed, and how many there were. Nothing where all is well.
+    """
     features, dispatched = cpu()
-    environment = os.environ | {"OMP_NUM_THREADS": "1", **kind.environment(features, dispatched)}
-    paths = [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    arguments = list(SUITES[suite])
-    if match:
-        at = arguments.index("-k") + 1 if "-k" in arguments else None
-        arguments = [*arguments, "-k", match] if at is None else [*arguments[:at], f"{arguments[at]} and ({match})"]
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, log.open("w", encoding="utf-8") as stream:
-        report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
-        command += [f"--deselect=tests/{name}" for name in kind.left_out]
-        if processes > 1:
-            command += ["-n", str(processes), "--dist", "load" if suite == "notebooks" else "loadfile"]
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.STDOUT, check=False)
-        seconds = time.perf_counter() - start
-        if done.returncode not in (0, 1) or not report.is_file():
-            return Outcome(0, (), seconds, f"pytest ended with {done.returncode}: see {log}")
-        return Outcome(*read_report(report), seconds)
-
-
-def read_report(path: Path) -> tuple[int, tuple[str, ...]]:
-    """(number of tests that ran, names of those that failed) of a JUnit file."""
-    cases = [case for case in ElementTree.parse(path).iter("testcase") if case.find("skipped") is None]
-    bad = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    return len(cases), tuple(short_name(case.get("classname", ""), case.get("name", "")) for case in bad)
-
-
-def short_name(module: str, test: str) -> str:
-    """A notebook's name where the test has one, else "test_file::test"."""
-    notebook = re.fullmatch(r"test_every_notebook_gives_the_numbers_it_stores\[(.+)\]", test)
-    return notebook[1] if notebook else f"{module.rsplit('.', 1)[-1]}::{test}"
-
-
-def table(rows: list[tuple[str, str, str]]) -> str:
-    """Rows (kind, suite, what came out) under each other."""
-    left, middle = (max(len(row[at]) for row in rows) for at in (0, 1))
-    return "\n".join(f"{kind:<{left}}  {suite:<{middle}}  {text}" for kind, suite, text in rows)
+    paths = os.pathsep.join(filter(None, [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths, **kind.environment(features, dispatched)}
+    command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *SUITES[suite]]
+    if match:  # of two -k, pytest takes the last
+        named = SUITES[suite][SUITES[suite].index("-k") + 1] if "-k" in SUITES[suite] else ""
+        command += ["-k", f"{named} and ({match})" if named else match]
+    command += [f"--deselect=tests/{name}" for name in kind.left_out]
+    if processes > 1:
+        command += ["-n", str(processes), "--dist", "load" if suite == "notebooks" else "loadfile"]
+    with log.open("w", encoding="utf-8") as stream:
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | own, stdout=stream, stderr=subprocess.STDOUT, check=False
+        )
+    said = log.read_text(encoding="utf-8").splitlines()
+    if done.returncode == 0:
+        return ""
+    failed = [line for line in said if line.startswith(("FAILED", "ERROR"))]
+    return "\n".join(["FAILED", *failed, *said[-1:], f"pytest ended with {done.returncode}: see {log}"])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -228,22 +180,20 @@ def main(arguments: list[str] | None = None) -> int:
     """0 when everything passed under every kind that can be emulated here, 1 otherwise."""
     options = _parser().parse_args(arguments)
     features, dispatched = cpu()
-    rows, good = [("kind", "what", "outcome")], True
+    failed = False
     options.logs.mkdir(parents=True, exist_ok=True)
     for kind in (kind for kind in KINDS if kind.name in options.kinds):
         missing = kind.missing(platform.machine(), features)
         if missing or options.list:
             words = " ".join(f"{name}={value}" for name, value in kind.environment(features, dispatched).items())
-            rows.append((kind.name, "-", f"not here: {missing}" if missing else f"{kind.about} {words}".strip()))
+            print(f"{kind.name}: {f'not here: {missing}' if missing else f'{kind.about} {words}'}")
             continue
         for suite in options.what:
             log = options.logs / f"{kind.name}-{suite}.log"
-            found = run(kind, suite, match=options.match, processes=kind.side_by_side(options.processes), log=log)
-            good = good and found.good
-            rows.append((kind.name, suite, found.text()))
-            print(f"{kind.name}, {suite}: {found.text()} ({found.seconds:.0f} s)", flush=True)
-    print(table(rows))
-    return int(not good)
+            trouble = run(kind, suite, match=options.match, processes=kind.side_by_side(options.processes), log=log)
+            failed = failed or bool(trouble)
+            print(f"{kind.name}, {suite}: {trouble or 'passed'}", flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":

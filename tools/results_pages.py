@@ -1,4 +1,4 @@
-"""A Sphinx extension for the stored results of the experiments: the page "What reproduced", and all numbers as CSV.
+"""The stored results of the experiments: the page "What reproduced", and all numbers as CSV.
 
 results/P3-T5-laptop.csv has one line for each number: the coordinates of its cell, metric, seed, value, and the paper's
 number where it prints one. On a page
@@ -10,27 +10,20 @@ number where it prints one. On a page
     <!-- results: ticks -->      how many of these say yes or no to a question that a theorem answers
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
-
-and below each stored result that a lab shows stands a link to its file.
 """
 
 import csv
 import html
 import io
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-from docutils import nodes
-from sphinx.application import Sphinx
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
@@ -42,10 +35,8 @@ from tools.figures import HEX, dark_color
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
-COMMENT = re.compile(r"<!-- results: (picture|panels|verdicts|list) -->")
-NUMBER = re.compile(r"<!-- results: (number|agreeing|ticks) -->")
+COMMENT = re.compile(r"<!-- results: (\w+) -->")
 STRICTEST_FIRST: tuple[Verdict, ...] = ("differs", "agrees", "not converged", "one run", "not run")
-STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
 SAID = {
     PANELS[0]: "Printed numbers against ours: precisions and recalls of P3",
@@ -88,14 +79,14 @@ def write(result: Result, folder: Path) -> Path:
     return path
 
 
-def write_all(app: Sphinx, failed: Exception | None) -> None:
-    """All results, when the pages are written."""
-    if failed or app.builder.format != "html":
-        return
-    folder = Path(app.outdir) / FOLDER
+def write_all(folder: Path) -> None:
+    """Write the files of all results that have changed."""
     folder.mkdir(exist_ok=True)
-    for result in stored():
-        write(result, folder)
+    for source in (ROOT / "book" / "results").glob("*.json"):
+        written = folder / f"{source.stem}.csv"
+        if not written.is_file() or written.stat().st_mtime < source.stat().st_mtime:
+            name, _, scale = source.stem.rpartition("-")
+            write(load_result(name, scale), folder)
 
 
 def spoken(experiment: str) -> str:
@@ -242,40 +233,12 @@ def in_a_box(table: str) -> str:
     return f'<div class="pst-scrollable-table-container" tabindex="0">{table}</div>'
 
 
-def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
-    """Replaces the comments of a page."""
-    if COMMENT.search(source[0]):
-        makers: dict[str, Callable[[], str]] = {
-            "picture": picture,
-            "panels": panels,
-            "verdicts": verdicts,
-            "list": listed,
-        }
-        source[0] = NUMBER.sub(lambda match: str(counts()[match[1]]), source[0])
-        source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
-        for path in (ROOT / "book" / "results").glob("*.json"):
-            app.env.note_dependency(str(path))
+def fill(text: str) -> str:
+    """A page with what stands for its comments. KeyError for a comment of another name."""
+    makers: dict[str, Callable[[], str]] = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
 
+    def made(comment: re.Match[str]) -> str:
+        maker = makers.get(comment[1])
+        return f"```{{raw}} html\n{maker()}\n```" if maker else str(counts()[comment[1]])
 
-def offer_files(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a link to the file behind each stored result that a page shows, once for each result."""
-    offered = set()
-    for cell in [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
-        asked = STORED.search(cell.astext())
-        if asked is None:
-            continue
-        name = f"{asked[1]}-{asked[2] or 'laptop'}.csv"
-        what = asked[1] + (f", {asked[2]} scale," if asked[2] else "")
-        if name not in offered and (ROOT / "book" / "results" / name).with_suffix(".json").is_file():
-            up = "../" * app.env.docname.count("/")
-            link = f'<p class="as-csv"><a href="{up}{FOLDER}/{name}" download>All numbers of {what} as CSV</a></p>'
-            cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", link, format="html"))
-            offered.add(name)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx."""
-    app.connect("source-read", fill_page)
-    app.connect("doctree-read", offer_files, priority=400)  # before tools/bookkeeping.py takes code off the page
-    app.connect("build-finished", write_all)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return COMMENT.sub(made, text)

@@ -16,11 +16,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
 
 ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -94,21 +89,3 @@ def said(role: str, content: str, page: str) -> str:
     if content not in parts:
         raise KeyError(f"minutes: got {content!r}, expected one of {', '.join(parts)}")
     return in_words(parts[content])
-
-
-class TimeRole(SphinxRole):
-    """The roles {minutes} and {hours}."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """The time as text."""
-        for name in (self.env.docname, self.text):
-            if name in self.env.found_docs:
-                self.env.note_dependency(self.env.doc2path(name))
-        return [nodes.Text(said(self.name, self.text, self.env.docname))], []
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx."""
-    app.add_role("minutes", TimeRole())
-    app.add_role("hours", TimeRole())
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,14 @@ scale     our own, on one batch that lies on many processes
 text      our own, on a text encoder as a tower
 """
 
+from course_lib import extras
+
+try:
+    import pandas  # noqa: F401
+    import torch  # noqa: F401
+except ImportError as error:
+    raise extras.missing(error, "course_lib.experiments") from error
+
 from course_lib.experiments.core.command import cli
 from course_lib.experiments.core.registry import SCALES, cells_of, experiment, get, names, run
 from course_lib.experiments.core.results import Result, load_result

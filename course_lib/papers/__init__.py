@@ -8,8 +8,9 @@ and `p4` find them. Numbers that a paper prints in its text and not in a table a
 
 import csv
 import re
-from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any
 
 import yaml
@@ -19,8 +20,16 @@ Cell = dict[str, Any]  # the fields of one printed number: see `table`
 _TEXTS = yaml.safe_load(files(__package__).joinpath("captions.yml").read_text(encoding="utf-8"))
 CITATIONS: dict[str, str] = _TEXTS["citations"]
 CAPTIONS = {(paper, name): text for paper, texts in _TEXTS["captions"].items() for name, text in texts.items()}
-_IMPROVED = re.compile(r"(?P<value>\d+\.\d+)(?: \((?P<percent>[+-]\d+\.\d+)%\))?")
-_NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
+# Where a line holds several numbers, the words of a heading say what one is: `P@5 eurlex square`, `sogram 0.001`.
+_HEADING = re.compile(r"\S+ .+|share_\w+|sampling")
+_WORDS: dict[str, tuple[str, ...]] = {
+    "P0": ("quantity",),
+    "P1": ("metric", "dataset"),
+    "P3": ("metric", "dataset", "pointwise"),
+    "P4": ("method", "alpha"),
+}
+_NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)(?: \((?P<percent>[+-]\d+\.\d+)%\))?")
+_MARKS: dict[str, tuple[str, ...]] = {"P0": (), "P1": ("percent",), "P3": ("starred", "best"), "P4": ("percent",)}
 
 
 def table(paper: str, name: str) -> list[Cell]:
@@ -88,16 +97,7 @@ def table(paper: str, name: str) -> list[Cell]:
         known = ", ".join(f"{p} {t}" for p, t in CAPTIONS)
         raise ValueError(f"table: got paper={paper!r}, name={name!r}; expected one of: {known}")
     with files(__package__).joinpath(f"{paper}-{name}.csv").open(encoding="utf-8") as lines:
-        records = list(csv.DictReader(lines))
-    if paper == "P0":
-        return [cell for record in records for cell in _cells_of_p0(record)]
-    if paper == "P1":
-        return [cell for record in records for cell in _cells_of_p1(record, name)]
-    if paper == "P4":
-        return [cell for record in records for cell in _cells_of_p4(record, name)]
-    if name == "T3":
-        return [_statistics(record) for record in records]
-    return [cell for record in records for cell in _cells(record)]
+        return [cell for record in csv.DictReader(lines) for cell in _cells(paper, record)]
 
 
 def value(paper: str, name: str, **where: Any) -> float:
@@ -198,73 +198,35 @@ def citation(paper: str, name: str) -> str:
     return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
 
 
-def _statistics(record: dict[str, str]) -> Cell:
-    counts = {key: int(record[key]) for key in ("m", "n", "positives")}
-    return {"dataset": record["dataset"], **counts, "mean_pair_popularity": float(record["mean_pair_popularity"])}
+def _cells(paper: str, record: dict[str, str]) -> list[Cell]:
+    """The cells of one line: one for each number that has a heading of its own, or else the whole line."""
+    numbers = {heading: text for heading, text in record.items() if _HEADING.fullmatch(heading)}
+    row = {name: _field(name, text) for name, text in record.items() if name not in numbers}
+    k = row.pop("k", None)
+    cells = []
+    for heading, text in numbers.items():
+        words = zip_longest(_WORDS[paper], (heading.replace(" ", f"@{k} ", 1) if k else heading).split())
+        named = {name: _field(name, word or "") for name, word in words}
+        metric = {"metric": named.pop("metric")} if "metric" in named else {}  # beside its value
+        cells.append({**row, **named, **metric, **_number(paper, text)})
+    return cells or [row]
 
 
-def _cells_of_p0(record: dict[str, str]) -> list[Cell]:
-    """The cells of one line: one for each printed share, or the whole line when it prints ticks or one number."""
-    shares = [key for key in record if key.startswith("share_")]
-    read: dict[str, Callable[[str], object]] = {"experiment": int, "value": float}
-    row = {key: read.get(key, _tick)(text) for key, text in record.items() if key not in shares}
-    return [{**row, "quantity": key, "value": float(record[key])} for key in shares] or [row]
+def _field(name: str, text: str) -> Any:
+    """What stands in a field: a tick, a number, a text, or None."""
+    if text in ("yes", "no", ""):
+        return {"yes": True, "no": False}.get(text)
+    for kind in (float,) if name == "value" else (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
-def _cells_of_p1(record: dict[str, str], name: str) -> list[Cell]:
-    """The cells of one line: one for each metric and data set of T2 to T5, else the whole line."""
-    if name == "numbers":
-        return [{**record, "dataset": record["dataset"] or None, "value": float(record["value"])}]
-    if name == "T1":
-        sizes = {key: int(record[key]) for key in ("users", "items", "interactions")}
-        return [{"dataset": record["dataset"], **sizes, "sparsity_percent": float(record["sparsity_percent"])}]
-    row = {"backbone": record["backbone"], "method": record["method"] or None}
-    headings = [(key, *key.split(" ")) for key in record if " " in key]
-    places = [(key, {"dataset": dataset, "metric": metric}) for key, metric, dataset in headings]
-    return [{**row, **place, **_with_percent(record[key])} for key, place in places]
-
-
-def _cells_of_p4(record: dict[str, str], name: str) -> list[Cell]:
-    """The cells of one line: one for each method of T2, or the whole line when it prints sizes or one number."""
-    if name == "numbers":
-        return [{**record, "value": float(record["value"])}]
-    dataset = record.pop("dataset")
-    if name != "T2":
-        return [{"dataset": dataset, **{key: int(text) for key, text in record.items()}}]
-    return [_improved(dataset, heading, text) for heading, text in record.items()]
-
-
-def _improved(dataset: str, heading: str, text: str) -> Cell:
-    method, *alpha = heading.split(" ")
-    return {"dataset": dataset, "method": method, "alpha": float(alpha[0]) if alpha else None, **_with_percent(text)}
-
-
-def _with_percent(text: str) -> Cell:
-    """`0.0306 (-4.0%)` or `0.0319`."""
-    match = _IMPROVED.fullmatch(text)
-    if match is None:
-        raise ValueError(f"paper table: cannot read the cell {text!r}; expected 0.0319 or 0.0306 (-4.0%)")
-    percent = None if match["percent"] is None else float(match["percent"])
-    return {"value": float(match["value"]), "percent": percent}
-
-
-def _tick(text: str) -> bool | str:
-    return {"yes": True, "no": False}.get(text, text)
-
-
-def _cells(record: dict[str, str]) -> list[Cell]:
-    row = {"loss": record["loss"], "ratio": float(record["ratio"]) if record["ratio"] else None}
-    columns = [key for key in record if " " in key]
-    return [{**row, **_column(key, record.get("k")), **_number(record[key])} for key in columns]
-
-
-def _column(heading: str, k: str | None) -> Cell:
-    metric, dataset, pointwise = heading.split(" ")
-    return {"dataset": dataset, "pointwise": pointwise, "metric": f"{metric}@{k}" if k else metric}
-
-
-def _number(text: str) -> Cell:
+def _number(paper: str, text: str) -> Cell:
+    """A printed number, and the marks that this paper puts behind its numbers: `72.83*`, `0.0306 (-4.0%)`."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise ValueError(f"paper table: cannot read the cell {text!r}; expected a number like 72.83, 72.83* or 72.83_")
-    return {"value": float(match["value"]), "starred": bool(match["starred"]), "best": bool(match["best"])}
+        raise ValueError(f"paper table: cannot read the cell {text!r}; expected 72.83, 72.83*, 72.83_ or 0.03 (-4.0%)")
+    percent = None if match["percent"] is None else float(match["percent"])
+    marks = {"starred": bool(match["starred"]), "best": bool(match["best"]), "percent": percent}
+    return {"value": float(match["value"]), **{mark: marks[mark] for mark in _MARKS[paper]}}

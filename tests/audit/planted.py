@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from course_lib.interactions import Interactions
 from numpy.typing import NDArray
 
 from course_lib import gauge, geometry, popularity
 from course_lib.audit import Report, Training, audit
+from course_lib.interactions import Interactions
 
 Rows = NDArray[Any]
 USERS, ITEMS, WIDTH, PAIRS = 300, 600, 32, 25

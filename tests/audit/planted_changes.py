@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from audit import planted
 from audit.planted import Rows, unit
-from course_lib.interactions import Interactions
 
 from course_lib.audit import Comparison, compare
+from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
 USERS, ITEMS, TASTES = 500, 250, 4

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audit import planted
-from course_lib.geometry import normalise
 
 from course_lib.__main__ import main
 from course_lib.audit import command
 from course_lib.audit.command import cli
 from course_lib.audit.verdicts import CATALOGUE
+from course_lib.geometry import normalise
 
 
 @pytest.fixture(scope="module")

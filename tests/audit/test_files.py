@@ -67,16 +67,6 @@ def test_a_tiny_row_counts_as_zero_and_tiny_tables_do_not():
     np.testing.assert_allclose(small, ROWS * 1e-20, rtol=1e-6)
 
 
-def test_numpy_files(tmp_path):
-    np.save(tmp_path / "a.npy", ROWS)
-    np.savez(tmp_path / "b.npz", table=ROWS, ids=np.arange(40) + 100)
-    np.savez(tmp_path / "c.npz", first=ROWS, second=-ROWS)
-    np.testing.assert_array_equal(files.read_table(str(tmp_path / "a.npy"), "items").rows, ROWS)
-    named = files.read_table(str(tmp_path / "b.npz"), "items")
-    assert named.ids is not None and named.ids[3] == 103
-    np.testing.assert_array_equal(files.read_table(f"{tmp_path}/c.npz#second", "items").rows, -ROWS)
-
-
 def test_checkpoints_of_torch(tmp_path):
     model = torch.nn.ModuleDict({"films": torch.nn.Embedding(40, 3), "people": torch.nn.Embedding(9, 3)})
     torch.save({"state_dict": model.state_dict(), "epoch": 3}, tmp_path / "model.pt")
@@ -134,15 +124,6 @@ def write_arrow(table: Any, path: Path) -> None:
         pytest.importorskip("pyarrow.feather").write_feather(table, path)
 
 
-def test_ids_and_counts_from_text(tmp_path):
-    np.save(tmp_path / "a.npy", ROWS)
-    (tmp_path / "ids.txt").write_text("".join(f"film {row}\n" for row in range(40)))
-    (tmp_path / "counts.csv").write_text("".join(f"{row}\n" for row in range(40)))
-    table = files.read_table(str(tmp_path / "a.npy"), "items", ids=str(tmp_path / "ids.txt"))
-    assert table.ids is not None and table.ids[39] == "film 39"
-    assert files.read_counts(str(tmp_path / "counts.csv"), 40).tolist() == [*range(40)]
-
-
 # ---- pairs
 
 LEFT, RIGHT = np.array([0, 2, 1, 2]), np.array([3, 1, 0, 3])
@@ -161,23 +142,6 @@ def test_a_gap_in_a_file_of_ids_is_refused_in_its_own_name(tmp_path):
     (tmp_path / "ids.txt").write_text("".join("\n" if row == 3 else f"film {row}\n" for row in range(40)))
     with pytest.raises(ValueError, match=r"ids\.txt: ids: the id in row 3 is empty"):
         files.read_table(str(tmp_path / "a.npy"), "items", ids=str(tmp_path / "ids.txt"))
-
-
-def test_pairs_from_every_format(tmp_path):
-    np.savez(tmp_path / "a.npz", users=LEFT, items=RIGHT)
-    np.save(tmp_path / "a.npy", np.stack([LEFT, RIGHT], axis=1))
-    lines = [f"{left},{right}" for left, right in zip(LEFT, RIGHT, strict=True)]
-    (tmp_path / "plain.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "named.csv").write_text(
-        "itemId,userId\n" + "\n".join(",".join(line.split(",")[::-1]) for line in lines)
-    )
-    (tmp_path / "tabs.tsv").write_text("\n".join(line.replace(",", "\t") + "\t5" for line in lines))
-    (tmp_path / "semicolons.csv").write_text("user;item\n" + "\n".join(lines).replace(",", ";"))
-    (tmp_path / "odd.csv").write_text("when,who,what\n" + "\n".join(f"9,{line}" for line in lines))
-    wanted = [(0, 3), (1, 0), (2, 1), (2, 3)]
-    for name in ("a.npz", "a.npy", "plain.csv", "named.csv", "tabs.tsv", "semicolons.csv", "odd.csv#who,what"):
-        found = pairs.read_pairs(f"{tmp_path}/{name}", "pairs", people(), people()).pairs
-        assert [tuple(pair) for pair in found.pairs.tolist()] == wanted, name
 
 
 @pytest.mark.parametrize("split", [",", ";"])
@@ -237,6 +201,8 @@ def test_columns_are_known_by_their_names_or_refused(ending, columns, places, tm
     if isinstance(places, str):
         with pytest.raises(ValueError, match=f"which of the columns {places} is not clear .* a.{ending}#USERS,ITEMS"):
             pairs.read_pairs(str(path), "pairs", people(), people())
+        chosen = pairs.read_pairs(f"{path}#{names[1]},{names[2]}", "pairs", people(), people())
+        assert chosen.pairs.pairs.tolist() == [[3, 3]] and chosen.repeated == 3
     else:
         found = pairs.read_pairs(str(path), "pairs", people(), people()).pairs
         assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (2, 3)]
@@ -279,13 +245,6 @@ def test_an_id_that_reads_with_a_point_stays_that_id():
     items = people(["1.0", "1", "film 2.0", "3"])
     found = pairs.pairs_of((np.arange(4), np.array(["1", "1.0", "film 2.0", "3.0"])), "pairs", people(), items)
     assert found.pairs.items.tolist() == [1, 0, 2, 3]
-
-
-def test_pairs_from_parquet(tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    write_arrow(arrow.table({"user": list("abcd"), "item": RIGHT}), tmp_path / "a.parquet")
-    found = pairs.read_pairs(f"{tmp_path}/a.parquet", "pairs", people(list("dcba")), people()).pairs
-    assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (3, 3)]
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
@@ -362,6 +321,14 @@ def _npy(values: Any, **options: Any) -> Any:
     return lambda path: np.save(path, values, **options)
 
 
+def _npz(**arrays: Any) -> Any:
+    return lambda path: np.savez(path, **arrays)
+
+
+def _pt(value: Any) -> Any:
+    return lambda path: torch.save(value, path)
+
+
 def _text(content: str) -> Any:
     return lambda path: path.write_text(content)
 
@@ -432,11 +399,11 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "pickle in .npy": ("a.npy", _pickle, "Python objects are never loaded"),
     "pickle in .pt": ("a.pt", _pickle, "nothing was loaded"),
     "objects": ("a.npy", _objects, "Python objects are never loaded"),
-    "module in .pt": ("a.pt", lambda path: torch.save(torch.nn.Embedding(40, 3), path), "such as a whole module"),
+    "module in .pt": ("a.pt", _pt(torch.nn.Embedding(40, 3)), "such as a whole module"),
     "checkpoint with objects": ("a.pt", _checkpoint_with_a_trap, "nothing was loaded"),
     "truncated .npy": ("a.npy", _cut(_npy(ROWS)), "cannot be read"),
-    "truncated .npz": ("a.npz", _cut(lambda path: np.savez(path, a=ROWS)), "cannot be read"),
-    "truncated .pt": ("a.pt", _cut(lambda path: torch.save(torch.tensor(ROWS), path)), "nothing was loaded"),
+    "truncated .npz": ("a.npz", _cut(_npz(a=ROWS)), "cannot be read"),
+    "truncated .pt": ("a.pt", _cut(_pt(torch.tensor(ROWS))), "nothing was loaded"),
     "1-D": ("a.npy", _npy(ROWS[:, 0]), r"shape (40,)"),
     "3-D": ("a.npy", _npy(ROWS[None]), r"shape (1, 40, 3)"),
     "no rows": ("a.npy", _npy(ROWS[:0]), "shape (0, 3)"),
@@ -452,17 +419,17 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "too few": ("a.npy", _npy(ROWS[:5]), "5 rows; expected at least 12, as each has 10 neighbours"),
     "no such array": ("a.npy#x", lambda path: np.save(path.with_name("a.npy"), ROWS), "which has no name 'x'"),
     "no ending": ("a", _text("x"), "its name has no ending"),
-    "sparse": ("a.pt", lambda path: torch.save(torch.tensor(ROWS).to_sparse(), path), "its table is torch.sparse_coo"),
+    "sparse": ("a.pt", _pt(torch.tensor(ROWS).to_sparse()), "its table is torch.sparse_coo"),
     "quantized": ("a.pt", _quantized, "its table is quantized"),
-    "without numbers": ("a.pt", lambda path: torch.save(torch.empty(40, 3, device="meta"), path), "on no device"),
-    "several": ("a.npz", lambda path: np.savez(path, a=ROWS, b=ROWS), "it holds 2 tables: a (40, 3), b (40, 3)"),
-    "none": ("a.npz", lambda path: np.savez(path, a=ROWS[0]), "it holds no table"),
-    "ids that repeat": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(40) // 2), "names 2 rows"),
-    "too few ids": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(9)), "there are 9 ids for 40 rows"),
-    "one id for all": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=7), "the ids have the shape ()"),
+    "without numbers": ("a.pt", _pt(torch.empty(40, 3, device="meta")), "on no device"),
+    "several": ("a.npz", _npz(a=ROWS, b=ROWS), "it holds 2 tables: a (40, 3), b (40, 3)"),
+    "none": ("a.npz", _npz(a=ROWS[0]), "it holds no table"),
+    "ids that repeat": ("a.npz", _npz(a=ROWS, ids=np.arange(40) // 2), "names 2 rows"),
+    "too few ids": ("a.npz", _npz(a=ROWS, ids=np.arange(9)), "there are 9 ids for 40 rows"),
+    "one id for all": ("a.npz", _npz(a=ROWS, ids=7), "the ids have the shape ()"),
     "ids in .npz that are NaN": (
         "a.npz",
-        lambda path: np.savez(path, a=ROWS, ids=np.array(_instead(3, np.nan))),
+        _npz(a=ROWS, ids=np.array(_instead(3, np.nan))),
         f"ids: the id in row 3 is nan; {WANTED_ID}",
     ),
     "null id": (
@@ -496,7 +463,7 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     ),
     "csv": ("a.csv", _text("1,2\n3,4\n"), "a .csv holds pairs or counts"),
     "unknown ending": ("a.h5", _text("x"), "'.h5' is no table's"),
-    "no tensors": ("a.pt", lambda path: torch.save({"epoch": 3}, path), "it holds no table"),
+    "no tensors": ("a.pt", _pt({"epoch": 3}), "it holds no table"),
     "text in .parquet": ("a.parquet", _text("x"), "pyarrow"),
     "text in .safetensors": ("a.safetensors", _text("x"), "safetensors"),
     "long header in .safetensors": (
@@ -538,7 +505,7 @@ BAD_PAIRS: dict[str, tuple[str, Any, str]] = {
     "no text": ("p.csv", lambda path: path.write_bytes(b"\xff\xfe\x00\x81"), "it is no text"),
     "floats": ("p.npy", _npy(ROWS[:, :2]), "float32 numbers"),
     "three columns": ("p.npy", _npy(np.ones((5, 3), int)), "it holds an array (5, 3); expected"),
-    "unequal": ("p.npz", lambda path: np.savez(path, users=[0, 1], items=[0]), "users of shape (2,) and items (1,)"),
+    "unequal": ("p.npz", _npz(users=[0, 1], items=[0]), "users of shape (2,) and items (1,)"),
     "no user": ("p.csv", _csv_with(",3"), "pair 1 has the user '' (empty)"),
     "null user": (
         "p.parquet",
@@ -550,11 +517,7 @@ BAD_PAIRS: dict[str, tuple[str, Any, str]] = {
         _arrow(user=range(40), item=np.array(_instead(2, np.nan))),
         f"column item: the id in row 2 is nan; {WANTED_ID}",
     ),
-    "bytes that are no text": (
-        "p.npz",
-        lambda path: np.savez(path, users=[b"\xff"], items=[1]),
-        "users: the id in row 0",
-    ),
+    "bytes that are no text": ("p.npz", _npz(users=[b"\xff"], items=[1]), "users: the id in row 0"),
     "other ending": ("p.json", _text("[]"), "'.json' is none of pairs"),
 }
 
@@ -601,21 +564,6 @@ def test_ids_of_a_table_have_any_name_that_a_log_uses(name, tmp_path):
         table.read
         == f"read 40 of 40 rows; dimensions: vector, 3 numbers of float32; ids: column {name}; left out: year"
     )
-
-
-@pytest.mark.parametrize("name", ["item_ids", "ids", "movieId", "asin", "venue_ids", "names"])
-@pytest.mark.parametrize("ending", [".npz", ".pt", ".safetensors"])
-def test_ids_beside_a_table_are_taken_in_every_format(name, ending, tmp_path):
-    path = str(tmp_path / f"a{ending}")
-    if ending == ".npz":
-        np.savez(path, table=ROWS, **{name: ORDER})
-    elif ending == ".pt":
-        torch.save({"table": torch.from_numpy(ROWS), name: torch.from_numpy(ORDER), "loss": [0.5]}, path)
-    else:
-        both = {"table": torch.from_numpy(ROWS), name: torch.from_numpy(ORDER)}
-        pytest.importorskip("safetensors.torch").save_file(both, path)
-    table = files.read_table(path, "items")
-    assert table.ids is not None and table.ids.tolist() == ORDER.tolist() and f"ids: {name}" in table.read
 
 
 def test_both_tables_of_one_file_have_their_own_ids(tmp_path):
@@ -872,13 +820,6 @@ def test_a_quote_between_commas_swallows_no_line(tmp_path):
 
 def test_quotes_around_fields_between_tabs_are_taken_off_where_the_first_line_has_them(tmp_path):
     assert read_text(tmp_path, '"user"\t"item"\n"1"\t"3"\n', "a.tsv").pairs.pairs.tolist() == [[1, 3]]
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.dat"])
-def test_lines_with_double_colons(name, tmp_path):
-    found = read_text(tmp_path, "1::3::5::978300760\n1::2::0::978300761\n", name)
-    assert found.pairs.pairs.tolist() == [[1, 2], [1, 3]]
-    assert found.read.endswith("whatever its column 3 (0 or below: 1); not used: column 4")
 
 
 WRITTEN_OTHERWISE = ("03", "+3", "3_0", "٣", "３", "3e0", " 3", "3 ", "3\u00a0", "3.", "0x3", "-0")

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from course_lib.debiasing.ddc import preference_directions
-from course_lib.interactions import Interactions
 from scipy.optimize import minimize
 
 from course_lib import backbones, datasets
@@ -26,7 +24,9 @@ from course_lib.audit.cosines import BALANCE_TOLERANCE
 from course_lib.audit.evidence import SPHERE_TOLERANCE
 from course_lib.audit.questions import batch, correction, direction, gauges, lengths, rows
 from course_lib.audit.remedies import JUDGED_USERS, NEGATIVES, RIDGE
+from course_lib.debiasing.ddc import preference_directions
 from course_lib.experiments.text import encoders
+from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 from course_lib.training.recommenders import tables_of, train_recommender
 from course_lib.training.towers import lookup_towers, train_towers

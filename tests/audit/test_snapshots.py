@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,23 +13,16 @@ import numpy as np
 import pytest
 from audit import planted_changes
 from audit.planted_changes import Two
-from course_lib.interactions import Interactions
 
 from course_lib import gauge, metrics
 from course_lib.audit import CATALOGUE, CHANGES, Comparison, Snapshot, Table, Training, audit, compare, read_table
 from course_lib.audit.command import cli
-from course_lib.audit.rates import rates
 from course_lib.audit.snapshots.change import Change, rotation
 from course_lib.audit.snapshots.questions import DECIDES, GAIN, SPREAD, _lost_neighbours, new_faults
 from course_lib.audit.tables import table_of
 from course_lib.audit.verdicts import Answer, Verdict
 from course_lib.checking import some
-
-THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
-FIRST, LAST = rates("changes")["seeds"]
-SEEDS = range(FIRST, LAST + 1 if THOROUGH else FIRST + 1)
-NEEDED = 19 if THOROUGH else 1  # of the seeds, at each of the two stronger strengths
-STRONGER = (1, 2) if THOROUGH else (1,)
+from course_lib.interactions import Interactions
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -45,44 +37,6 @@ def two(seed: int = 100) -> Two:
 @cache
 def clean() -> Comparison:
     return two().audited(0)
-
-
-# ---- rates
-
-
-def test_every_change_has_a_plant() -> None:
-    assert set(planted_changes.PLANTS) == set(planted_changes.IMPLIED) == set(CHANGES)
-
-
-def test_another_seed_is_no_regression() -> None:
-    reports = [planted_changes.clean(seed).audited(seed) for seed in SEEDS]
-    assert sum(bool(report.ids("fault")) for report in reports) <= len(SEEDS) // 20
-    unsure = [report.ids("cannot tell") for report in reports]
-    assert sum(map(bool, unsure)) <= len(SEEDS) // 10
-    assert all(ids in ([], ["new-faults"]) for ids in some(unsure))  # a number near its threshold: seed 318
-
-
-@pytest.mark.parametrize("strength", STRONGER)
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_planted_change_is_found_and_no_other_that_it_does_not_imply(name: str, strength: int) -> None:
-    found = [set(planted_changes.PLANTS[name](seed, strength).audited(seed).ids("fault")) for seed in SEEDS]
-    assert sum(name in faults for faults in found) >= NEEDED
-    strange = [faults - {name} - planted_changes.IMPLIED[name] for faults in found]
-    assert sum(bool(others) for others in strange) <= len(SEEDS) // 20, strange
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_the_weakest_change_is_below_the_threshold(name: str) -> None:
-    assert name not in planted_changes.PLANTS[name](100, 0).audited(0).ids("fault")
-
-
-def test_the_rates_that_are_shown_are_of_these_plants() -> None:
-    """Measured anew by tests/audit/make_rates.py, where a plant, a threshold or an implication changes."""
-    stored = rates("changes")
-    assert stored["implied"] == {name: sorted(others) for name, others in planted_changes.IMPLIED.items()}
-    assert set(stored["plants"]) == set(CHANGES) and stored["models"] == 20
-    assert stored["clean_with_a_fault"] <= 1
-    assert min(count for plant in stored["plants"].values() for count in plant["found"][1:]) >= 19
 
 
 # ---- figures
@@ -195,16 +149,6 @@ def test_lengths_are_judged_by_the_scores_where_there_are_users() -> None:
         assert found.verdict == verdict, found.support
         ratio = np.log(np.linalg.norm(users @ after.T, axis=0) / np.linalg.norm(users @ before.T, axis=0))
         assert found.figures["spread_of_scores"] == pytest.approx(ratio.std(), abs=1e-6)
-
-
-def test_one_fault_is_no_faults() -> None:
-    faults = [Verdict(name, "fault", "Measured.") for name in ("hubs", "dead-rows")]
-    said = [new_faults(faults[:count], [], None).support for count in range(3)]
-    assert [text.split(" in ")[0].removeprefix("The audit finds ") for text in said] == [
-        "0 faults",
-        "1 fault",
-        "2 faults",
-    ]
 
 
 def gains(after: float, answer: Answer, half: float = 0.002) -> list[Verdict]:
@@ -449,15 +393,6 @@ def test_a_wrong_call_is_refused_and_names_its_folder(
     assert cli([part.format(folders) for part in arguments]) == 2
     said = capsys.readouterr().err
     assert reason.format(folders) in said and said.startswith("error: ")
-
-
-def test_ids_that_repeat_are_refused(folders: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folders / "ids").mkdir()
-    np.save(folders / "ids" / "items.npy", table())
-    (folders / "ids" / "item_ids.txt").write_text("".join(f"film {row // 2}\n" for row in range(60)))
-    assert cli([str(folders / "old"), str(folders / "ids")]) == 2
-    said = capsys.readouterr().err
-    assert "new items" in said and "the id film 0 names 2 rows, the first is row 0" in said
 
 
 def test_the_pairs_of_shared_rows_are_those_of_both(tmp_path: Path) -> None:

@@ -395,10 +395,6 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-def test_git_state_of_a_folder_without_git(tmp_path: Path) -> None:
-    assert git_state(tmp_path) == {"commit": None, "dirty": None}
-
-
 def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
         subprocess.run(
@@ -407,6 +403,7 @@ def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:
             capture_output=True,
         )
 
+    assert git_state(tmp_path) == {"commit": None, "dirty": None}
     git("init")
     (tmp_path / "course_lib").mkdir()
     (tmp_path / "course_lib" / "a.py").write_text("a = 1\n")

@@ -189,13 +189,6 @@ def test_uniform_items_refuses_items_without_pairs() -> None:
 # ----------------------------------------------------------------------------------------------------------- optimisers
 
 
-def test_on_the_sphere_every_length_is_the_same(data: Interactions) -> None:
-    start = two_towers.item_norms(two_towers.lookup_towers(data, d=D, seed=0).double(), 12)
-    towers, _, history = trained(data, make=optimisers.SphereSGD)
-    np.testing.assert_allclose(two_towers.item_norms(towers, 12), (start**2).mean() ** 0.5, rtol=1e-12)
-    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
-
-
 def test_together_resumes_from_its_state(data: Interactions) -> None:
     def fresh():
         towers = two_towers.lookup_towers(data, d=D, seed=0).double()

@@ -277,10 +277,6 @@ def test_means_intervals_and_points_are_those_of_the_seeds():
     result = made_up()
     half = 4.302653 / 3**0.5  # Student's t at 97.5 % with 2 degrees of freedom, standard deviation 1
     assert reading.accuracy_points(result, "d")["MF"]["DDC"] == pytest.approx((-4.0, 2.0, half, half), rel=1e-6)
-    assert result.interval("MRR@10 change %", digits=1, method="IPS") == "2.0 ± 2.5"
-    assert result.mean("MRR@10 change %", method="DDC") == 2
-    with pytest.raises(ValueError, match="no MRR@10 change % of"):
-        result.mean("MRR@10 change %", method="PC")
     scalars = cells.scalars_by("data", "backbone", "method")(result.rows)
     assert scalars["d-mf-ddc-mrr@10-change-%"] == 2 and scalars["d-mf-ddc-mrr@10-change-%-pm"] == pytest.approx(
         half, rel=1e-6
@@ -320,22 +316,6 @@ def stored(which: str) -> dict[str, float]:
     return experiments.load_result(which, "laptop").scalars
 
 
-def test_stored_results_say_what_decides_alpha():
-    """One MF model whose items are moved together:
-    from no user to all with alpha < 0, from more popular lists to less popular ones.
-    """
-    found = stored("P1-X1")
-    for decay in ("0", "0.003", "0.03"):
-        name = f"{FILMS}-mf-{decay}-uniform-40-0.3"
-        shifts = ("-1", "0", "centred", "1", "2")
-        before = {found[f"{name}-{shift}-avgpop@10-before"] for shift in shifts}
-        negative = [found[f"{name}-{shift}-alpha-<-0"] for shift in shifts]
-        change = [found[f"{name}-{shift}-avgpop@10-change-%"] for shift in shifts]
-        assert len(before) == 1 and negative == sorted(negative) and negative[0] < 0.1 and negative[-2] > 0.99
-        assert change == sorted(change, reverse=True) and change[0] > 8 and change[-1] < -15
-        assert abs(found[f"{name}-centred-centroid"]) < 1e-6 and found[f"{name}-0-centroid"] < -0.4
-
-
 def test_stored_results_say_where_the_gain_comes_from():
     """Without decay DDC adds 13 % to MF's MRR@10; with the decay that validation chooses the interval holds 0.
 
@@ -350,53 +330,3 @@ def test_stored_results_say_where_the_gain_comes_from():
         and found[f"{graph}-avgpop@10-change-%"] < -10
         and found[f"{graph}-mrr@10-change-%"] < 0
     )
-
-
-def test_stored_results_on_ml_1m_agree_on_alpha_and_on_the_gain_but_not_on_every_list():
-    """ML-1M, one seed: alpha as on the films, also the gain;
-    AvgPop is least for the items moved furthest up, but not monotone in between.
-    """
-    found = stored("P1-X1")
-    for decay in ("0", "0.01"):
-        name = f"ml-1m-10core-mf-{decay}-uniform-40-0.3"
-        shifts = ("-2", "-1", "0", "centred", "1", "2")
-        negative = [found[f"{name}-{shift}-alpha-<-0"] for shift in shifts]
-        change = [found[f"{name}-{shift}-avgpop@10-change-%"] for shift in shifts]
-        assert negative == sorted(negative) and negative[0] < 0.01 and negative[1] < 0.2 and negative[-1] > 0.99
-        assert min(change) == change[-1] < -10 and change != sorted(change, reverse=True)
-    free, tuned = (found[f"ml-1m-10core-mf-{decay}-uniform-40-0.3-0-mrr@10-change-%"] for decay in ("0", "0.01"))
-    assert free > 12 and abs(tuned) < 3
-
-
-def test_stored_results_say_that_the_objective_falls_and_the_served_loss_does_not():
-    """P1 prints that the loss of the final embeddings falls to 1.8 % (LightGCN): here only the objective does."""
-    found = stored("P1-F4")
-    assert found["lastfm-10core-lightgcn-objective-ratio"] < 0.05 and found["lastfm-10core-lightgcn-loss-ratio"] > 1.3
-    assert found["lastfm-10core-mf-objective-ratio"] < 0.15 and 0.8 < found["lastfm-10core-mf-loss-ratio"] < 1
-    assert found["lastfm-10core-mf-scaling-ratio"] < 0.4 < found["lastfm-10core-mf-loss-ratio"]
-    assert found["ml-1m-10core-mf-loss-ratio"] > 1
-    assert found["lastfm-10core-lightgcn-mrr@10-change-%"] + found["lastfm-10core-lightgcn-mrr@10-change-%-pm"] < 0.5
-
-
-def test_stored_results_say_where_popularity_falls():
-    """AvgPop@10 rises with MF, whose items lie below the origin along e_pop, and falls with LightGCN, whose items lie
-    above it.
-    """
-    found = stored("P1-T4")
-    for name in ("lastfm-10core", "ml-1m-10core"):
-        for backbone, side in (("mf", 1), ("lightgcn", -1)):
-            place = f"{name}-{backbone}-ddc"
-            assert side * found[f"{place}-avgpop@10-change-%"] > 4 and side * found[f"{place}-centroid"] < -0.2
-
-
-def test_stored_results_five_backbones_in_the_order_of_their_centroids():
-    """LastFM: the further up e_pop the mean item of a backbone lies, the more DDC lowers AvgPop@10:
-    MF, LightCCF, DGCF, NCL, LightGCN.
-    """
-    found = stored("P1-T4")
-    names = [f"lastfm-10core-{name.lower()}-ddc" for name in ("MF", "LightCCF", "DGCF", "NCL", "LightGCN")]
-    centroids, changes = (
-        [found[f"{name}-{metric}"] for name in names] for metric in ("centroid", "avgpop@10-change-%")
-    )
-    assert centroids == sorted(centroids) and changes == sorted(changes, reverse=True)
-    assert centroids[0] < -0.2 and centroids[-1] > 0.6 and changes[0] > 4 and changes[-1] < -4

@@ -41,12 +41,6 @@ def test_a_new_address_reaches_every_copy(copy: Path) -> None:
     assert "https://somebody.github.io/another.name/" in (copy / "README.md").read_text()
 
 
-def test_one_command_puts_an_address_in_and_carries_it(copy: Path) -> None:
-    address.put("https://github.com/somebody/course.git/", copy)
-    assert address.repository(copy) == "https://github.com/somebody/course"
-    assert set(address.carry(copy, write=True)) == set(address.PLACES) and address.carry(copy, write=False) == []
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -90,18 +92,23 @@ def test_the_lock_pins_every_package_exactly_and_names_no_index() -> None:
 
 
 def test_the_lock_holds_everything_that_the_project_asks_for() -> None:
+    """And what pyproject.toml holds by hand, at that version."""
     from packaging.requirements import Requirement
-
-    from tools.setup_lock import wanted
 
     def plain(name: str) -> str:
         return re.sub(r"[-_.]+", "-", name).lower()
 
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = settings["project"]
+    extras = [packages for name, packages in project["optional-dependencies"].items() if name not in setup_venv.APART]
+    texts = {*project["dependencies"], *settings["build-system"]["requires"], *itertools.chain(*extras)}
+    asked = [Requirement(text) for text in texts if not text.startswith(project["name"])]  # an extra may name another
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     locked = {plain(name): version for name, _, version in (line.partition("==") for line in lines) if version}
-    asked = [Requirement(text) for text in wanted()]
     assert [str(need) for need in asked if locked.get(plain(need.name), "0") not in need.specifier] == []
     assert [str(need) for need in asked if any(bound.operator != ">=" for bound in need.specifier)] == []
+    held = [Requirement(text) for text in settings["tool"]["uv"]["constraint-dependencies"]]
+    assert [str(need) for need in held if locked[plain(need.name)] not in need.specifier] == []
 
 
 def test_the_lock_of_test_scale_is_exact_and_agrees_with_the_lock() -> None:
@@ -110,11 +117,9 @@ def test_the_lock_of_test_scale_is_exact_and_agrees_with_the_lock() -> None:
         dict(line.split("==") for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line[0] != "#")
         for name in ("requirements.txt", "requirements-scale.txt")
     )
-    assert scale["torchrec"] == scale["fbgemm_gpu-cpu"] and not {"fbgemm-gpu", "triton"} & set(scale)
+    assert scale["torchrec"] == scale["fbgemm-gpu-cpu"] and not {"fbgemm-gpu", "triton"} & set(scale)
     both = locked.keys() & scale.keys()
     assert len(both) > 30 and {name: locked[name] for name in both} == {name: scale[name] for name in both}
-    assert setup_venv.from_lock(ROOT / "requirements-scale.txt")[-1] == "--no-deps"  # it is complete
-    assert "--no-deps" not in setup_venv.from_lock(ROOT / "requirements.txt")
 
 
 def run_course_lib(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -190,58 +195,38 @@ def test_pips_settings_hold_as_they_do_for_pip() -> None:
 
 
 def test_uv_is_handed_pips_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in setup_venv.UV_VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
     settings = setup_venv.pip_settings(LISTING)
-    arguments = setup_venv.uv_arguments(settings, "https://torch.example/cpu")
-    pairs = list(zip(arguments[::2], arguments[1::2], strict=True))
-    assert pairs == [
-        ("--index-strategy", "unsafe-best-match"),
-        ("--index-url", "https://mirror.example/simple"),
-        ("--extra-index-url", "https://one.example/simple"),
-        ("--extra-index-url", "https://two.example/simple"),
-        ("--find-links", "/opt/wheels"),
-        ("--find-links", "https://wheels.example/torch"),
-        ("--extra-index-url", "https://torch.example/cpu"),
-    ]
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    assert setup_venv.uv_variables(settings) == {"SSL_CERT_FILE": "/etc/ca.pem"}
+    told = {
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": "https://mirror.example/simple",
+        "UV_INDEX": "https://one.example/simple https://two.example/simple https://torch.example/cpu",
+        "UV_FIND_LINKS": "/opt/wheels,https://wheels.example/torch",
+        "SSL_CERT_FILE": "/etc/ca.pem",
+    }
+    assert setup_venv.uv_variables(settings, "https://torch.example/cpu") == told
     monkeypatch.setenv("SSL_CERT_FILE", "/mine.pem")
-    assert setup_venv.uv_variables(settings) == {}
+    assert "SSL_CERT_FILE" not in setup_venv.uv_variables(settings)
 
 
-def test_an_index_on_this_machine_that_is_not_there_is_left_out(tmp_path: Path) -> None:
+def test_an_index_on_this_machine_that_is_not_there_is_left_out(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("UV_INDEX", raising=False)
     here, gone = tmp_path.as_uri(), (tmp_path / "gone").as_uri()
-    assert setup_venv.uv_arguments({"extra-index-url": f"{gone} {here}"})[2:] == ["--extra-index-url", here]
-
-
-def test_without_uv_pip_installs_and_says_so(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path) -> None:
-    called: list[Path] = []
-    monkeypatch.setattr(setup_venv, "has_pip", lambda python: True)
-    monkeypatch.setattr(setup_venv, "find_uv", lambda python: None)
-    monkeypatch.setattr(setup_venv, "install_with_pip", lambda python, lock, torch_index: called.append(python))
-    setup_venv.install(tmp_path, setup_venv.LOCK, "")
-    assert called == [tmp_path / "bin" / "python"]
-    assert capsys.readouterr().out == "uv cannot be had, or failed: pip installs the same, in some minutes.\n"
+    assert setup_venv.uv_variables({"extra-index-url": f"{gone} {here}"})["UV_INDEX"] == here
 
 
 @pytest.mark.slow
-def test_uv_would_install_the_lock_and_nothing_for_cuda_where_pip_would_not() -> None:
-    """Resolved with this machine's settings: the lock, and no nvidia package where torch is the CPU build."""
-    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if uv is None:
+def test_the_lock_can_be_installed_and_brings_nothing_for_cuda_where_torch_is_the_cpu_build(capsys) -> None:
+    """With this machine's settings, in words: nothing is installed."""
+    if shutil.which("uv", path=str(Path(sys.executable).parent)) is None:
         pytest.skip("uv is not installed")
-    settings = setup_venv.read_pip_settings(Path(sys.executable))
-    command = [uv, "pip", "compile", "--no-header", "--no-annotate", "--quiet", "--python", sys.executable]
-    command += [*setup_venv.uv_arguments(settings), str(ROOT / "requirements.txt")]
-    environment = {**os.environ, **setup_venv.uv_variables(settings)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if "Failed to fetch" in done.stderr or "error sending request" in done.stderr:
+    asked = ("compile", "--no-header", "--no-annotate", "--quiet", str(ROOT / "requirements.txt"))
+    try:
+        lines = setup_venv.run_uv(Path(sys.executable), *asked, torch_index="").splitlines()
+    except subprocess.CalledProcessError:
         pytest.skip("no package index can be reached")
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
     torch = next(line for line in lines if line.startswith("torch=="))
     if "+cpu" not in torch:
         pytest.skip(f"{torch}: this machine's settings offer no CPU build of torch, for pip or for uv")
-    assert [line for line in lines if re.match(r"(nvidia|cuda|triton)", line)] == []
-    plain = {re.sub(r"[-_.]+", "-", line.split("+")[0].partition("==")[0]).lower() for line in lines}
-    locked = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert {re.sub(r"[-_.]+", "-", line.partition("==")[0]).lower() for line in locked if line[0] != "#"} <= plain
+    assert [line for line in lines if setup_venv.ONLY_WITH_CUDA.match(line)] == []

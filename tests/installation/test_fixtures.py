@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
 
 from tools import browsing
-
-
-@pytest.fixture
-def conftest(request: pytest.FixtureRequest) -> ModuleType:
-    """The module tests/conftest.py as pytest loaded it."""
-    here = Path(__file__).resolve().parents[1] / "conftest.py"
-    plugins = request.config.pluginmanager.get_plugins()
-    return next(plugin for plugin in plugins if getattr(plugin, "__file__", None) == str(here))
-
-
-def test_what_is_missing_is_skipped(conftest: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conftest, "IN_CI", False)
-    with pytest.raises(pytest.skip.Exception, match="apt install chromium"):
-        conftest.skip_or_fail_in_ci("apt install chromium")
-
-
-def test_what_is_missing_in_ci_fails(conftest: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conftest, "IN_CI", True)
-    with pytest.raises(pytest.fail.Exception, match="apt install chromium"):
-        conftest.skip_or_fail_in_ci("apt install chromium")
 
 
 def test_the_browser_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,10 +38,3 @@ def test_the_browser_reaches_this_machine_only(browser) -> None:
     page.evaluate("() => fetch('https://example.org/').catch(() => null)")
     page.close()
     assert failed == ["https://example.org/ net::ERR_NAME_NOT_RESOLVED"]
-
-
-def test_the_site_is_served(site: str) -> None:
-    with urlopen(f"{site}/index.html") as answer:
-        assert answer.status == 200
-    with pytest.raises(HTTPError):
-        urlopen(f"{site}/no-such-page.html")

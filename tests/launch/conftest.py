@@ -1,4 +1,4 @@
-"""The export, made once."""
+"""The export, made once; what installs gigabytes is run by `make test-launch` alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ import pytest
 
 from tools import export_notebooks
 from tools.course_index import Index
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what is marked as `launch` where nobody asks for it."""
+    if "launch" not in config.getoption("markexpr"):
+        for item in (item for item in items if item.get_closest_marker("launch")):
+            item.add_marker(pytest.mark.skip("installs gigabytes into new environments: make test-launch"))
 
 
 @pytest.fixture(scope="session")

@@ -47,17 +47,6 @@ def test_edit_buttons_still_lead_to_the_source(site_folder: Path, index: Index) 
         )
 
 
-def test_the_icons_are_part_of_the_site(site_folder: Path, index: Index) -> None:
-    text = (site_folder / f"{index.notebooks()[-1]}.html").read_text(encoding="utf-8")
-    icons = re.findall(r'src="([^"]*logo_(?:binder|colab)[^"]*)"', text)
-    assert len(icons) >= 2
-    for icon in icons:
-        assert (
-            not urlsplit(icon).netloc
-            and (site_folder / f"{index.notebooks()[-1]}.html").parent.joinpath(urlsplit(icon).path).is_file()
-        )
-
-
 def test_the_buttons_can_be_reached_by_keyboard_and_ask_nobody(browser, site: str, index: Index) -> None:
     page = browser.new_page()
     asked: list[str] = []

@@ -34,19 +34,6 @@ def test_a_copy_is_renewed_until_a_reader_changes_it(tmp_path: Path) -> None:
     assert lab_notebooks.renew(folder, {COPY: "three"}) == [] and (folder / COPY).read_text() == "three"
 
 
-def test_a_file_that_was_there_before_is_a_readers_too(tmp_path: Path) -> None:
-    (tmp_path / "sampling").mkdir()
-    (tmp_path / COPY).write_text("mine")
-    assert lab_notebooks.renew(tmp_path, {COPY: "course"}) == [COPY]
-    assert (tmp_path / COPY).read_text() == "mine"
-
-
-def test_make_lab_opens_the_copies() -> None:
-    command = ["make", "--dry-run", "lab"]
-    made = subprocess.run(command, cwd=export_notebooks.ROOT, capture_output=True, text=True, check=True).stdout
-    assert "tools/lab_notebooks.py notebooks" in made and "jupyter lab --notebook-dir notebooks" in made
-
-
 def test_a_copy_for_a_term_installs_the_course_of_that_term(index: Index) -> None:
     page = index.notebooks()[0]
     texts = [

@@ -15,12 +15,11 @@ import pytest
 from nbformat import NotebookNode
 
 from tests.launch.environments import CHAPTER, Run, clean_variables, make_environment, run_notebook, version
+from tools import address
 
 ROOT = Path(__file__).resolve().parents[2]
 COLAB = {"COLAB_RELEASE_TAG": "release-colab-test"}
-IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
-    not os.environ.get("COURSE_LAUNCH"), reason="installs gigabytes into new environments: make test-launch"
-)
+ADDRESS = address.repository()  # from which the cell installs the course; here, from a folder
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +38,8 @@ def repository(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def read(folder: Path, page: str) -> NotebookNode:
-    return nbformat.read(folder / f"{page}.ipynb", as_version=4)
+    text = (folder / f"{page}.ipynb").read_text(encoding="utf-8")
+    return nbformat.reads(text.replace(f'\\"{ADDRESS}\\"', f'\\"{folder}\\"'), as_version=4)
 
 
 def first_cell(folder: Path) -> str:
@@ -83,9 +83,8 @@ def run_cell(python: Path, repository: Path, folder: Path, **variables: str) -> 
     offline = {
         "PIP_NO_INDEX": "1",
         "PIP_CONFIG_FILE": os.devnull,  # whose constraints may name versions that are only pretended here
-        "PIP_NO_BUILD_ISOLATION": "0",
-        "COURSE_SOURCE": str(repository),
-    }  # "0" means: no isolation
+        "PIP_NO_BUILD_ISOLATION": "0",  # means: no isolation
+    }
     folder.mkdir(exist_ok=True)
     command = [str(python), "-c", first_cell(repository)]
     return subprocess.run(
@@ -136,14 +135,14 @@ def test_the_exported_chapter_runs_with_what_its_first_cell_installs(
     borrowed: Path, repository: Path, tmp_path: Path, capsys
 ) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
-    run = run_notebook(read(repository, CHAPTER), borrowed, tmp_path, COURSE_SOURCE=str(repository), **COLAB, **offline)
+    run = run_notebook(read(repository, CHAPTER), borrowed, tmp_path, **COLAB, **offline)
     report(CHAPTER, run, capsys)
 
 
 # the whole way: a new environment that holds nothing but a kernel, and perhaps a NumPy of its own
 
 
-@IN_NEW_ENVIRONMENTS
+@pytest.mark.launch
 @pytest.mark.slow
 @pytest.mark.parametrize("numpy", ["", "2.0.2", "2.4.5"], ids=["bare", "numpy-2.0", "numpy-2.4"])
 def test_every_exported_notebook_runs_in_a_clean_environment(
@@ -156,7 +155,6 @@ def test_every_exported_notebook_runs_in_a_clean_environment(
     locked = re.search(r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
     (folder / "torch.txt").write_text(f"{locked}\n")
     variables = {
-        "COURSE_SOURCE": str(repository),
         "COURSE_CACHE": str(folder / "cache"),
         **COLAB,
         "PIP_CONSTRAINT": str(folder / "torch.txt"),

@@ -73,19 +73,6 @@ def test_no_copy_holds(exported: Path, what: str) -> None:
     assert {page: marks for page, marks in found.items() if marks} == {}
 
 
-@pytest.mark.parametrize("what", NOT_PLAIN)
-def test_what_is_not_plain_would_be_found(what: str) -> None:
-    samples = {
-        "a role": "See {eq}`x`",
-        "a directive": "  :::{note}",
-        "a label": "(x)=",
-        "a numbered formula": "$$ (eq-x)",
-        "a relative link": "[x](y.md)",
-        "a formula that runs over lines of a quote": "> $$a\n> b$$",
-    }
-    assert NOT_PLAIN[what].search(samples[what])
-
-
 def test_code_is_copied_letter_by_letter(exported: Path) -> None:
     for page, notebook in copies(exported).items():
         original = [cell.source for cell in normalise.read(ROOT / f"{page}.ipynb").cells if cell.cell_type == "code"]

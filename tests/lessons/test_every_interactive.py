@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from course_lib.lessons.shared.widgets import bundle
+from course_lib.lessons.shared.widgets import bundle, paper
 from course_lib.lessons.shared.widgets.base import CourseWidget
 from tests.lessons.every import LESSONS, modules
 from tests.widget_pages import (
@@ -24,6 +24,7 @@ from tests.widget_pages import (
     misprints,
     open_folds,
     serious_violations_in_both_themes,
+    settled,
 )
 
 SHOWN = {
@@ -177,6 +178,95 @@ def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]
 
 
 @every
-def test_what_jupyter_gets_is_one_module(make: Make) -> None:
-    esm = str(make()._esm)
+def test_what_jupyter_gets_is_one_module_and_the_words(make: Make) -> None:
+    shown = make()
+    esm = str(shown._esm)
     assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
+    assert shown._repr_mimebundle_()[0]["text/plain"] == shown.summary()
+    assert repr(shown).startswith(f"{type(shown).__mro__[1].__name__}(")
+
+
+CONTROLS = ".cw :is(input[type=range], input[type=radio], input[type=checkbox], select, [data-preset])"
+
+
+@every
+def test_every_control_changes_the_state_and_the_words_follow(in_jupyter: Callable[..., Any], make: Make) -> None:
+    """By keyboard, in Jupyter. The words are those of a new picture of the state; JupyterLab never sees a key."""
+    shown = make()
+    page = open_folds(in_jupyter(shown))
+    changed = {control: use(page, control) for control in range(page.locator(CONTROLS).count())}
+    assert any(changed.values()) and page.evaluate("[saved > 0, bubbled]") == [True, 0]
+    state = page.evaluate("state")
+    settled(page, paper.drawn(shown.module_name, json.dumps(state)).story)
+    first = shown.state()
+    page.evaluate("(first) => Object.entries(first).forEach(([name, value]) => model.set(name, value))", first)
+    settled(page, shown.summary())  # Python says, and the page follows
+
+
+def use(page: Any, place: int) -> bool:
+    """A key on one control, where it can be used: whether it was: then what it is there for must be another."""
+    control = page.locator(CONTROLS).nth(place)
+    if not control.is_visible() or control.is_disabled():
+        return False
+    kind, value, most, checked, pressed = control.evaluate(
+        "e => [e.type, e.value, e.max ?? [...e.options ?? []].at(-1)?.value, e.checked, e.ariaPressed]"
+    )
+    if (kind == "radio" and checked) or pressed == "true" or (kind == "range" and control.get_attribute("min") == most):
+        return False
+    name = re.sub(r"^course-widget-(.*)-\d+$", r"\1", control.get_attribute("name") or "")
+    before = page.evaluate(SEEN, name)
+    control.focus()
+    back, on = {"range": ("ArrowLeft", "ArrowRight"), "select-one": ("ArrowUp", "ArrowDown")}.get(kind, ("Space",) * 2)
+    page.keyboard.press(back if value == most else on)
+    assert page.evaluate(SEEN, name) != before, control.evaluate("e => e.outerHTML")
+    return True
+
+
+# What a control changes: the part of the state that has its name; else the state, or the view alone.
+SEEN = """(name) => name in state ? JSON.stringify(state[name])
+  : JSON.stringify(state) + document.querySelector(".cw").innerHTML"""
+
+
+@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "new Film(" in bundle.sources()[name]])
+def test_a_film_ends_with_its_view(in_jupyter: Callable[..., Any], name: str) -> None:
+    page = in_jupyter(INTERACTIVES[name]())
+    page.locator('[data-action="play"]').click()
+    assert page.locator('[data-action="play"]').inner_text() == "Stop"
+    page.evaluate("close()")
+    assert page.evaluate("""() => new Promise((done) => {
+      const at = JSON.stringify(state); setTimeout(() => done(at === JSON.stringify(state)), 800); })""")
+
+
+# Every slider at both ends and every choice of a list, after each preset; before them every button, cell by cell.
+WALK = r"""async () => {
+  const found = [], root = document.querySelector("main .cw");
+  const all = (selector) => [...root.querySelectorAll(selector)].filter((e) => !e.disabled && e.checkVisibility());
+  const look = async (name) => {
+    await new Promise((done) => setTimeout(done));
+    if (/NaN|undefined|Infinity|\[object/.test(root.innerHTML)) found.push(name);
+  };
+  const send = (e, value, event) => { e.value = value; e.dispatchEvent(new Event(event)); };
+  for (const preset of ["", ...all("[data-preset]").map((e) => e.dataset.preset)]) {
+    if (preset) root.querySelector(`[data-preset="${preset}"]`).click();
+    await look(preset);
+    for (const select of all("select")) for (const option of [...select.options]) {
+      send(select, option.value, "change");
+      await look(`${preset} ${option.value}`);
+    }
+    for (const range of all("input[type=range]")) for (const end of ["max", "min"]) {
+      send(range, range[end], "input");
+      await look(`${preset} ${range.name} ${end}`);
+    }
+    const buttons = ":is(input[type=radio], input[type=checkbox], button:not([data-preset], [data-action=play]))";
+    for (const button of preset ? [] : all(buttons)) {
+      button.click();
+      await look(`${preset} ${button.outerHTML}`);
+    }
+  }
+  return found;
+}"""
+
+
+@every
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any], make: Make) -> None:
+    assert open_folds(site_page(make().static_html())).evaluate(WALK) == []

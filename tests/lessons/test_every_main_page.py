@@ -66,10 +66,6 @@ def outputs(cell: Cell) -> str:
     return "\n".join("".join(text) for text in texts)
 
 
-def test_a_line_of_an_assertion_is_no_line_from_scratch() -> None:
-    assert lines_from_scratch("a = 1\n\n# why\nassert close(\n    a, 1\n)\nb = 2") == 3
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_thing_is_built_in_10_to_25_lines_and_compared_with_the_library(page: Path) -> None:
     shown = shown_code(build_cells(cells_of(page)))

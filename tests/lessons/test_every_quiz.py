@@ -13,7 +13,7 @@ from drafts import DRAFTS
 
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import Elements, serious_violations_in_both_themes
+from tests.widget_pages import Elements, misfits, serious_violations_in_both_themes
 
 QUESTIONS = [(name, question) for name in quiz.names() for question in quiz.load(name).questions]
 COMPUTED = [(name, question) for name, question in QUESTIONS if question.computed_by]
@@ -124,5 +124,5 @@ def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], nam
     assert page.locator(".cw-feedback .cw-reasons li").count() == sum(
         len(question.answers) for question in quiz.load(name).questions
     )
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert misfits(page, 360) == []
     assert serious_violations_in_both_themes(page) == {}

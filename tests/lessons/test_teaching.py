@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from drafts import DRAFTS, FIRST, is_draft, main_pages
+from drafts import FIRST, is_draft, main_pages
 
 from course_lib.lessons.shared import quiz
 
@@ -29,11 +29,6 @@ def test_links_into_the_repository_lead_somewhere(link: str) -> None:
     assert (ROOT / link).exists(), link
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\((\.\.[^)#]+)", GUIDE))
-def test_links_to_pages_lead_somewhere(link: str) -> None:
-    assert (ROOT / "book" / "teach" / link).resolve().is_file(), link
-
-
 def test_the_commands_of_the_guide_exist() -> None:
     """Every program and make target that a code block names."""
     blocks = "\n".join(re.findall(r"```bash\n(.*?)```", GUIDE, re.DOTALL)) + GUIDE
@@ -45,43 +40,6 @@ def test_the_commands_of_the_guide_exist() -> None:
     assert scripts and [script for script in scripts if not (ROOT / script).is_file()] == []
     folders = set(re.findall(r"`(exercises/(?:hidden|source))/`", GUIDE))
     assert len(folders) == 2 and all((ROOT / folder).is_dir() for folder in folders)
-
-
-def assignments() -> dict[str, list[dict]]:
-    """Name of each assignment -> the nbgrader metadata of its graded cells."""
-    found = {}
-    for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        graded = [cell["metadata"].get("nbgrader", {}) for cell in cells]
-        found[path.stem] = [cell for cell in graded if cell.get("grade")]
-    return {name: cells for name, cells in found.items() if name not in DRAFTS}
-
-
-def test_the_points_are_those_of_the_assignments() -> None:
-    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", GUIDE)
-    stated = {name: (int(points), int(by_hand)) for name, _, points, by_hand, _ in rows}
-    known = {
-        name: (sum(cell["points"] for cell in cells), sum(cell["points"] for cell in cells if cell.get("solution")))
-        for name, cells in assignments().items()
-    }
-    assert known and stated == known
-
-
-def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
-    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| \d+ \| \d+ \| (\d+) \|", GUIDE)
-    for name, tasks, minutes in rows:
-        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))[
-            "cells"
-        ]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-        lines = re.findall(
-            r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE
-        )  # one under the title of each task
-        assert (len(lines), sum(int(time) for _, time in lines)) == (int(tasks), int(minutes)), name
-        assert [int(number) for number in re.findall(r"^## Task (\d+)\.", text, re.MULTILINE)] == list(
-            range(1, len(lines) + 1)
-        )
-        assert sum(int(points) for points, _ in lines) == sum(cell["points"] for cell in assignments()[name])
 
 
 CHAPTERS = [path for path in (FIRST, *main_pages()) if not is_draft(path)]

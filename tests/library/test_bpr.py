@@ -170,32 +170,6 @@ def test_threads_change_not_a_bit(monkeypatch: pytest.MonkeyPatch, dtype: type) 
     assert not np.array_equal(both[0], found[0][1])
 
 
-def test_without_decay_the_items_keep_their_sum() -> None:
-    """X10: every triple gives i what it takes from j. Decay breaks it; the sum of the users is not kept."""
-    data = random_pairs(200, 150, 0.3)
-    users, items = tables(data, 8)
-    sums = users.sum(axis=0), items.sum(axis=0)
-    rng = np.random.default_rng(6)
-    for law in epoch.LAWS:
-        for _ in range(5):
-            bpr_epoch(users, items, data, lr=0.1, rng=rng, negatives=law)
-    assert np.abs(items.sum(axis=0) - sums[1]).max() < 1e-10 < 1 < np.abs(users.sum(axis=0) - sums[0]).max()
-    bpr_epoch(users, items, data, lr=0.1, decay=0.01, rng=rng)
-    assert np.abs(items.sum(axis=0) - sums[1]).max() > 1e-3
-
-
-def test_it_learns() -> None:
-    """Two groups with a taste each: chance is 0.5, and after some passes nearly all pairs beat their negatives."""
-    taste = (np.arange(60)[:, None] % 2 == np.arange(40)[None, :] % 2) & (
-        np.random.default_rng(0).random((60, 40)) < 0.7
-    )
-    data = Interactions(*np.nonzero(taste), n_users=60, n_items=40)
-    both = [table * 0.1 for table in tables(data, 8, np.float32)]
-    rng = np.random.default_rng(0)
-    shares = [bpr_epoch(*both, data, lr=0.1, rng=rng) for _ in range(20)]
-    assert shares[0] < 0.7 and shares[-1] > 0.9
-
-
 # -------------------------------------------------------------------------------------------------------------
 # arguments
 

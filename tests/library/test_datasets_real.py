@@ -119,11 +119,6 @@ def ml_1m(real: Path) -> Interactions:
     return datasets.load("ml-1m", min_rating=4)
 
 
-def test_table_3_agrees_with_itself() -> None:
-    average = P3_TABLE_3["positives"] ** 2 / (P3_TABLE_3["m"] * P3_TABLE_3["n"])
-    assert average == pytest.approx(P3_TABLE_3["mean_pair_popularity"], abs=0.05)
-
-
 def test_table_3_is_an_ordinary_draw_of_independent_90_percent_splits(ml_1m: Interactions) -> None:
     """No number of the row is in the outer 2 % of what 100 splits give on its side."""
     rng = np.random.default_rng(0)

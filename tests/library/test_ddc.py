@@ -152,12 +152,6 @@ def test_margins_that_start_far_away_do_not_stop_the_search(far: float) -> None:
     np.testing.assert_allclose(user_gradient(s + far, t, a, b, alpha, beta), 0, atol=1e-9)
 
 
-def test_a_user_whose_projections_are_all_positive_can_lower_his_loss_for_ever() -> None:
-    s, t, a, b = np.zeros(2), np.ones(3), np.array([0.1, 2.0]), np.array([-1.0, 0.5, 1.0])
-    losses = [user_loss(s, t, a, b, 0.0, beta) for beta in (0, 1, 10, 100, 1000)]
-    assert not has_minimiser(a, b) and np.all(np.diff(losses) < 0) and losses[-1] < 1e-12
-
-
 @given(seeds)
 @settings(max_examples=25, deadline=None)
 def test_the_surrogate_is_the_minimum_of_the_second_order_loss(seed: int) -> None:
@@ -243,20 +237,6 @@ def test_all_nine_rules_are_solved_to_their_minimum(rule: str) -> None:
                 assert loss(found[user]) <= theirs.fun + 1e-10
                 solved += 1
     assert solved >= 1
-
-
-def test_for_the_rule_of_the_paper_everyone_is_solved_as_solve_user_does() -> None:
-    users, items, data = world(3, m=40)
-    model = DDC(users, items, data)
-    without = set(model.solve())
-    for user in range(data.n_users):
-        own, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
-        a, b = items[own] @ model.pref[user].numpy(), items[others] @ model.pop.numpy()
-        found = solve_user(items[own] @ users[user], items[others] @ users[user], a, b) if len(own) else None
-        assert (found is None) == (user in without)
-        if found is not None:
-            np.testing.assert_allclose(scalars(model)[user], found, rtol=1e-6, atol=1e-8)
-    assert 0 < len(without) < data.n_users
 
 
 @pytest.mark.parametrize("negatives", [None, 3])

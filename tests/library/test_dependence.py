@@ -8,17 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.backbones import dgcf
-from course_lib.debiasing import dice
 from course_lib.dependence import distance_correlation
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.as_tensor(np.random.default_rng(seed).normal(size=shape))
-
-
-def test_there_is_one() -> None:
-    assert dgcf.distance_correlation is dice.distance_correlation is distance_correlation
 
 
 def test_known_pairs() -> None:

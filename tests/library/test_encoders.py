@@ -76,27 +76,6 @@ def test_what_is_no_identifier_is_refused(name: str, wrong: object) -> None:
 # ---- values
 
 
-def test_a_one_hot_layer_is_a_lookup() -> None:
-    linear, table = encoders.OneHotLinear(N, D, generator=generator()).double(), Lookup(N, D).double()
-    with torch.no_grad():
-        table.weight.copy_(linear[1].weight.T)
-    x = torch.tensor([4, 0, 4])
-    assert torch.equal(linear(x), table(x))
-
-
-def test_values_of_the_towers_with_a_formula() -> None:
-    x, g = torch.arange(N), generator()
-    scaled = encoders.ScaledLookup(N, D, generator=g).double()
-    exponential = encoders.ExponentialLookup(N, D, generator=g).double()
-    inverted = encoders.InvertedLookup(N, D, generator=g).double()
-    with torch.no_grad():
-        scaled.factor.fill_(3)
-        exponential.exponents.copy_(torch.arange(N))
-    assert torch.equal(scaled(x), 3 * scaled.rows.weight)
-    torch.testing.assert_close(exponential(x), torch.arange(N).double().exp()[:, None] * exponential.rows.weight)
-    torch.testing.assert_close(inverted(x).norm(dim=1) * inverted.rows.weight.norm(dim=1), torch.ones(N).double())
-
-
 def test_the_mean_of_a_history_leaves_out_what_is_absent_and_shares_the_table() -> None:
     items = Lookup(N, D, generator=generator()).double()
     user = MeanHistory(items, HISTORIES)(torch.arange(N))
@@ -150,14 +129,6 @@ def test_item_0_counts_in_a_history_as_any_other_item(name: str) -> None:
     with torch.no_grad():
         table[numbers] = table[:N].clone()
     torch.testing.assert_close(tower(users), before, rtol=1e-6, atol=1e-7)
-
-
-def test_recent_histories_by_time_and_by_order() -> None:
-    users, items = [1, 0, 0, 0, 2], [7, 5, 6, 8, 9]
-    assert recent_histories(users, items, n_users=3, length=2).tolist() == [[6, 8], [7, PAD], [9, PAD]]
-    found = recent_histories(users, items, times=[0, 30, 20, 10, 0], n_users=3, length=2)
-    assert found.tolist() == [[6, 5], [7, PAD], [9, PAD]]
-    assert recent_histories(users, items, n_users=4, length=9)[3].tolist() == [PAD] * 9
 
 
 @pytest.mark.parametrize("seed", range(5))

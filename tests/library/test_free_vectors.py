@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import datasets, geometry, losses
+from course_lib import geometry, losses
 from course_lib.interactions import Interactions
 from course_lib.training.free_vectors import Moves, _moves_of, descend, train_tables
 
@@ -68,29 +68,6 @@ def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[
     assert cosine == wanted[0] / length
 
 
-def test_a_run_is_full_batch_descent_when_the_batch_is_fixed() -> None:
-    """Against `descend` on the same pairs: a batch that shows every pair once, each film in one row."""
-    pairs = Interactions(np.arange(4), np.arange(4), n_users=4, n_items=4)
-    start = {}
-
-    def remember(scores: torch.Tensor) -> torch.Tensor:
-        return (scores.diagonal() * torch.arange(1.0, 1 + len(scores))).sum()
-
-    found = train_tables(
-        pairs, loss=remember, lr=0.1, steps=1, batch_size=1, d=3, generator=torch.Generator().manual_seed(3)
-    )
-    seed = torch.Generator().manual_seed(3)
-    users, items = (3**-0.5 * torch.randn(4, 3, generator=seed, dtype=torch.float64) for _ in range(2))
-    row = int(torch.randint(4, (1,), generator=seed))
-    path, other = descend(users[[row]], items[[row]], loss=remember, lr=0.1, steps=1)
-    start[row] = path
-    torch.testing.assert_close(found.users[row], path[1, 0])
-    torch.testing.assert_close(found.items[row], other[1, 0])
-    rest = [i for i in range(4) if i != row]
-    torch.testing.assert_close(found.items[rest], items[rest])
-    assert found.moves.item.tolist() == [row]
-
-
 @pytest.mark.parametrize("shared_bias", [False, True])
 def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
     """(9): three steps are those of autograd on the whole tables, where a batch of 16 draws users and items again."""
@@ -117,22 +94,6 @@ def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
     torch.testing.assert_close(found.items, tables[1], rtol=1e-12, atol=1e-14)
     if shared_bias:
         torch.testing.assert_close(found.bias, tables[2], rtol=1e-12, atol=1e-14)
-
-
-def test_copies_in_a_batch_make_one_move() -> None:
-    """A film that stands in every row of the batches moves once in a step, at a right angle to itself."""
-    pairs = Interactions(np.arange(3), np.zeros(3, dtype=int), n_users=3, n_items=1)
-    moves = train_tables(
-        pairs,
-        loss=lambda s: -s.diagonal().sum(),
-        lr=0.5,
-        steps=4,
-        batch_size=8,
-        d=2,
-        generator=torch.Generator().manual_seed(0),
-    ).moves
-    assert moves.step.tolist() == [1, 2, 3, 4] and (moves.item == 0).all()
-    assert moves.worst_cosine < 1e-14
 
 
 def test_the_path_of_an_item() -> None:
@@ -184,19 +145,3 @@ def test_a_gradient_that_is_not_finite_is_reported() -> None:
 def test_sizes_are_checked(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number of at least 1"):
         run(**{name: 0})
-
-
-def test_the_first_surprise_of_the_chapter() -> None:
-    """On the films: no move under the cosine makes a vector shorter, thousands do under the dot product."""
-    films = datasets.load("movietweetings", min_rating=7, core=5)
-    for scores, least in ((losses.cosine_scores, 0), (losses.dot_scores, 3000)):
-        moves = train_tables(
-            films,
-            loss=lambda s: losses.infonce(s, tau=0.1),
-            scores=scores,
-            lr=10,
-            steps=30,
-            generator=torch.Generator().manual_seed(0),
-        ).moves
-        assert moves.shorter >= least
-        assert (moves.shorter == 0) == (scores is losses.cosine_scores)

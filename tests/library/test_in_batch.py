@@ -20,7 +20,6 @@ from course_lib.in_batch import KINDS, checks, objectives
 
 few = settings(max_examples=15, deadline=None)
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])
-BATCH_2C = ((1, 1), (1, 3), (3, 0))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -127,46 +126,6 @@ def test_batch_weights_are_the_coefficients_of_the_loss(kind: str, case: Case) -
     arguments["row_counts"] = exact(arguments["row_counts"])
     w_pos, w_neg = in_batch.batch_weights(kind, **arguments)
     assert (w_pos * pos_loss).sum() + (w_neg * neg_loss).sum() == reference(kind, case)
-
-
-@given(case=cases())
-@few
-def test_structure_of_17(case: Case) -> None:
-    """X2: the diagonal weighs a (1/pop - 1) whatever s, and (17) is the masked loss plus weights on O alone."""
-    arguments = case.batch_arguments("masked")
-    del arguments["pos_loss"], arguments["neg_loss"]
-    arguments["row_counts"] = exact(arguments["row_counts"])
-    labels = arguments.pop("labels")
-    _, unbiased = in_batch.batch_weights("unbiased", **arguments)
-    _, masked = in_batch.batch_weights("masked", labels=labels, **arguments)
-    a = Fraction(case.n_positives, case.labels.size * case.batch_size)
-    pop = [int(case.labels[i].sum() * case.labels[:, j].sum()) for i, j in case.batch]
-    assert list(unbiased.diagonal()) == [a * (Fraction(1, p) - 1) for p in pop]
-    assert all(w >= 0 for w in some(masked.ravel()))
-    outside = labels == 0
-    assert (unbiased[outside] == masked[outside]).all()
-
-
-@given(case=cases())
-@few
-def test_pos_neg_is_unbiased_omega_at_rho(case: Case) -> None:
-    arguments = case.batch_arguments("pos_neg")
-    rho = Fraction(case.batch_size - 1, case.n_positives - 1)
-    assert in_batch.batch_loss("pos_neg", **arguments) == in_batch.batch_loss(
-        "unbiased_omega", **arguments | {"omega": rho}
-    )
-
-
-def test_figure_2c() -> None:
-    """The three pairs that Figure 2c mistakes as negatives, and a batch counted by hand."""
-    grid = FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])]
-    mistaken = {(1 + [1, 1, 3][a], 1 + [1, 3, 0][b]) for a, b in np.argwhere(grid) if a != b}
-    assert mistaken == {(2, 2), (2, 4), (4, 4)}
-    w_pos, w_neg = in_batch.batch_weights(
-        "in_batch", row_counts=[2, 2, 2], col_counts=[2, 2, 1], n_positives=6, shape=(4, 4)
-    )
-    assert w_pos == pytest.approx(np.full(3, 6 / 48))
-    assert w_neg == pytest.approx((1 - np.eye(3)) * 6 / 48)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -314,54 +273,29 @@ def test_nothing_is_read_back_without_validation(kind: str) -> None:
     assert (value.device.type, tuple(value.shape)) == ("meta", ())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("point", ["square", "logistic"])
-def test_gradients(kind: str, point: str) -> None:
-    """Autograd through batch_loss against finite differences."""
-    generator = torch.Generator().manual_seed(1)
-    scores = torch.randn(3, 3, dtype=torch.float64, generator=generator, requires_grad=True)
-
-    def loss(scores: torch.Tensor) -> torch.Tensor:
-        pos_loss, neg_loss = losses.pair_losses(point, scores)
-        return in_batch.batch_loss(
-            kind,
-            pos_loss=pos_loss.diagonal(),
-            neg_loss=neg_loss,
-            row_counts=[2, 2, 2],
-            col_counts=[2, 2, 1],
-            n_positives=6,
-            shape=(4, 4),
-            omega=0.7 if kind == "unbiased_omega" else None,
-            labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None,
-        )
-
-    assert torch.autograd.gradcheck(loss, (scores,))
-
-
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
 @pytest.mark.parametrize("kind", KINDS)
-def test_second_derivatives_and_forward_mode(kind: str) -> None:
-    """The hand-written backward pass of the grid sum, differentiated once more, and its forward mode."""
+@pytest.mark.parametrize("point", ["square", "logistic"])
+def test_derivatives_backward_twice_and_forward(kind: str, point: str) -> None:
+    """The hand-written backward pass of the grid sum against finite differences, once more, and its forward mode."""
     generator = torch.Generator().manual_seed(5)
     scores = torch.randn(2, 3, 3, dtype=torch.float64, generator=generator, requires_grad=True)
 
-    def loss(scores: torch.Tensor) -> torch.Tensor:
-        pos_loss, neg_loss = losses.pair_losses("logistic", scores)
+    def loss(scores: torch.Tensor, validate: bool = False) -> torch.Tensor:
+        pos_loss, neg_loss = losses.pair_losses(point, scores)
+        omega = 0.7 if kind == "unbiased_omega" else None
         return in_batch.batch_loss(
             kind,
             pos_loss=pos_loss.diagonal(dim1=-2, dim2=-1),
             neg_loss=neg_loss,
-            row_counts=[2, 2, 2],
-            col_counts=[2, 2, 1],
-            n_positives=6,
-            shape=(4, 4),
-            omega=0.7 if kind == "unbiased_omega" else None,
-            labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None,
-            validate=False,
+            omega=omega,
+            validate=validate,
+            **common,
         )
 
-    assert torch.autograd.gradcheck(loss, (scores,))
-    assert torch.autograd.gradgradcheck(loss, (scores,))
+    common = {"row_counts": [2, 2, 2], "col_counts": [2, 2, 1], "n_positives": 6, "shape": (4, 4)}
+    common["labels"] = FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None
+    assert torch.autograd.gradcheck(loss, (scores, True)) and torch.autograd.gradgradcheck(loss, (scores,))
     direction = torch.randn(2, 3, 3, dtype=torch.float64, generator=generator)
     _, forward = torch.func.jvp(loss, (scores.detach(),), (direction,))
     backward = torch.autograd.functional.jacobian(loss, scores.detach()).flatten(1) @ direction.flatten()
@@ -379,19 +313,6 @@ def test_omega_can_be_learnt() -> None:
 
     assert torch.autograd.gradcheck(loss, (omega,))
     assert float(torch.autograd.grad(loss(omega).sum(), omega)[0].abs().min()) > 0
-
-
-def test_the_gradient_is_unbiased_too() -> None:
-    """Mean gradient over all batches of (17) = gradient of (5), since expectation and derivative commute."""
-    torch.manual_seed(2)
-    scores = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
-    pos_loss, neg_loss = losses.pair_losses("logistic", scores)
-    common = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": FIGURE_2}
-    for kind in ("unbiased", "masked"):
-        mean, _ = in_batch.enumerate_moments(kind, **common, batch_size=3)
-        (of_batches,) = torch.autograd.grad(mean, scores, retain_graph=True)
-        (of_all,) = torch.autograd.grad(in_batch.full_objective(**common), scores, retain_graph=True)
-        torch.testing.assert_close(of_batches, of_all)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -444,74 +365,28 @@ def test_square_batch_loss_is_the_dense_one(kind: str, case: Case, seed: int) ->
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
-def test_square_closed_forms_are_minima() -> None:
-    """X18 in numbers: no perturbation of rank k lowers (5) below SVD_k(Y), nor (15) below the reweighted one."""
-    rng = np.random.default_rng(0)
-    labels = (rng.random((8, 6)) < 0.35).astype(int)
-    labels[0], labels[:, 0] = 1, 1
-    rows, cols = labels.sum(axis=1), labels.sum(axis=0)
-    scale = np.sqrt(np.outer(rows, cols))
-
-    def truncated(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        left, values, right = np.linalg.svd(matrix, full_matrices=False)
-        return left[:, :rank] * values[:rank], right[:rank].T
-
-    def objective(kind: str, users: np.ndarray, items: np.ndarray) -> float:
-        pos_loss, neg_loss = losses.pair_losses("square", users @ items.T)
-        return float(
-            in_batch.expected_objective(kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=4)
-        )
-
-    users, items = truncated(labels, 2)
-    weighted_users, weighted_items = truncated(labels / scale, 2)
-    best = {
-        "unbiased": (users, items),
-        "popularity": (weighted_users / np.sqrt(rows)[:, None], weighted_items / np.sqrt(cols)[:, None]),
-    }
-    for kind, (u, v) in some(best.items()):
-        least = objective(kind, u, v)
-        for size in (1e-3, 1e-1, 1.0):
-            for _ in range(50):
-                moved = objective(kind, u + size * rng.normal(size=u.shape), v + size * rng.normal(size=v.shape))
-                assert moved > least
-        for other in some(best):  # the two optima differ
-            assert other == kind or objective(kind, *best[other]) > least + 1e-3
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # Scalars, costs, X2-X4
 
 
 def test_balance_and_ratio() -> None:
-    assert in_batch.balance(2, 10) == pytest.approx(1 / 9)
-    assert in_batch.balance(Fraction(2), 10) == Fraction(1, 9)
-    assert (in_batch.balance(1, 10), in_batch.balance(10, 10)) == (0, 1)
-    assert in_batch.batch_size_from_ratio(1e-5, 517_770) == 1637  # ml1m
-    assert in_batch.batch_size_from_ratio(1e-5, 82_265) == 260  # EUR-Lex
-    assert in_batch.batch_size_from_ratio(1e-9, 100) == 2
-    assert in_batch.batch_size_from_ratio(1, 100) == 100
-
-
-def test_pair_popularity() -> None:
-    assert in_batch.pair_popularity([1, 2], [3, 1, 0]).tolist() == [[3, 1, 0], [6, 2, 0]]
-    assert in_batch.pair_popularity(torch.tensor([2]), torch.tensor([3, 4])).tolist() == [[6, 8]]
+    assert [in_batch.balance(s, n) for s, n in ((1, 10), (10, 10), (1, 2), (2, 2))] == [0, 1, 0, 1]
+    sizes = [in_batch.batch_size_from_ratio(*each) for each in ((1e-5, 517_770), (1e-5, 82_265), (1e-9, 100), (1, 100))]
+    assert sizes == [1637, 260, 2, 100]  # of ml1m and EUR-Lex; never less than two, nor more than all
 
 
 def test_encoder_cost() -> None:
-    assert in_batch.encoder_cost("naive", 49, 2, 3) == 49 * 5
-    assert in_batch.encoder_cost("cross", 49, 2, 3) == in_batch.encoder_cost("in_batch", 49, 2, 3) == 7 * 5
-    assert in_batch.encoder_cost("sogram", 49, 2, 3) == 7 * 2 + 14 * 3
+    costs = {name: in_batch.encoder_cost(name, 49, 2, 3) for name in ("naive", "cross", "in_batch", "sogram")}
+    assert costs == {"naive": 49 * 5, "cross": 7 * 5, "in_batch": 7 * 5, "sogram": 7 * 2 + 14 * 3}
     # the smallest batch of the paper's ml1m runs holds more pairs than there are entities
     assert in_batch.encoder_cost("naive", 1637**2, 1, 1, shape=(6037, 3513)) == 6037 + 3513
 
 
-def test_probability_of_no_positive() -> None:
-    exactly = Fraction(math.comb(20 - 6, 5), math.comb(20, 5))
-    assert in_batch.probability_of_no_positive(5, n_positives=6, shape=(4, 5)) == pytest.approx(
-        float(exactly), rel=1e-14
-    )
-    assert in_batch.probability_of_no_positive(15, n_positives=6, shape=(4, 5)) == 0
-    assert in_batch.probability_of_no_positive(0, n_positives=6, shape=(4, 5)) == 1
+@pytest.mark.parametrize("pairs", [0, 5, 14, 15])
+def test_probability_of_no_positive(pairs: int) -> None:
+    exactly = Fraction(math.comb(20 - 6, pairs), math.comb(20, pairs))
+    found = in_batch.probability_of_no_positive(pairs, n_positives=6, shape=(4, 5))
+    assert found == pytest.approx(float(exactly), rel=1e-14)
 
 
 @given(labels=label_matrices(max_positives=7), data=st.data())
@@ -695,11 +570,6 @@ def test_one_pair_per_batch_is_refused_where_the_loss_divides_by_zero(kind: str)
         in_batch.expected_weights(kind, labels=FIGURE_2, batch_size=1, omega=1 if kind == "unbiased_omega" else None)
 
 
-def test_a_label_that_is_no_label_is_named() -> None:
-    with pytest.raises(ValueError, match="must be 0 or 1"):
-        in_batch.expected_weights("in_batch", labels=2 * FIGURE_2, batch_size=3)
-
-
 def test_empty_rows_and_columns_are_named() -> None:
     labels = FIGURE_2.copy()
     labels[2] = 0
@@ -758,13 +628,17 @@ def test_bad_places_in_the_grid_are_refused(changes: dict, message: str) -> None
         in_batch.collapsed_batch_loss("pos_neg", **arguments | changes)
 
 
-def test_tables_of_a_batch_have_one_width() -> None:
-    arguments = {"row_counts": [1, 1], "col_counts": [1, 1], "n_positives": 3, "shape": (3, 3)}
-    users, items = np.ones((2, 3)), np.ones((2, 3))
-    with pytest.raises(ValueError, match=r"Assumption E\.1"):
-        in_batch.square_batch_loss("pos_neg", users=users, items=items, **arguments | {"row_counts": [1, 0]})
-    with pytest.raises(ValueError, match="one width k"):
-        in_batch.square_batch_loss("pos_neg", users=np.ones((2, 3)), items=np.ones((2, 4)), **arguments)
+SIX_BY_SIX = dict.fromkeys(("pos_loss", "neg_loss", "labels"), np.ones((6, 6)))
+
+
+def square_loss(kind: str, **changes: object) -> object:
+    tables = {"users": np.ones((2, 3)), "items": np.ones((2, 3))}
+    sizes = {"row_counts": [1, 1], "col_counts": [1, 1], "n_positives": 3, "shape": (3, 3)}
+    return in_batch.square_batch_loss(kind, **tables | sizes | changes)
+
+
+def no_positive(pairs: float, n_positives: int, shape: tuple[float, float]) -> float:
+    return in_batch.probability_of_no_positive(pairs, n_positives=n_positives, shape=shape)
 
 
 def test_pairs_are_told_apart_wherever_they_stand_and_however_many_cells_there_are() -> None:
@@ -772,21 +646,6 @@ def test_pairs_are_told_apart_wherever_they_stand_and_however_many_cells_there_a
         checks.check_distinct_pairs(np.array([0, 1, 1]), np.array([0, 1, 1]), 3)
     narrow = np.array([0, 2**16], dtype=np.int32)  # 2^32 cells, which 32 bits would fold onto each other
     checks.check_distinct_pairs(narrow, np.zeros(2, dtype=np.int32), 2**16)
-
-
-def test_a_batch_with_a_repeated_pair_is_refused() -> None:
-    with pytest.raises(ValueError, match="without replacement"):
-        in_batch.collapsed_batch_loss(
-            "unbiased",
-            pos_loss=np.ones(2),
-            neg_loss=np.ones((1, 1)),
-            row_index=[0, 0],
-            col_index=[0, 0],
-            row_counts=[2],
-            col_counts=[2],
-            n_positives=5,
-            shape=(3, 3),
-        )
 
 
 @pytest.mark.parametrize(
@@ -806,24 +665,17 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
         (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs is -4"),
         (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega is -2"),
         (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[2]]), r"labels\[0, 0\] = 2"),
-        (
-            lambda: in_batch.square_batch_loss(
-                "masked",
-                users=np.ones((2, 1)),
-                items=np.ones((2, 1)),
-                row_counts=[1, 1],
-                col_counts=[1, 1],
-                n_positives=3,
-                shape=(3, 3),
-            ),
-            "no Gramian form",
-        ),
-        (
-            lambda: in_batch.enumerate_moments(
-                "unbiased", pos_loss=np.ones((6, 6)), neg_loss=np.ones((6, 6)), labels=np.ones((6, 6)), batch_size=18
-            ),
-            "use exact_moments",
-        ),
+        (lambda: square_loss("masked"), "no Gramian form"),
+        (lambda: square_loss("pos_neg", row_counts=[1, 0]), r"Assumption E\.1"),
+        (lambda: square_loss("pos_neg", items=np.ones((2, 4))), "one width k"),
+        (lambda: in_batch.enumerate_moments("unbiased", **SIX_BY_SIX, batch_size=18), "use exact_moments"),
+        (lambda: in_batch.expected_weights("in_batch", labels=2 * FIGURE_2, batch_size=3), "must be 0 or 1"),
+        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=[1, 2]), "omega is"),
+        (lambda: no_positive(1, 2, (2.7, 3.9)), r"shape\[0\] is 2.7; expected a whole number"),
+        (lambda: no_positive(2.5, 2, (3, 3)), "batch_pairs is 2.5"),
+        (lambda: no_positive(2, -3, (3, 3)), "n_positives is -3"),
+        (lambda: in_batch.horvitz_thompson_weight(0, 1, batch_size=2, n_positives=5), "a=0 and b=1 must be >= 1"),
+        (lambda: in_batch.horvitz_thompson_weight([0], [1], batch_size=2, n_positives=5), "must be >= 1"),
     ],
 )
 def test_scalars_refuse_nonsense(call, message: str) -> None:
@@ -839,26 +691,3 @@ def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -
     assert found == pytest.approx([getattr(objectives, formula)(f, labels, **size) for f in stack], rel=1e-12)
     with pytest.raises(ValueError, match=r"labels\[0, 0\] = 2.0 must be 0 or 1"):
         getattr(objectives, formula)(stack, np.add(labels, [[1, 0, 0], [0, 0, 0]]), **size)
-
-
-def test_two_positives_are_enough_for_a_balance() -> None:
-    assert in_batch.balance(1, 2) == 0 and in_batch.balance(2, 2) == 1
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=[1, 2]), "omega is"),
-        (
-            lambda: in_batch.probability_of_no_positive(1, n_positives=2, shape=(2.7, 3.9)),
-            r"shape\[0\] is 2.7; expected a whole number",
-        ),
-        (lambda: in_batch.probability_of_no_positive(2.5, n_positives=2, shape=(3, 3)), "batch_pairs is 2.5"),
-        (lambda: in_batch.probability_of_no_positive(2, n_positives=-3, shape=(3, 3)), "n_positives is -3"),
-        (lambda: in_batch.horvitz_thompson_weight(0, 1, batch_size=2, n_positives=5), "a=0 and b=1 must be >= 1"),
-        (lambda: in_batch.horvitz_thompson_weight([0], [1], batch_size=2, n_positives=5), "must be >= 1"),
-    ],
-)
-def test_numbers_that_count_nothing_are_refused(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

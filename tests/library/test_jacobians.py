@@ -18,7 +18,6 @@ from course_lib.jacobians import (
     Motion,
     RowWiseAdagrad,
     kernel_blocks,
-    measure_parameters,
     measure_step,
     per_example_jacobian,
 )
@@ -113,34 +112,11 @@ def jacobian_by_autograd(module: nn.Module, inputs: torch.Tensor) -> torch.Tenso
 def test_jacobians_are_those_of_autograd(name: str, dtype: torch.dtype) -> None:
     module = tower(name).to(dtype)
     found = per_example_jacobian(module, X)
-    assert found.dtype == dtype and found.shape == (
-        4,
-        D,
-        sum(p.numel() for p in module.parameters() if p.requires_grad),
-    )
+    assert found.dtype == dtype and found.shape[:2] == (4, D)
     torch.testing.assert_close(found, jacobian_by_autograd(module, X))
-    assert (
-        sum(dict(module.named_parameters())[key].numel() for key in jacobians.parameter_names(module)) == found.shape[2]
-    )
-
-
-@pytest.mark.parametrize("name", TOWERS)
-def test_jacobians_predict_a_small_change(name: str) -> None:
-    """Finite differences share no line with either way of differentiating."""
-    module, direction = tower(name), None
-    found = per_example_jacobian(module, X)
-    direction = torch.randn(found.shape[2], generator=generator(8), dtype=torch.float64)
-    ends = []
-    for sign in (1, -1):
-        moved = copy.deepcopy(module)
-        with torch.no_grad():
-            at = 0
-            for parameter in moved.parameters():
-                if parameter.requires_grad:
-                    parameter.add_(sign * 1e-6 * direction[at : at + parameter.numel()].view(parameter.shape))
-                    at += parameter.numel()
-            ends.append(moved(X))
-    torch.testing.assert_close(found @ direction, (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(kernel_blocks(module, X), torch.einsum("iap,jbp->ijab", found, found))
+    named = dict(module.named_parameters())
+    assert sum(named[key].numel() for key in jacobians.parameter_names(module)) == found.shape[2]
 
 
 class Recurrent(nn.Module):
@@ -233,12 +209,6 @@ def test_kernels_of_the_towers() -> None:
     torch.testing.assert_close(kernel_blocks(two, X, parameters=["2.weight"]), kron(z @ z.T))
     inverted = tower("inverted")
     torch.testing.assert_close(kernel_blocks(inverted, X), kron(same() / inverted.rows(X).norm(dim=1) ** 4))
-
-
-def test_the_kernel_is_symmetric_and_positive() -> None:
-    kernel = kernel_blocks(tower("transformer"), X)
-    torch.testing.assert_close(kernel, kernel.transpose(0, 1).transpose(2, 3))
-    assert torch.linalg.eigvalsh(kernel.permute(0, 2, 1, 3).reshape(4 * D, 4 * D)).min() > -1e-12
 
 
 @pytest.mark.parametrize("name", TOWERS)
@@ -360,124 +330,6 @@ def test_one_sgd_step_is_tangent_at_any_rate(name: str, seed: int, lr: float) ->
         # the step is a difference of stored numbers, each with an error of eps times its size; a shared s carries it on
         assert motion.radial.abs().max() <= 1e-13 * (before * (before + after + steps)).max()
         torch.testing.assert_close(motion.growth, steps**2, rtol=1e-9, atol=1e-12)  # (18)
-
-
-def test_an_inverted_lookup_is_tangent_to_first_order_and_shrinks() -> None:
-    """Conditions (i) and (ii) hold exactly, the step is tangent as lr -> 0, and the norm falls at every step."""
-    radial = {}
-    for lr in (1e-2, 1e-3):
-        module, keys = tower("inverted"), torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
-        motion = measure_step(
-            module, X, lambda q, keys=keys: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr)
-        )
-        q, g = motion.before, motion.gradient.clone()
-        g[[1, 3]] = g[1] + g[3]  # the two copies of identifier 3
-        torch.testing.assert_close(
-            motion.norms[1] ** -2 - motion.norms[0] ** -2, lr**2 * motion.norms[0] ** 4 * g.norm(dim=1) ** 2
-        )
-        assert (motion.growth < 0).all() and q.shape == g.shape
-        radial[lr] = motion.worst
-    assert radial[1e-3] == pytest.approx(radial[1e-2] / 10, rel=0.05)
-
-
-def test_momentum_pushes_outwards_by_the_formula() -> None:
-    module, lr, mu = tower("lookup"), 0.3, 0.9
-    keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
-    optimiser = torch.optim.SGD(module.parameters(), lr=lr, momentum=mu)
-    everything, squares = torch.arange(N), []
-    for t in range(6):
-        motion = measure_step(module, everything, lambda q: infonce(q, keys), optimiser)
-        predicted = lr**2 * sum(
-            (mu ** (t - s) * square for s, square in enumerate(squares)), torch.zeros(N, dtype=torch.float64)
-        )
-        torch.testing.assert_close(motion.radial, predicted, atol=1e-13, rtol=1e-9)
-        assert t == 0 or (motion.radial > 0).all()
-        squares.append((motion.step / lr).square().sum(1))
-
-
-@pytest.mark.parametrize("initial", [0.0, 0.5])
-def test_rowwise_adagrad_is_tangent_and_its_growth_is_bounded_by_a_logarithm(initial: float) -> None:
-    module, lr = tower("lookup"), 0.4
-    keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
-    optimiser, total, start = (
-        RowWiseAdagrad(module.parameters(), lr=lr, eps=0, initial=initial),
-        torch.full((N,), initial),
-        None,
-    )
-    for step in range(5):
-        motion = measure_step(module, torch.arange(N), lambda q: infonce(q, keys), optimiser)
-        total = total + motion.gradient.square().mean(1)
-        assert motion.worst < 1e-13
-        torch.testing.assert_close(motion.growth, lr**2 * motion.gradient.square().sum(1) / total)
-        start = motion.norms[0] ** 2 if step == 0 else start
-    if initial:
-        assert (motion.norms[1] ** 2 - start < lr**2 * D * (total / initial).log()).all()
-
-
-def test_adagrad_and_adam_and_decay_are_not_tangent() -> None:
-    for make in (
-        lambda p: torch.optim.Adagrad(p, lr=0.1),
-        lambda p: torch.optim.Adam(p, lr=0.1),
-        lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.1),
-    ):
-        module = tower("lookup")
-        keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
-        assert (
-            measure_step(
-                module, torch.arange(N), lambda q, keys=keys: infonce(q, keys), make(module.parameters())
-            ).worst
-            > 0.05
-        )
-
-
-def test_lazy_decay_leaves_alone_what_the_batch_does_not_hold() -> None:
-    for make, untouched in (
-        (lambda p: LazyDecaySGD(p, lr=0.5, weight_decay=0.2), 1.0),
-        (lambda p: torch.optim.SGD(p, lr=0.5, weight_decay=0.2), 0.9),
-    ):
-        module = tower("lookup")
-        motion = measure_step(
-            module, X, lambda q: q.square().sum() / 10, make(module.parameters()), probe=torch.arange(N)
-        )
-        ratio = motion.norms[1] / motion.norms[0]
-        torch.testing.assert_close(
-            ratio[[2, 4, 5]], torch.full((3,), untouched, dtype=torch.float64), rtol=1e-14, atol=0
-        )
-        # 1 - lr decay - lr 2/10, and for the identifier that occurs twice lr 4/10
-        torch.testing.assert_close(
-            ratio[[0, 1, 3]], torch.tensor([0.8, 0.8, 0.7], dtype=torch.float64), rtol=1e-14, atol=0
-        )
-
-
-@pytest.mark.parametrize("lr", [1e-2, 1.0, 20.0])
-def test_every_bias_free_layer_grows_as_the_layer_law_says(lr: float) -> None:
-    g = generator(2)
-    module = nn.Sequential(
-        encoders.Features(features()),
-        encoders._linear(H, 8, False, g),
-        nn.ReLU(),
-        encoders._linear(8, 8, False, g),
-        nn.ReLU(),
-        encoders._linear(8, D, False, g),
-    ).double()
-    keys = torch.randn(len(X), D, generator=g, dtype=torch.float64)
-    moved = measure_parameters(module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr))
-    assert len(moved) == 3
-    for motion in some(moved.values()):
-        assert motion.worst < 1e-11
-        torch.testing.assert_close(motion.growth, lr**2 * motion.gradient.square().sum(1), rtol=1e-8, atol=0)
-    biased = nn.Sequential(encoders.Features(features()), nn.Linear(H, 8), nn.ReLU(), nn.Linear(8, D)).double()
-    moved = measure_parameters(biased, X, lambda q: infonce(q, keys), torch.optim.SGD(biased.parameters(), lr=lr))
-    assert moved["1.weight"].worst > 1e-3
-
-
-def test_a_shared_table_is_tangent_as_a_whole_only() -> None:
-    items = encoders.Lookup(N, D, generator=generator()).double()
-    towers = encoders.TwoTower(encoders.MeanHistory(items, HISTORIES), items)
-    before = items.weight.detach().clone()
-    measure_step(towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=1.0))
-    products = (before * items.weight.grad).sum(1)
-    assert abs(float(products.sum())) < 1e-13 and float(products.abs().max()) > 1e-2
 
 
 # ---- the measuring itself

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,20 +82,23 @@ def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path, monkeypatch: py
     assert whole["history"] == resumed["history"] and whole["stopped"] == resumed["stopped"]
 
 
-def line_fit(lr: float = 0.1, seed: int = 0, **arguments):
-    """One weight fitted to y = 2 x by SGD."""
+def sgd(parameters: Any) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=0.1)
+
+
+def normal_batches(epoch: int, rng: np.random.Generator) -> Iterator[torch.Tensor]:
+    return (torch.tensor(rng.normal(size=(8, 1)), dtype=torch.float32) for _ in range(4))
+
+
+def line_fit(make: Any = sgd, **changed: Any) -> tuple[torch.nn.Module, Any]:
+    """One weight fitted to y = 2 x; make: the optimiser of its parameters, or a learning rate of SGD."""
     module = torch.nn.utils.skip_init(torch.nn.Linear, 1, 1, bias=False)  # draws nothing from the global generator
     torch.nn.init.zeros_(module.weight)
-    history = fit(
-        module,
-        torch.optim.SGD(module.parameters(), lr=lr),
-        batches=lambda epoch, rng: (torch.tensor(rng.normal(size=(8, 1)), dtype=torch.float32) for _ in range(4)),
-        step=lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
-        seed=seed,
-        progress=False,
-        **arguments,
-    )
-    return module, history
+    optimizer = make(list(module.parameters())) if callable(make) else torch.optim.SGD(module.parameters(), lr=make)
+    scheduler = changed.pop("scheduler", None)
+    given = {"batches": normal_batches, "step": lambda module, x: ((module(x) - 2 * x) ** 2).mean(), "seed": 0}
+    given |= {"progress": False, "scheduler": scheduler and scheduler(optimizer)}
+    return module, fit(module, optimizer, **given | changed)
 
 
 def test_it_learns_and_the_seed_decides() -> None:
@@ -127,17 +130,7 @@ def test_every_epoch_of_every_seed_draws_its_own_batches_and_its_own_noise() -> 
             assert found[-1][0] == np.random.default_rng([seed, epoch]).random()
             return [torch.ones(1, 1)]
 
-        module = torch.nn.Linear(1, 1)
-        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-        fit(
-            module,
-            optimizer,
-            batches=batches,
-            step=lambda module, x: module(x).sum(),
-            plan=Plan(4, diverged_at=None),
-            seed=seed,
-            progress=False,
-        )
+        line_fit(batches=batches, plan=Plan(4), seed=seed)
         return found
 
     first, again, other = drawn(3), drawn(3), drawn(4)
@@ -158,7 +151,7 @@ def test_of_equal_epochs_the_first_is_the_best() -> None:
         seen.append(module.weight.detach().clone())
         return {"quality": 0.5}
 
-    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
+    module, history = line_fit(0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
     assert history.best_epoch == 0 and len(history.epochs) == 3
     assert torch.equal(module.weight.detach(), seen[0]) and not torch.equal(seen[0], seen[1])
 
@@ -171,7 +164,7 @@ def test_early_stopping_returns_the_best_state() -> None:
         seen.append(module.weight.detach().clone())
         return {"quality": next(scores)}
 
-    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=3), evaluate=evaluate)
+    module, history = line_fit(0.01, plan=Plan(50, monitor="quality", patience=3), evaluate=evaluate)
     assert history.best_epoch == 1 and len(history.epochs) == 5 and "no gain in quality" in history.stopped
     assert torch.equal(module.weight.detach(), seen[1]) and not torch.equal(seen[1], seen[-1])
 
@@ -186,7 +179,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("lr", "words"), [(50.0, "times the"), (1e30, "loss is (inf|nan)")])
 def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
     with pytest.raises(Diverged, match=words) as caught:
-        line_fit(lr=lr, plan=Plan(10))
+        line_fit(lr, plan=Plan(10))
     assert "lower the learning rate" in str(caught.value)
 
 
@@ -331,55 +324,63 @@ def test_a_scaled_loss_may_overflow_until_the_scale_is_gone() -> None:
         scaled_fit(80, spoilt=True)
 
 
-def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="max_epochs is 0"):
-        Plan(0)
-    with pytest.raises(ValueError, match="patience needs a monitor"):
-        Plan(3, patience=2)
-    with pytest.raises(ValueError, match=r"patience is 2\.5; expected a whole number"):
-        Plan(3, "quality", patience=2.5)
-    with pytest.raises(ValueError, match="diverged_at is -1; expected a finite number above 0"):
-        Plan(3, diverged_at=-1)
+def test_a_checkpoint_of_another_seed_or_model_and_a_monitor_that_is_not_measured_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.pt"
+    line_fit(plan=Plan(2), checkpoint=path)
+    with pytest.raises(ValueError, match="is of seed 0, not 1"):
+        line_fit(plan=Plan(2), checkpoint=path, seed=1)
+    wide = torch.nn.Linear(2, 1)
+    with pytest.raises(ValueError, match="another model"):
+        fit(wide, sgd(wide.parameters()), **ONE_PAIR, step=mean_of, plan=Plan(1), checkpoint=path)
     with pytest.raises(ValueError, match="monitor is 'other', but evaluate gave"):
         line_fit(plan=Plan(2, monitor="other"), evaluate=lambda module: {"quality": 1.0})
-    line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt")
-    with pytest.raises(ValueError, match="is of seed 0, not 1"):
-        line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt", seed=1)
-    wide = torch.nn.Linear(2, 1)
-    given = {"step": lambda module, x: module(x).mean(), "plan": Plan(1), "seed": 0, "progress": False}
-    optimizer = torch.optim.SGD(wide.parameters(), lr=0.1)
-    with pytest.raises(ValueError, match="another model"):
-        fit(wide, optimizer, batches=lambda e, r: [torch.ones(1, 2)], checkpoint=tmp_path / "c.pt", **given)
-    with pytest.raises(ValueError, match="batches gave nothing in epoch 0"):
-        fit(wide, optimizer, batches=lambda e, r: [], **given)
-    with pytest.raises(ValueError, match="expected a scalar"):
-        fit(
-            wide,
-            optimizer,
-            batches=lambda e, r: [torch.ones(3, 2)],
-            **{**given, "step": lambda module, x: module(x)[:, 0]},
-        )
+
+
+ONE_PAIR = {"batches": lambda epoch, rng: [torch.ones(3, 2)], "seed": 0, "progress": False}
+
+
+def mean_of(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+    return module(x).mean()
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"step": lambda module, x: 0.5}, "the loss that step returned is 0.5; expected a scalar tensor"),
+        ({"step": lambda module, x: module(x)[:, 0]}, "expected a scalar"),
         ({"step": lambda module, x: x.mean()}, "a loss without a gradient"),
         ({"step": lambda module, x: (module(x).mean(), 0)}, "the weight that step returned is 0; expected a finite"),
         ({"evaluate": lambda module: None}, "what evaluate returned is None; expected a dict of numbers"),
+        ({"evaluate": lambda module: {"loss": 1e-9}}, "evaluate returned loss, which the history itself records"),
+        ({"evaluate": lambda module: {"epoch": 1e-9}}, "evaluate returned epoch, which the history itself records"),
         ({"seed": None}, "seed is None; expected a whole number of at least 0"),
         ({"batches": [torch.ones(1, 2)]}, "expected a function .* or a DataLoader"),
+        ({"batches": lambda epoch, rng: []}, "batches gave nothing in epoch 0"),
+        ({"plan": lambda: Plan(0)}, "max_epochs is 0"),
         ({"plan": lambda: Plan(1, clip_norm=0)}, "clip_norm is 0; expected a finite number above 0"),
         ({"plan": lambda: Plan(1, remainder="pad")}, "remainder is 'pad'; expected one of keep, drop"),
+        ({"plan": lambda: Plan(3, patience=2)}, "patience needs a monitor"),
+        ({"plan": lambda: Plan(3, "quality", patience=2.5)}, r"patience is 2\.5; expected a whole number"),
+        ({"plan": lambda: Plan(3, diverged_at=-1)}, "diverged_at is -1; expected a finite number above 0"),
+        ({"plan": lambda: {"max_epochs": 3}}, "plan is"),
+        ({"optimizer": lambda: "adam"}, "optimizer is 'adam'"),
+        ({"optimizer": lambda: sgd([torch.nn.Parameter(torch.ones(1))])}, "none of the module's parameters"),
+        ({"module": None}, "module is None"),
+        ({"stateful": {"a": 3}}, r"stateful\['a'\] is 3"),
+        ({"stateful": 3}, "stateful is 3"),
+        ({"checkpoint": ""}, "checkpoint is ''"),
+        ({"checkpoint": 3}, "checkpoint is 3"),
+        ({"checkpoint": ROOT}, "not of a folder"),
+        ({"checkpoint": Path(__file__) / "c.pt"}, "test_loop.py is none"),
     ],
 )
-def test_what_is_no_loss_no_metric_and_no_batch_is_refused(change: dict, words: str) -> None:
+def test_what_fit_cannot_use_is_refused_by_name(change: dict[str, Any], words: str) -> None:
+    """plan and optimizer are functions here: the first optimizer of a process takes a second."""
     module = torch.nn.Linear(2, 1)
-    given = {"batches": lambda e, r: [torch.ones(1, 2)], "step": lambda module, x: module(x).mean(), "seed": 0}
+    late = {"plan": lambda: Plan(1), "optimizer": lambda: sgd(module.parameters())}
     with pytest.raises(ValueError, match=words):
-        plan = change.get("plan", lambda: Plan(1))()
-        fit(module, torch.optim.SGD(module.parameters(), lr=0.1), progress=False, **{**given, **change, "plan": plan})
+        made = {name: change.get(name, make)() for name, make in late.items()}
+        fit(**{"module": module, "step": mean_of, **ONE_PAIR, **change, **made})
 
 
 def loader(generator: torch.Generator | None = None) -> DataLoader:
@@ -423,15 +424,12 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
 @pytest.mark.parametrize("generator", [None, "its own"])
 def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str | None) -> None:
     def orders(seed: int) -> list[tuple[float, ...]]:
-        module, seen = torch.nn.Linear(1, 1), []
-        fit(
-            module,
-            torch.optim.SGD(module.parameters(), lr=0.1),
+        seen: list[float] = []
+        line_fit(
             batches=loader(torch.Generator() if generator else None),
-            step=lambda module, x: seen.extend(x[:, 0].tolist()) or module(x).square().mean(),
+            step=lambda module, x: seen.extend(x[:, 0].tolist()) or (module(x) - 1).square().mean(),
             plan=Plan(3),
             seed=seed,
-            progress=False,
         )
         return [tuple(seen[at : at + 20]) for at in (0, 20, 40)]
 
@@ -442,21 +440,14 @@ def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str |
 
 def test_a_scheduler_may_go_by_epochs_or_by_the_monitor() -> None:
     assert scheduled(3, plan=Plan(3, schedule="epoch"))[1][::5] == pytest.approx([1, 0.9, 0.81])
-    module = torch.nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    worse = iter([0.3, 0.2, 0.1, 0.0])
-    fit(
-        module,
-        optimizer,
-        batches=loader(),
-        step=lambda module, x: module(x).square().mean(),
+    worse, optimisers = iter([0.3, 0.2, 0.1, 0.0]), []
+    line_fit(
+        lambda parameters: optimisers.append(sgd(parameters)) or optimisers[0],
         plan=Plan(4, monitor="quality"),
-        seed=0,
         evaluate=lambda module: {"quality": next(worse)},
-        scheduler=torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "max", patience=0),
-        progress=False,
+        scheduler=lambda optimizer: torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "max", patience=0),
     )
-    assert optimizer.param_groups[0]["lr"] == pytest.approx(1e-4)
+    assert optimisers[0].param_groups[0]["lr"] == pytest.approx(1e-4)
 
 
 def test_gradients_are_clipped_before_the_step() -> None:
@@ -470,25 +461,9 @@ def test_gradients_are_clipped_before_the_step() -> None:
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture) -> None:
-    module = torch.nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    fit(
-        module,
-        optimizer,
-        batches=lambda e, r: [torch.ones(1, 1)],
-        step=lambda m, x: m(x).pow(2).mean(),
-        plan=Plan(2),
-        seed=0,
-    )
+    line_fit(plan=Plan(2), progress=True)
     shown = capsys.readouterr().err
     assert "2/2" in shown and "loss=" in shown
-
-
-def test_the_metric_decides_not_the_order_of_epochs() -> None:
-    values = np.array([3.0, 1.0, 2.0])
-    calls = iter(values)
-    _, history = line_fit(plan=Plan(3, monitor="q"), evaluate=lambda module: {"q": next(calls)})
-    assert history.best_epoch == int(values.argmax())
 
 
 class Counter:
@@ -590,29 +565,18 @@ def test_a_monitor_that_is_not_finite_is_an_error(bad: float) -> None:
         line_fit(plan=Plan(3, monitor="m"), evaluate=lambda module: {"m": bad})
 
 
-@pytest.mark.parametrize("name", ["loss", "epoch"])
-def test_evaluate_overwrites_nothing_of_the_record(name: str) -> None:
-    with pytest.raises(ValueError, match=f"evaluate returned {name}, which the history itself records"):
-        line_fit(plan=Plan(2), evaluate=lambda module: {name: 1e-9})
-
-
 def resumable(path: Path, make: Any, epochs: int = 1, schedule: bool = False) -> torch.optim.Optimizer:
-    """One weight trained with the optimiser that `make` makes of its parameters."""
-    module = torch.nn.Linear(1, 1, bias=False)
-    optimizer = make(list(module.parameters()))
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9) if schedule else None
-    fit(
-        module,
-        optimizer,
+    """The optimiser that `make` makes, after these epochs of one batch."""
+    made: list[torch.optim.Optimizer] = []
+    falling = (lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)) if schedule else None
+    line_fit(
+        lambda parameters: made.append(make(parameters)) or made[0],
         batches=lambda epoch, rng: [torch.ones(2, 1)],
-        step=lambda module, x: (module(x) ** 2).mean(),
         plan=Plan(epochs),
-        seed=0,
         checkpoint=path,
-        progress=False,
-        scheduler=scheduler,
+        scheduler=falling,
     )
-    return optimizer
+    return made[0]
 
 
 @pytest.mark.parametrize(
@@ -640,49 +604,6 @@ def test_a_checkpoint_goes_on_with_a_scheduler_and_without_the_settings(tmp_path
     del state["settings"]  # as it was written before
     torch.save(state, path)
     assert resumable(path, lambda p: torch.optim.SGD(p, lr=0.01), 3, schedule=True).param_groups[0]["lr"] < 0.0075
-
-
-def stranger() -> torch.optim.Optimizer:
-    """Of a parameter that no module has. A function: the first optimizer of a process takes a second."""
-    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"plan": {"max_epochs": 3}}, "plan is"),
-        ({"optimizer": "adam"}, "optimizer is 'adam'"),
-        ({"module": None}, "module is None"),
-        ({"stateful": {"a": 3}}, r"stateful\['a'\] is 3"),
-        ({"stateful": 3}, "stateful is 3"),
-        ({"optimizer": stranger}, "none of the module's parameters"),
-        ({"checkpoint": ""}, "checkpoint is ''"),
-        ({"checkpoint": 3}, "checkpoint is 3"),
-        ({"checkpoint": ROOT}, "not of a folder"),
-        ({"checkpoint": Path(__file__) / "c.pt"}, "test_loop.py is none"),
-    ],
-)
-def test_what_fit_cannot_use_is_refused_before_a_step(given: dict[str, Any], words: str) -> None:
-    module = torch.nn.Linear(1, 1)
-    good = {"module": module, "optimizer": torch.optim.SGD(module.parameters(), lr=0.1), "plan": Plan(1), "seed": 0}
-    with pytest.raises(ValueError, match=words):
-        changed = {key: value() if value is stranger else value for key, value in given.items()}
-        fit(**{**good, "step": lambda *_: 1 / 0, "batches": lambda e, r: [1], "progress": False} | changed)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody is asked whether they live")
-def test_what_the_dead_left_half_written_is_removed_and_the_living_are_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "state.pt"
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as alive:
-        dead = subprocess.Popen([sys.executable, "-c", ""])
-        dead.wait()
-        left = [tmp_path / f".state.pt.{process}" for process in (alive.pid, dead.pid)]
-        for file in left:
-            file.touch()
-        checkpoints.remove_other_parts(path, 1, 1)
-        assert [file.exists() for file in left] == [True, False] and alive.poll() is None
-        alive.communicate(b"\n")
-    assert alive.returncode == 0  # it was asked, and not disturbed
 
 
 def test_folders_of_a_checkpoint_are_made(tmp_path: Path) -> None:

@@ -31,14 +31,6 @@ def test_logistic_is_its_definition(score: float) -> None:
         )
 
 
-@given(score=finite)
-def test_the_two_losses_of_a_pair_differ_by_a_line(score: float) -> None:
-    """l+ - l- is -score (logistic) and 1/2 - score (square): why (17) is convex in the scores."""
-    for kind, line in (("logistic", -score), ("square", 0.5 - score)):
-        plus, minus = losses.pair_losses(kind, score)
-        assert float(plus - minus) == pytest.approx(line, rel=1e-9, abs=1e-9 * (1 + score * score))
-
-
 @given(scores=exact_arrays((2, 3)))
 def test_square_is_exact(scores: np.ndarray) -> None:
     plus, minus = losses.pair_losses("square", scores)

@@ -113,11 +113,6 @@ def test_coupled_counts_are_ordered_in_every_run(chances: list[float], seed: int
     assert (np.diff(counts, axis=0) >= 0).all()
 
 
-def test_each_coupled_count_has_the_right_mean() -> None:
-    moved = norms.coupled_updates(torch.tensor([0.2, 0.7]), np.random.default_rng(1).random(40_000))
-    np.testing.assert_allclose(moved.double().mean(dim=1).numpy(), [0.2, 0.7], atol=0.01)
-
-
 # ------------------------------------------------------------------------------------------------------------- paths
 
 
@@ -149,30 +144,6 @@ def test_paths_of_fractions_stay_fractions(h2: list[Fraction], start: Fraction) 
         assert after == before + square / 4 / before
 
 
-@given(positive, st.floats(0.01, 10), squares, st.sampled_from([0.125, 0.5, 2.0, 8.0]))
-def test_scale_symmetry_to_the_last_bit(start: float, lr: float, h2: list[float], c: float) -> None:
-    """Powers of two scale without rounding."""
-    path = norms.squared_norm_path(start, lr=lr, squared_gradients=h2)
-    scaled = norms.squared_norm_path(c**2 * start, lr=c**2 * lr, squared_gradients=h2)
-    assert (scaled == c**2 * path).all()
-    rate = norms.effective_learning_rate(lr, norm=math.sqrt(start))
-    assert norms.effective_learning_rate(c**2 * lr, norm=c * math.sqrt(start)) == pytest.approx(rate, rel=1e-12)
-
-
-def test_the_path_is_that_of_gradient_descent() -> None:
-    """Plain SGD in torch on -cos of a vector, step by step."""
-    rng = np.random.default_rng(0)
-    q = torch.nn.Parameter(torch.tensor(rng.normal(size=5)))
-    sgd, h2, lengths = torch.optim.SGD([q], lr=0.7), [], [float(q.detach() @ q.detach())]
-    for _ in range(20):
-        sgd.zero_grad()
-        (-geometry.cosine(q, torch.tensor(rng.normal(size=5)))).backward()
-        h2.append(float((q.detach() @ q.detach()) * (q.grad @ q.grad)))
-        sgd.step()
-        lengths.append(float(q.detach() @ q.detach()))
-    np.testing.assert_allclose(norms.squared_norm_path(lengths[0], lr=0.7, squared_gradients=h2), lengths, rtol=1e-12)
-
-
 def test_gradients_flow_through_the_path() -> None:
     h2 = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     norms.squared_norm_path(1.0, lr=0.5, squared_gradients=h2)[-1].backward()
@@ -191,11 +162,6 @@ def test_slope_is_the_derivative_and_the_crossover_its_middle(start: float, lr: 
     low, high = (norms.predicted_norm(start, lr=lr, h=h, updates=n * (1 + e)) for e in (-small, small))
     slope = (math.log(high) - math.log(low)) / (math.log1p(small) - math.log1p(-small))
     assert slope == pytest.approx(n / (4 * (n + turn)), abs=2e-6)  # 1/8 at the crossover, 1/4 long after it
-
-
-def test_far_beyond_the_crossover_sixteen_times_the_updates_is_twice_the_length() -> None:
-    short, long = (norms.predicted_norm(1e-3, lr=1.0, h=1.0, updates=n) for n in (10**6, 16 * 10**6))
-    assert long / short == pytest.approx(2, rel=1e-9)
 
 
 # ------------------------------------------------------------------------------------------------------------- copies
@@ -236,34 +202,3 @@ def test_with_updates_at_every_step_decay_reaches_its_equilibrium(
     path = norms.decayed_path(start, lr=lr, squared_gradients=np.full(600, h * h), decay=decay)
     assert math.sqrt(path[-1]) == pytest.approx(norms.decay_equilibrium(1, lr=lr, decay=decay, h=h), rel=1e-6)
     assert norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h) == norms.decay_equilibrium(1, lr=lr, decay=decay, h=h)
-
-
-def test_decay_keeps_the_fourth_root_of_popularity_and_lazy_decay_does_not() -> None:
-    """Simulated: chances far above lr * decay = 0.001."""
-    rng = np.random.default_rng(0)
-    chance = np.array([0.05, 0.8])
-    moved = (rng.random((2, 20_000)) < chance[:, None]).astype(float)
-    ends = {}
-    for lazy in (False, True):
-        path = norms.decayed_path(3.0, lr=1.0, squared_gradients=moved, decay=0.001, lazy=lazy)
-        ends[lazy] = (path[:, 10_000:] ** 2).mean(1) ** 0.25
-    np.testing.assert_allclose(ends[False], norms.decay_equilibrium(chance, lr=1.0, decay=0.001, h=1.0), rtol=0.02)
-    np.testing.assert_allclose(ends[True], norms.lazy_decay_equilibrium(lr=1.0, decay=0.001, h=1.0), rtol=0.05)
-    assert ends[False][1] / ends[False][0] == pytest.approx(16**0.25, rel=0.02)
-
-
-def test_for_rare_items_the_stationary_length_is_above_the_balance_of_means() -> None:
-    """Jensen: chance 0.002 against lr * decay = 0.02."""
-    rng = np.random.default_rng(0)
-    moved = (rng.random((40, 40_000)) < 0.002).astype(float)
-    path = norms.decayed_path(1.0, lr=1.0, squared_gradients=moved, decay=0.02)
-    balance = norms.decay_equilibrium(0.002, lr=1.0, decay=0.02, h=1.0)
-    assert path[:, 20_000:].mean() > 3 * balance**2
-
-
-def test_lazy_paths_wait_and_eager_paths_shrink() -> None:
-    h2 = torch.tensor([0.0, 0.0, 1.0])
-    eager = norms.decayed_path(2.0, lr=1.0, squared_gradients=h2, decay=0.5)
-    lazy = norms.decayed_path(2.0, lr=1.0, squared_gradients=h2, decay=0.5, lazy=True)
-    np.testing.assert_allclose(eager.numpy(), [2.0, 0.5, 0.125, 0.03125 + 8.0])
-    np.testing.assert_allclose(lazy.numpy(), [2.0, 2.0, 2.0, 0.5 + 0.5])

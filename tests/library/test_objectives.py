@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from course_lib import in_batch
-from course_lib.in_batch.coefficients import Coefficients
 from course_lib.interactions import Interactions
 from course_lib.losses import pair_losses
 from course_lib.training import objectives
@@ -83,13 +82,6 @@ def test_the_logistic_gradient_does_not_depend_on_the_block(monkeypatch: pytest.
     assert whole[0] == pytest.approx(blocks[0], rel=1e-6)
     assert objectives.logistic_value(users, items, weights) == pytest.approx(blocks[0], rel=1e-6)
     torch.testing.assert_close(whole[1], blocks[1], rtol=1e-5, atol=1e-7)
-
-
-def test_a_pair_weighs_its_negative_loss_by_a_constant_and_by_its_popularity() -> None:
-    data = small()
-    weights = objectives.weighted_data(Coefficients(1.0, 1.0, 0, 0.5, 3.0), data)
-    pairs = data.row_counts[data.users] * data.col_counts[data.items]
-    np.testing.assert_allclose(weights.own.numpy(), 0.5 + 3.0 / pairs)
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 1000])

@@ -100,8 +100,9 @@ def test_errors_name_what_was_given():
         table("P3", "T9")
     with pytest.raises(ValueError, match=r"'metrik'.*'metric'"):
         select(table("P3", "T5"), metrik="P@5")
-    with pytest.raises(ValueError, match="'7,2'"):
-        papers._number("7,2")
+    for paper, text in (("P3", "7,2"), ("P4", "0.03 %")):
+        with pytest.raises(ValueError, match=f"'{text}'"):
+            papers._number(paper, text)
     with pytest.raises(ValueError, match="netflix"):
         p3.average_popularity("netflix")
     with pytest.raises(ValueError, match="no cells"):
@@ -176,13 +177,6 @@ def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
         share = np.mean(np.abs(angles - 90) < within)
         assert p0.chance_of_right_angle(d, within=within) == pytest.approx(share, abs=0.004)
     assert p0.chance_of_right_angle(d, within=90) == pytest.approx(1)
-
-
-def test_chance_of_a_right_angle_in_the_plane_and_in_space_is_known():
-    assert p0.chance_of_right_angle(2) == pytest.approx(40 / 360)
-    assert p0.chance_of_right_angle(3) == pytest.approx(
-        np.sin(np.radians(10))
-    )  # Archimedes: a zone's area is its height
 
 
 @pytest.mark.parametrize("n", [5, 40, 1000])
@@ -260,8 +254,6 @@ def test_what_follows_from_the_sizes_of_p4():
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in some(table("P4", "numbers")))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
-    with pytest.raises(ValueError, match=r"'0.03 %'"):
-        papers._improved("simple", "sogram 0.1", "0.03 %")
 
 
 # ------------------------------------------------------------------------------------------------------------------ P1
@@ -320,18 +312,8 @@ def test_a_wrong_percentage_of_p1_would_be_noticed(monkeypatch, percent, off, im
 
 
 def test_what_the_text_of_p1_says_of_its_tables():
-    assert p1.rules_by_quality()[:3] == ["b_a", "ab_a", "b_b"] and p1.rules_by_quality()[-1] == "a_b"
-    assert p1.lead_over_second() == pytest.approx(0.445, abs=0.001) and p1.drop_without("popularity") == pytest.approx(
-        0.74, abs=0.005
-    )
-    assert p1.drop_without("preference") == pytest.approx(12.7, abs=0.05)
-    assert (
-        len(p1.worse_than_backbone("IPS")) == len(p1.worse_than_backbone("MACR")) == 6
-        and p1.worse_than_backbone("DDC") == []
-    )
-    assert p1.worse_than_backbone("TPAB") == [("MF", "yelp")] and p1.smallest_gain_over_rivals() == pytest.approx(
-        2.52, abs=0.005
-    )
+    assert p1.rules_by_quality()[-1] == "a_b" and p1.lead_over_second() == pytest.approx(0.445, abs=0.001)
+    assert [len(p1.worse_than_backbone(name)) for name in ("IPS", "MACR", "DDC")] == [6, 6, 0]
     for backbone, dataset in (("LightGCN", "yelp"), ("MF", "amazon-book")):
         percent = p1.printed(f"{backbone.lower()}_loss_percent", dataset)
         assert 100 * p1.loss_ratio(backbone, dataset) == pytest.approx(percent, abs=p1.ROUNDING)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_lib import checking, in_batch, losses, metrics
 from course_lib.backbones import MF, LightGCN
@@ -61,24 +61,6 @@ def test_losses_of_two_dtypes_are_summed_in_the_wider() -> None:
     ):
         found = in_batch.batch_loss("unbiased", pos_loss=pos.to(pos_type), neg_loss=neg.to(neg_type), **given)
         assert found.dtype == wide and float(found) == pytest.approx(float(loss_of("unbiased", SCORES)), rel=1e-2)
-
-
-WITH_TAU: dict[str, Callable[[Tensor, Any], Tensor]] = {
-    "infonce": lambda scores, tau: losses.infonce(scores, tau=tau),
-    "infonce, positives": lambda scores, tau: losses.infonce(scores, tau=tau, positives=np.arange(S)[::-1].copy()),
-    "softmax": lambda scores, tau: losses.in_batch_softmax(scores, tau=tau, log_q=np.zeros(S)),
-    "cosine_margin": lambda scores, tau: losses.cosine_margin(scores, tau=tau, margin=0.2),
-    "angular_margin": lambda scores, tau: losses.angular_margin(scores.tanh(), tau=tau, margin=0.2),
-}
-
-
-@pytest.mark.parametrize("name", WITH_TAU)
-def test_a_temperature_that_is_a_parameter_gets_its_gradient(name: str) -> None:
-    loss, tau = WITH_TAU[name], nn.Parameter(torch.tensor([0.7], dtype=torch.float64))
-    scores, step = SCORES.double(), 1e-6
-    loss(scores, tau).backward()
-    slope = (loss(scores, 0.7 + step) - loss(scores, 0.7 - step)) / (2 * step)
-    assert tau.grad is not None and float(tau.grad) == pytest.approx(float(slope), rel=1e-6)
 
 
 COMPILED: dict[str, Callable[[Tensor], Tensor]] = {

@@ -14,20 +14,6 @@ from course_lib import in_batch, losses, processes
 from course_lib.checking import some
 
 B, D = 3, 4
-PARTS = ("query", "pull", "near", "far", "direct")
-
-
-class Scale(torch.autograd.Function):
-    """The identity; its gradient is multiplied by a constant. So one part of a gradient can be followed alone."""
-
-    @staticmethod
-    def forward(context, x: Tensor, factor: float) -> Tensor:
-        context.factor = factor
-        return x.clone()
-
-    @staticmethod
-    def backward(context, slope: Tensor) -> tuple[Tensor, None]:
-        return context.factor * slope, None
 
 
 def tables(p: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -78,16 +64,6 @@ def test_the_factors_are_those_of_the_averaged_gradients(p: int, rows: str, gath
     found = averaged(p, rows, gather, reduction)
     for value, right in some(list(zip(found, expected(p, factors, reduction), strict=True))):
         torch.testing.assert_close(value, right, rtol=1e-12, atol=1e-14)
-
-
-def test_each_part_is_seen_by_the_comparison() -> None:
-    """It can fail: another factor in any part gives another gradient."""
-    right = processes.gradient_factors(processes=2, rows="own", gather="gradients")
-    assert right.right and right.repair == 1
-    for part in PARTS:
-        other = processes.GradientFactors(**{name: Fraction(1 + (name == part)) for name in PARTS})
-        pairs = zip(expected(2, right, "mean"), expected(2, other, "mean"), strict=True)
-        assert any(not torch.allclose(a, b) for a, b in pairs) and not other.right
 
 
 def test_what_a_factor_repairs() -> None:

@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from course_lib import backbones, popularity
+from course_lib import backbones
 from course_lib.checking import some
 from course_lib.interactions import Interactions
 from course_lib.metrics import evaluate
@@ -120,23 +120,12 @@ def test_watch_sees_the_tables_of_each_evaluation() -> None:
 
     options = {"epochs": 4, "lr": 0.05, "seed": 0, "evaluate_every": 2}
     history = train_recommender(trained, TRAIN, VALID, watch=watch, **options)
-    assert [entry["length"] for entry in history.epochs] == [float(users.norm()) for users, _ in seen] and len(
-        seen
-    ) == 2
+    assert [entry["length"] for entry in history.epochs] == [float(users.norm()) for users, _ in seen]
     assert [entry["mrr"] for entry in history.epochs] == [measure(tables, TRAIN, VALID)["mrr"] for tables in seen]
     assert len(seen) == 2
     plain = model()
     assert train_recommender(plain, TRAIN, VALID, **options).best_epoch == history.best_epoch
     assert torch.equal(plain.users, trained.users)
-
-
-def test_plain_sgd_on_mf_keeps_the_sum_of_the_items() -> None:
-    """Claim X10 in the training loop too: batches change nothing about it."""
-    trained = model().double()
-    before, sums = trained.items.detach().clone(), trained.items.detach().sum(dim=0)
-    train_recommender(trained, TRAIN, None, epochs=2, lr=50.0, batch_size=1000, optimizer="sgd", seed=0)
-    torch.testing.assert_close(trained.items.detach().sum(dim=0), sums, rtol=0, atol=1e-9)
-    assert (trained.items.detach() - before).abs().max() > 0.1
 
 
 @pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 50.0), ("adagrad", 0.1)])
@@ -286,13 +275,6 @@ def test_measure_agrees_with_evaluate_and_leaves_out_what_was_seen() -> None:
         measure(tables, TRAIN, TEST, seen=TEST)
     with pytest.raises(ValueError, match="expected the same"):
         union(TRAIN, Interactions([0], [0], n_users=1, n_items=1))
-
-
-def test_avgpop_is_largest_for_the_list_of_popular_items() -> None:
-    best = measure(popular(), TRAIN, TEST)["avgpop"]
-    shown = np.sort(TRAIN.col_counts)[::-1][:10].mean()
-    assert measure(model(), TRAIN, TEST)["avgpop"] < best <= shown
-    assert popularity.average_popularity(np.argsort(-TRAIN.col_counts)[None, :10], TRAIN.col_counts) == shown
 
 
 def test_tables_come_without_gradient_and_the_mode_of_the_model_stays() -> None:

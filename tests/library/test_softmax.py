@@ -61,15 +61,6 @@ def test_it_is_the_cross_entropy_over_the_candidates_that_count(
     )
 
 
-def test_infonce_is_the_plain_case() -> None:
-    assert losses.infonce(SCORES[:, :4], tau=0.2) == losses.in_batch_softmax(SCORES[:, :4], tau=0.2)
-
-
-def test_a_constant_in_log_q_changes_nothing() -> None:
-    both = [losses.in_batch_softmax(SCORES, tau=0.2, log_q=LOG_Q + c) for c in (0, 5)]
-    assert both[0] == pytest.approx(both[1])
-
-
 def test_log_q_makes_the_sum_over_negatives_that_of_the_catalogue() -> None:
     """Every batch of three slots drawn from q, enumerated: the mean of sum_j exp(s_j - log q_j) is 3 sum exp(s).
 

@@ -138,12 +138,6 @@ def test_four_processes(tmp_path: Path) -> None:
     same_state(found[3]["dropped 7"]["state"], by_hand(dealt(7, drop=True, world=4))[0])
 
 
-def test_a_weight_matters() -> None:
-    """The comparison can fail: 3 and 4 examples, weighted or not."""
-    plain, weighted = by_hand(dealt(2))[0], by_hand(dealt(2, examples=True))[0]
-    assert (plain["weight"] - weighted["weight"]).abs().max() > 1e-6
-
-
 def test_sparse_gradients_stay_sparse_and_add_up(works: list[dict[str, Any]]) -> None:
     table = nn.Embedding(9, 2, sparse=True, dtype=torch.float64)
     with torch.no_grad():
@@ -238,12 +232,6 @@ def test_gramians_of_two_processes_equal_those_of_one(
 ) -> None:
     for found in some(works):
         torch.testing.assert_close(found["gramians"][name], estimates_alone[name], rtol=0, atol=1e-6)
-
-
-def test_without_the_other_process_gramians_differ(estimates_alone: dict[str, Tensor]) -> None:
-    """The comparison can fail: half a batch with nobody to ask gives another estimate and another loss."""
-    half = scenarios.estimates(0, 2, gramians.ALONE, lambda tables: (tables, lambda loss: loss.backward()))
-    assert all(not torch.allclose(half[name], estimates_alone[name], rtol=0, atol=1e-6) for name in some(half))
 
 
 def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from drafts import main_pages
 
 from tests.notebooks.validation import ROOT, code_cells, replayed, validate
 from tools.claims import load
+from tools.course_index import glued
 from tools.execution import Cache
 
 BOOK = ROOT / "book"
@@ -24,10 +25,6 @@ NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints
 def name_of(path: Path) -> str:
     """What the claims call a notebook: "sampling/my-topic"."""
     return path.relative_to(BOOK).with_suffix("").as_posix()
-
-
-def test_the_book_has_notebooks() -> None:
-    assert NOTEBOOKS, "no notebook under book/: every test of this file would pass without testing anything"
 
 
 def test_every_chapter_has_a_lab() -> None:
@@ -48,6 +45,17 @@ def test_no_cell_is_exempt_from_running(path: Path) -> None:
         assert "raises-exception" not in cell.metadata.get("tags", []) or cell.outputs, (
             "a cell that fails must show how"
         )
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_a_cell_that_only_publishes_numbers_shows_them_in_the_text_alone(path: Path) -> None:
+    """Its printed lines, "slope = 0.25", are for nbval: the tag remove-stdout takes them off the page."""
+    for cell in code_cells(path):
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream").strip()
+        names = set(glued(cell))
+        if names and all(line.partition(" = ")[0].strip() in names for line in printed.splitlines()):
+            hidden = {"remove-stdout", "remove-output", "remove-cell"} & set(cell.metadata.get("tags", []))
+            assert not printed or hidden, f"{path.name}: tag the cell remove-stdout:\n{cell.source}"
 
 
 @pytest.fixture(scope="module")

@@ -44,25 +44,14 @@ def test_two_threads_run_half_as_many_tests_side_by_side(tool: ModuleType) -> No
     assert kinds["sse"].side_by_side(5) == 5
 
 
-def test_a_failure_is_named(tool: ModuleType, tmp_path: Path) -> None:
-    notebook = "test_every_notebook_gives_the_numbers_it_stores[geometry/gauge-freedom]"
-    report = tmp_path / "report.xml"
-    report.write_text(
-        '<testsuites><testsuite><testcase classname="tests.test_a" name="test_b[1]"><failure/></testcase>'
-        f'<testcase classname="n" name="{notebook}"><error/></testcase><testcase classname="n" name="c"/>'
-        '<testcase classname="n" name="d"><skipped/></testcase></testsuite></testsuites>'
-    )
-    ran, failed = tool.read_report(report)
-    assert (ran, failed) == (3, ("test_a::test_b[1]", "geometry/gauge-freedom"))
-    assert tool.Outcome(ran, failed, 1.0).text() == "2 of 3 FAILED: test_a::test_b[1], geometry/gauge-freedom"
-    assert not tool.Outcome(ran, failed, 1.0).good and tool.Outcome(3, (), 1.0).good
-
-
 @pytest.mark.pipeline
-def test_a_run_that_finds_no_test_is_trouble(tool: ModuleType, tmp_path: Path) -> None:
-    kind = tool.KINDS[0]
-    outcome = tool.run(kind, "notebooks", match="no_such_notebook", processes=1, log=tmp_path / "log")
-    assert not outcome.good and "pytest ended with 5" in outcome.text()
+def test_a_run_that_fails_or_finds_no_test_is_told(tool: ModuleType, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "test_x.py").write_text("def test_good(): pass\ndef test_bad(): assert False\n")
+    monkeypatch.setitem(tool.SUITES, "tests", [str(tmp_path / "test_x.py")])
+    asked = {"processes": 1, "log": tmp_path / "log"}
+    assert tool.run(tool.KINDS[0], "tests", match="good", **asked) == ""
+    assert "test_x.py::test_bad" in tool.run(tool.KINDS[0], "tests", match="", **asked)
+    assert "pytest ended with 5" in tool.run(tool.KINDS[0], "tests", match="no_such", **asked)
 
 
 def test_what_a_kind_leaves_out_exists(tool: ModuleType) -> None:

@@ -12,11 +12,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-import yaml
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools import normalise
+from tools import course_index, export_notebooks, normalise, page_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,9 +38,8 @@ def generated() -> ModuleType:
     return load_tool("generated_pages")
 
 
-def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
+def test_the_repository_is_named_in_one_place() -> None:
     address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
-    assert offline.repository_address() == address.rstrip("/")
     sources = [
         *(ROOT / "book").rglob("*.md"),
         *(ROOT / "book").rglob("*.ipynb"),
@@ -49,13 +47,6 @@ def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
         *(ROOT / "tools").glob("*site*.py"),
     ]
     assert [path.name for path in sources if address in path.read_text(encoding="utf-8")] == []
-
-
-def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
-    config = SimpleNamespace(html_theme_options={})
-    offline.set_repository(None, config)
-    assert config.html_theme_options["repository_url"] == offline.repository_address()
-    assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
 
 
 def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
@@ -77,30 +68,11 @@ def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: M
     assert (tmp_path / "_static" / "course-widgets.js").is_file() and (tmp_path / "_static" / "course.css").is_file()
 
 
-def test_nothing_is_copied_after_a_failure(offline: ModuleType, tmp_path: Path) -> None:
-    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
-    offline.copy_assets(app, RuntimeError("the build failed"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_markup_is_mended(offline: ModuleType) -> None:
     proof = '<div class="proof admonition" id="proof"></div>'
     context = {"body": f'{proof}<div role="doc-biblioentry"></div><p id="proof-content"></p>'}
     offline.repair_html(None, "", "", context, None)
     assert context["body"] == '<div class="proof admonition in-words"></div><div role="listitem"></div><p></p>'
-
-
-def test_every_pinned_tool_of_the_site_is_the_one_that_was_tried() -> None:
-    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8").lower()
-    tried = (
-        "jupyter-book==1.0.4.post1",
-        "sphinx-book-theme==1.1.4",
-        "pydata-sphinx-theme==0.15.4",
-        "sphinx-proof==0.4.0",
-        "sphinx==7.4.7",
-        "sphinx-mathjax-offline==0.0.2",
-    )
-    assert [line for line in tried if line not in lock] == []
 
 
 def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break(generated: ModuleType) -> None:
@@ -127,9 +99,8 @@ def test_docstrings_are_shown_as_they_are_written(generated: ModuleType, docstri
 
 
 def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
-    app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
     with pytest.raises(ValueError, match="got 'nothing', expected one of notation, rooms, api"):
-        generated.fill_page(app, "page", ["<!-- fill: nothing -->"])
+        generated.fill("<!-- fill: nothing -->")
 
 
 def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
@@ -179,13 +150,6 @@ def test_the_index_of_names_leads_to_functions_and_classes(generated: ModuleType
     html = generated.names_html([*found, ("course_lib.norms.Norm.length", page, "method")])
     assert '<li id="course_lib.norms.predicted_norm"><a href="api/maths.html#course_lib.' in html
     assert "Norm.length" not in html and 'id="api-geometry"' in html and "data-forwards" in html
-
-
-def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert config["execute"]["execute_notebooks"] == "cache" and config["execute"]["allow_errors"] is False
-    assert config["execute"]["stderr_output"] == "remove-warn"
-    assert config["sphinx"]["config"]["nb_ipywidgets_js"] == {} and config["only_build_toc_files"] is True
 
 
 def built_again(offline: ModuleType, folder: Path, warn: str = "") -> tuple[int, str]:
@@ -254,19 +218,17 @@ def test_a_node_that_another_parser_made_belongs_to_its_page(generated: ModuleTy
 
 
 def test_a_notebook_is_cleaned_once_for_each_time_that_sphinx_copies_it(monkeypatch, tmp_path: Path) -> None:
-    from tools import clean_downloads
-
     source, copied = tmp_path / "page.ipynb", tmp_path / "site" / "_sources" / "page.ipynb"
     copied.parent.mkdir(parents=True)
     source.write_text("raw")
     app = SimpleNamespace(outdir=tmp_path / "site", srcdir=tmp_path, builder=SimpleNamespace(format="html"))
     cleaned: list[str] = []
-    monkeypatch.setattr(clean_downloads, "Index", lambda folder: folder)
-    monkeypatch.setattr(clean_downloads.export_notebooks, "export", lambda index, page: cleaned.append(page))
-    monkeypatch.setattr(clean_downloads.normalise, "write_text", lambda notebook: "clean")
+    monkeypatch.setattr(course_index, "Index", lambda folder: folder)
+    monkeypatch.setattr(export_notebooks, "export", lambda index, page: cleaned.append(page))
+    monkeypatch.setattr(normalise, "write_text", lambda notebook: "clean")
     for state in ("raw", "clean", "raw"):  # copied; left as it was by a build that writes no page; copied again
         copied.write_text(state)
-        clean_downloads.replace(app, None)
+        page_frame.clean_downloads(app, None)
         assert copied.read_text() == "clean"
     assert cleaned == ["page", "page"]
 

@@ -7,7 +7,7 @@ import pytest
 from course_lib import __version__
 from tests.site.html_pages import ONE_QUICKLY
 from tests.site.opening import open_whole
-from tools.offline_site import repository_address
+from tools import address
 
 A4 = {"width": 673, "height": 972}  # px inside margins of 16 mm
 CUT = """() => {
@@ -63,4 +63,4 @@ def test_the_answers_stand_at_the_end_of_the_quiz(printed) -> None:
 @pytest.mark.slow
 def test_it_says_what_it_is(printed) -> None:
     [head] = printed.evaluate(SEEN, ".on-paper")
-    assert f"Version {__version__}" in head and repository_address() in head and "contributors" in head
+    assert f"Version {__version__}" in head and address.repository() in head and "contributors" in head

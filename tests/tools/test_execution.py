@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -62,18 +63,29 @@ def test_only_what_changed_runs_again(tmp_path: Path, monkeypatch: pytest.Monkey
     stored(first, "print(3)")
     assert refresh([first, second], cache) == [first]
     meaning = dependencies.meaning
+    for line, again in ((b"\n# a comment", []), (b"\nSOMETHING = 1", [second])):
 
-    def commented(source: bytes) -> bytes:
-        return meaning(source + b"\n# a comment" if b"def publish(" in source else source)
+        def changed(source: bytes, line: bytes = line) -> bytes:
+            return meaning(source + line if b"def publish(" in source else source)
 
-    def changed(source: bytes) -> bytes:
-        return meaning(source + b"\nSOMETHING = 1" if b"def publish(" in source else source)
-
-    for made, again in ((commented, []), (changed, [second])):
         dependencies._hash_of_state.cache_clear()
-        monkeypatch.setattr(dependencies, "meaning", made)
+        monkeypatch.setattr(dependencies, "meaning", changed)
+        assert refresh([first, second], Cache(tmp_path / "cache")) == []  # as long as no file has another time or size
+        monkeypatch.setattr(execution, "state", lambda line=line: line.decode())
         assert refresh([first, second], Cache(tmp_path / "cache")) == again
     dependencies._hash_of_state.cache_clear()
+
+
+def test_the_state_of_the_files_tells_a_new_or_a_changed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "ROOT", tmp_path)
+    path = tmp_path / "course_lib" / "a.py"
+    path.parent.mkdir()
+    states = [execution.state()]
+    for text in ("a = 1", "a = 10"):
+        path.write_text(text)
+        states.append(execution.state())
+    os.utime(path, (1, 1))
+    assert len({*states, execution.state()}) == 4 and execution.state() == execution.state()
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -13,7 +12,8 @@ from scipy import stats
 from course_lib.experiments.core.results import Result
 from course_lib.lessons.shared import findings
 from course_lib.lessons.shared.findings import Difference, FindingError, finding
-from tools import conclusions, stored_findings
+from tools import conclusions
+from tools import findings as stored_findings
 from tools.claims import checks, rows
 
 ALL = [found for some in stored_findings.by_lesson().values() for found in some]
@@ -136,18 +136,6 @@ def test_every_finding_tells_the_reader_what_its_difference_is(found: findings.F
     assert found.difference and not re.search("->|`", found.difference)
 
 
-def test_the_evidence_says_what_the_difference_is() -> None:
-    @finding("Two is more than one", case="seed")
-    def two_is_more() -> dict[str, Difference]:
-        """Two minus one.
-
-        For the reader of the code.
-        """
-        return {"seed 0": Difference(1.0)}
-
-    assert "Two is more than one: one seed. The difference: Two minus one.<" in two_is_more.evidence()._repr_html_()
-
-
 def test_a_claimed_case_that_fails_is_named_with_its_difference() -> None:
     with pytest.raises(FindingError, match=r"cats-are-longer: “Cats are longer than dogs” fails in Oslo \(-2\)"):
         made({"Rome": Difference(1), "Oslo": Difference(-2)}).evidence()
@@ -229,15 +217,6 @@ def test_no_paragraph_opens_with_a_comment() -> None:
         if ".ipynb_checkpoints" not in path.parts
     }
     assert len(found) > 20 and {name: lines for name, lines in found.items() if lines} == {}
-
-
-def test_a_page_in_json_is_read_as_its_text() -> None:
-    path = stored_findings.ROOT / "book" / "debiasing" / "ddc.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    assert (
-        len(conclusions.text_of(path))
-        == sum(len("".join(cell["source"])) + 2 for cell in cells if cell["cell_type"] == "markdown") - 2
-    )
 
 
 def roles() -> list[tuple[str, str]]:

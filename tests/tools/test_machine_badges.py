@@ -8,8 +8,7 @@ from docutils import nodes, utils
 from sphinx import addnodes
 from sphinx_proof.nodes import NODE_TYPES
 
-from tools import machine_badges
-from tools.claims import rows
+from tools.claims import badges, rows
 
 SOME = rows.Machine("some sizes", "widths $d=2$ and $3$, with the rule `a_b`.")
 EVERY = rows.Machine("every size", "in inner products.")
@@ -40,33 +39,33 @@ def html(made: list[nodes.Node]) -> str:
 
 def test_the_badge_stands_directly_under_its_statement_and_nowhere_else() -> None:
     made = page("lem-dogs", "thm-cats")
-    assert machine_badges.add_badges(made, [row("X1", SOME)]) == {"cats.yml"}
+    assert badges.add_badges(made, [row("X1", SOME)]) == {"cats.yml"}
     names = [type(node).__name__ for node in made[0]]
     assert names == ["lemma_node", "paragraph", "theorem_node", "raw", "paragraph", "raw", "paragraph"]
 
 
 def test_a_statement_whose_rows_say_nothing_of_a_machine_has_no_badge() -> None:
     made = page("thm-cats", "")
-    machine_badges.add_badges(made, [row("X1", None), row("X2", SOME, theorem=None), row("X3", SOME, "thm-mice")])
+    badges.add_badges(made, [row("X1", None), row("X2", SOME, theorem=None), row("X3", SOME, "thm-mice")])
     assert not list(made.findall(nodes.raw))
 
 
 def test_it_is_folded_and_says_for_which_sizes() -> None:
-    text = html(machine_badges.badge([row("X1", SOME)]))
+    text = html(badges.badge([row("X1", SOME)]))
     assert text.startswith('<details class="machine-badge"><summary>Checked by machine: for some sizes</summary>Widths')
-    assert "</summary>k = 2." in html(machine_badges.badge([row("X1", rows.Machine("some sizes", "k = 2."))]))
+    assert "</summary>k = 2." in html(badges.badge([row("X1", rows.Machine("some sizes", "k = 2."))]))
     assert text.count("<details") == text.count("</details>") == 1
 
 
 def test_formulas_and_code_are_set_as_such() -> None:
-    (line,) = (node for node in machine_badges.badge([row("X1", SOME)]) if isinstance(node, nodes.paragraph))
+    (line,) = (node for node in badges.badge([row("X1", SOME)]) if isinstance(node, nodes.paragraph))
     assert [node.astext() for node in line.findall(nodes.math)] == ["d=2", "3"]
     assert [node.astext() for node in line.findall(nodes.literal)] == ["a_b"]
     assert "$" not in line.astext() and "`" not in line.astext()
 
 
 def test_each_line_leads_to_its_row_and_rows_that_say_the_same_share_one() -> None:
-    made = machine_badges.badge([row("X1", SOME), row("X2", EVERY), row("X3", SOME)], pages=BUILT)
+    made = badges.badge([row("X1", SOME), row("X2", EVERY), row("X3", SOME)], pages=BUILT)
     assert "Checked by machine: for every size; for some sizes<" in html(made)
     first, second = (node for node in made if isinstance(node, nodes.paragraph))
     assert first.astext() == "for every size: in inner products. (X2)"
@@ -75,12 +74,12 @@ def test_each_line_leads_to_its_row_and_rows_that_say_the_same_share_one() -> No
 
 
 def test_without_the_page_of_claims_the_rows_are_named_and_not_linked() -> None:
-    (line,) = (n for n in machine_badges.badge([row("X1", SOME)]) if isinstance(n, nodes.paragraph))
+    (line,) = (n for n in badges.badge([row("X1", SOME)]) if isinstance(n, nodes.paragraph))
     assert line.astext().endswith("(X1)") and not list(line.findall(addnodes.pending_xref))
 
 
 def test_every_scope_has_words_and_every_formula_of_the_book_is_closed() -> None:
-    assert set(machine_badges.SUMMARIES) == set(rows.SCOPES)
+    assert set(badges.SUMMARIES) == set(rows.SCOPES)
     claims = [claim for claim in rows.load() if claim.machine]
-    lines = {claim.id: html(machine_badges.badge([claim])) for claim in claims}
+    lines = {claim.id: html(badges.badge([claim])) for claim in claims}
     assert lines and not [name for name, text in lines.items() if re.search(r"[$`]", text)]

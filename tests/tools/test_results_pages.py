@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +17,7 @@ from docutils.utils import new_document
 from course_lib.experiments.core.printed import compare
 from course_lib.experiments.core.results import Result
 from course_lib.papers import table
-from tools import results_pages
+from tools import evidence, results_pages
 
 CELL = {"data": "ml-1m", "loss": "unbiased", "ratio": 0.1, "metric": "P@5"}
 
@@ -39,33 +40,30 @@ def test_a_run_that_ended_at_the_cap_is_not_judged() -> None:
     assert [cell.judged.verdict for cell in compare(capped)] == ["not converged"]
 
 
-def test_rows_without_a_printed_number_are_left_out() -> None:
-    assert compare(result({**CELL, "seed": 0, "value": 1.0})) == []
-
-
 def test_experiment_two_stands_before_experiment_ten() -> None:
     names = [stored.id for stored in results_pages.stored()]
     assert names.index("P0-E2") < names.index("P0-E10")
 
 
-def page_with(*codes: str) -> nodes.document:
-    page = new_document("page")
-    for code in codes:
-        cell = nodes.container(nb_element="cell_code", classes=["cell"])
-        cell += nodes.container("", nodes.literal_block("", code), classes=["cell_input"])
-        page += cell
-    return page
+def page_with(folder: Path, *codes: str) -> tuple[nodes.document, SimpleNamespace]:
+    """A page whose cells show nothing of their code, and Sphinx while it reads it."""
+    path, page = folder / "some-lab.ipynb", new_document("page")
+    path.write_text(json.dumps({"cells": [{"source": ["# Text"]}, *({"source": [code]} for code in codes)]}))
+    page += [nodes.container(nb_element="cell_code", cell_index=at) for at in range(1, len(codes) + 1)]
+    env = SimpleNamespace(docname="book/part/some-lab", doc2path=lambda page: str(path))
+    return page, SimpleNamespace(env=env)
 
 
-def test_each_stored_result_of_a_page_has_a_link_to_its_file_once() -> None:
-    page = page_with('stored("P3-T6", serving="raw")', "x = 1", 'stored("P3-T6")', 'stored("P0-E8", scale="full")')
-    app = SimpleNamespace(env=SimpleNamespace(docname="book/part/some-lab"))
-    results_pages.offer_files(app, page)
+def test_each_stored_result_of_a_page_has_a_link_to_its_file_once(tmp_path: Path) -> None:
+    shown = ('stored("P3-T6", serving="raw")', "x = 1", 'stored("P3-T6")', 'stored("P0-E8", scale="full")')
+    page, app = page_with(tmp_path, *shown)
+    evidence.offer_files(app, page)
     links = [re.search(r'href="([^"]*)"', raw.astext())[1] for raw in page.findall(nodes.raw)]
     assert links == ["../../results/P3-T6-laptop.csv", "../../results/P0-E8-full.csv"]
     words = [re.sub("<[^>]*>", "", raw.astext()) for raw in page.findall(nodes.raw)]
     assert words == ["All numbers of P3-T6 as CSV", "All numbers of P0-E8, full scale, as CSV"]
-    results_pages.offer_files(app, nothing := page_with('stored("P9-T1")', "print('stored')"))
+    nothing, app = page_with(tmp_path, 'stored("P9-T1")', "print('stored')")
+    evidence.offer_files(app, nothing)
     assert not list(nothing.findall(nodes.raw))
 
 
@@ -89,12 +87,6 @@ def test_what_is_drawn_and_what_is_not_are_all_printed_numbers() -> None:
     points = sum(map(len, drawn.values()))
     assert points + left_out.total() == len(results_pages.compared())
     assert f"{points} of {points + left_out.total()} printed numbers are drawn." in results_pages.picture()
-
-
-def test_experiments_are_named_as_a_reader_would() -> None:
-    assert results_pages.spoken("P3-T6") == "P3, Table 6"
-    assert results_pages.spoken("P0-E10") == "P0, experiment 10"
-    assert results_pages.spoken("P0-R") == "P0-R"
 
 
 def test_a_printed_number_stands_beside_the_result_with_most_runs_of_its_cell() -> None:
@@ -146,8 +138,8 @@ def test_a_number_agrees_only_where_no_cell_of_ours_differs() -> None:
 def test_the_ticks_that_agree_are_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = results_pages.counts()
     assert counts["ticks"] == 14 and 14 < counts["agreeing"] < counts["number"]
-    page = ["<!-- results: number -->, <!-- results: agreeing -->, <!-- results: ticks --> <!-- results: list -->"]
-    app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
     monkeypatch.setattr(results_pages, "listed", lambda: "files")
-    results_pages.fill_page(app, "page", page)
-    assert page[0].startswith("{number}, {agreeing}, {ticks} ".format(**counts)) and "files" in page[0]
+    page = results_pages.fill(
+        "<!-- results: number -->, <!-- results: agreeing -->, <!-- results: ticks --> <!-- results: list -->"
+    )
+    assert page.startswith("{number}, {agreeing}, {ticks} ".format(**counts)) and "files" in page

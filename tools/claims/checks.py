@@ -16,7 +16,7 @@ from typing import Any
 
 from course_lib.lessons.shared import findings
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
-from tools.stored_findings import from_results
+from tools.findings import from_results
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
 _DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
@@ -216,21 +216,19 @@ def run_function(name: str) -> str:
 def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str]:
     """Run test node ids in one pytest call; for each "" when it passed, else what happened to it.
 
-    A node that is skipped, expected to fail, in error or not collected has not passed. pytest is given the files, and
-    the plugin `tools.claims.recorder` keeps the named tests: one missing test must not hide the others.
+    A node that is skipped, expected to fail, in error or not collected has not passed.
     """
     root = Path(root) if root is not None else ROOT
-    files = sorted({file for node in nodes if (root / (file := node.split("::")[0])).exists()})
-    if not files:
+    there = [node for node in nodes if (root / node.split("::")[0]).exists()]
+    if not there:
         return dict.fromkeys(nodes, "not collected")
-    plugins = ["-p", "no:cacheprovider", "-p", "tools.claims.recorder"]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plugins, *files],
+        [sys.executable, "-m", "tools.claims.recorder", json.dumps(there)],
         cwd=root,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths, WANTED: json.dumps(nodes)},
+        env={**os.environ, "PYTHONPATH": paths},
         check=False,
     )
     outcomes: dict[str, list[str]] = {}
@@ -241,8 +239,7 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
     return {node: _verdict(node, outcomes) for node in nodes}
 
 
-RECORD = "claims-record "  # opens the lines that the plugin prints
-WANTED = "COURSE_CLAIMS_TESTS"  # the environment variable that names the tests to keep, as a JSON list
+RECORD = "claims-record "  # opens the lines that the recorder prints
 
 
 def within(name: str, node: str) -> bool:

@@ -4,7 +4,8 @@ import argparse
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict
+
+import msgspec
 
 from tools.claims.checks import Outcome, lint, run_finding, run_function, run_nodes, run_scalar
 from tools.claims.rows import Claim, ClaimError, load
@@ -43,7 +44,7 @@ def _print_list(claims: list[Claim]) -> int:
 
 
 def _print_json(claims: list[Claim]) -> int:
-    print(json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False))
+    print(json.dumps(msgspec.to_builtins(claims), indent=1, ensure_ascii=False))
     return 0
 
 

@@ -5,8 +5,10 @@ The picture uses the colour of the text around it (light and dark), tells status
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from html import escape
+
+import networkx
+from msgspec.structs import replace
 
 from tools.claims.rows import STATUSES, WITH_REASON, Claim, anchor
 
@@ -38,15 +40,11 @@ def layers(claims: list[Claim]) -> list[list[str]]:
 def _columns(claims: list[Claim]) -> list[list[Place]]:
     """The columns of claims and of the waypoints of lines that cross them, sorted so that few lines cross."""
     pairs = edges(claims)
-    needs: dict[str, list[str]] = {claim.id: [] for claim in claims if any(claim.id in pair for pair in pairs)}
-    users: dict[str, list[str]] = {name: [] for name in needs}
-    for name, other in pairs:
-        needs[name].append(other)
-        users[other].append(name)
-    column_of = _column_of(needs, users)
+    column_of = _column_of(networkx.DiGraph((other, name) for name, other in pairs))
     columns: list[list[Place]] = [[] for _ in range(1 + max(column_of.values(), default=-1))]
-    for name, column in column_of.items():
-        columns[column].append(name)
+    for claim in claims:
+        if claim.id in column_of:
+            columns[column_of[claim.id]].append(claim.id)
     near_left: dict[Place, list[Place]] = {}
     near_right: dict[Place, list[Place]] = {}
     for name, other in pairs:
@@ -59,19 +57,14 @@ def _columns(claims: list[Claim]) -> list[list[Place]]:
     return _untangle(columns, near_left, near_right)
 
 
-def _column_of(needs: dict[str, list[str]], users: dict[str, list[str]]) -> dict[str, int]:
+def _column_of(graph: networkx.DiGraph) -> dict[str, int]:
     """The column of each claim: right of the last that it rests on, then moved right up to the first that uses it."""
-    column: dict[str, int] = {}
-
-    def depth(name: str) -> int:
-        if name not in column:
-            column[name] = 1 + max((depth(other) for other in needs[name]), default=-1)
-        return column[name]
-
-    for name in sorted(needs, key=depth, reverse=True):
-        if users[name]:
-            column[name] = min(column[user] for user in users[name]) - 1
-    return column
+    columns = enumerate(networkx.topological_generations(graph))
+    column_of = {name: column for column, names in columns for name in names}
+    for name in reversed(list(networkx.topological_sort(graph))):
+        if users := list(graph.successors(name)):
+            column_of[name] = min(column_of[user] for user in users) - 1
+    return column_of
 
 
 def _route(name: str, other: str, column_of: dict[str, int]) -> list[Place]:

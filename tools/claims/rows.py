@@ -4,10 +4,12 @@ import graphlib
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from course_lib.lessons.shared import schema
 
@@ -40,12 +42,15 @@ _PROOF = re.compile(r"course_lib\.lessons\.\w+\.(proofs|enumeration):")
 _NODE = re.compile(r"tests/[\w/]+\.py(::\w+)+(\[.+\])?")
 
 
+Text = Annotated[str, msgspec.Meta(pattern=r"\S")]  # with a word in it
+Number = int | float
+
+
 class ClaimError(ValueError):
     """A claims file, or the book beside it, breaks a rule. The message names the file, the claim and the field."""
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number that a claim rests on, where it comes from, and what it must be.
 
     Exactly one of `notebook` (published there under `name`), `result` ("<experiment>-<scale>", the file in
@@ -53,16 +58,16 @@ class Scalar:
     `printed` is the paper's number where it has one: a reproduced claim expects it, one not reproduced expects another.
     """
 
-    name: str
-    expected: float
-    tolerance: float
-    source: str
-    notebook: str | None = None
-    result: str | None = None
-    function: str | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-    null_scale: float | None = None
-    printed: float | None = None
+    name: Text
+    expected: Number
+    tolerance: Number
+    source: Text
+    notebook: Text | None = None
+    result: Text | None = None
+    function: Text | None = None
+    arguments: dict[str, Any] = {}
+    null_scale: Number | None = None
+    printed: Number | None = None
     unit: str = ""
 
     @property
@@ -73,29 +78,26 @@ class Scalar:
         return f"result {self.result}" if self.result else f"{self.function}"
 
 
-@dataclass(frozen=True)
-class Erratum:
+class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a paper is wrong or vague: its claim, our counterexample, the repaired statement, what remains right."""
 
-    title: str
+    title: Text
     kind: str
-    claim: str
-    counterexample: str
-    repair: str
-    credit: str
+    claim: Text
+    counterexample: Text
+    repair: Text
+    credit: Text
     extraction: bool = False
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What of a proof the machine checked: a scope of SCOPES, and in words what exactly."""
 
     scope: str
-    what: str
+    what: Text
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row. `file` is the name of the YAML file that holds it: that of its chapter.
 
     `order` says where a row stands among those of its paper, which lie in the files of several chapters; without it a
@@ -104,13 +106,13 @@ class Claim:
     """
 
     id: str
-    statement: str
+    statement: Text
     paper: str
-    place: str
+    place: Text
     status: str
-    not_claimed: str
+    not_claimed: Text
     file: str = ""
-    order: float = math.inf
+    order: Number = math.inf
     note: str = ""
     checks: tuple[str, ...] = ()
     theorem: str | None = None
@@ -187,21 +189,20 @@ def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:
 
 def _read_row(row: Any, file: str, number: int) -> Claim:
     where = f"{file}: {row.get('id', f'row {number}') if isinstance(row, dict) else f'row {number}'}"
-    found = schema.row(Claim, row, where, given={"file": file}, error=ClaimError)
-    found["scalars"] = tuple(_read_scalar(scalar, where) for scalar in found.get("scalars", []))
-    found["erratum"] = _read_erratum(found["erratum"], where) if found.get("erratum") else None
-    found["machine"] = _read_machine(found["machine"], where) if found.get("machine") else None
-    for name in ("checks", "depends_on", "findings"):
-        found[name] = tuple(found.get(name, []))
-    claim = Claim(**found)
+    try:
+        claim = replace(msgspec.convert(row, Claim), file=file)
+    except msgspec.ValidationError as problem:
+        raise ClaimError(f"{where}: {str(problem).replace('$.', '')}") from None
+    if "file" in row:
+        raise ClaimError(f"{where}: file is {row['file']!r}, and no field of a row")
+    for scalar in claim.scalars:
+        _check_scalar(scalar, f"{where}: scalar {scalar.name}")
     _check_values(claim, where)
     _check_evidence(claim, where)
     return claim
 
 
-def _read_scalar(row: Any, where: str) -> Scalar:
-    where = f"{where}: scalar {row.get('name', '?') if isinstance(row, dict) else '?'}"
-    scalar = Scalar(**schema.row(Scalar, row, where, error=ClaimError))
+def _check_scalar(scalar: Scalar, where: str) -> None:
     origins = [origin for origin in (scalar.notebook, scalar.result, scalar.function) if origin]
     if len(origins) != 1:
         raise ClaimError(f"{where}: give exactly one of notebook, result and function; got {len(origins)}")
@@ -210,7 +211,6 @@ def _read_scalar(row: Any, where: str) -> Scalar:
     if scalar.function and not _FUNCTION.fullmatch(scalar.function):
         raise ClaimError(f"{where}: function {scalar.function!r} is not of the form course_lib.module:function")
     _check_tolerance(scalar, where)
-    return scalar
 
 
 def _check_tolerance(scalar: Scalar, where: str) -> None:
@@ -230,34 +230,25 @@ def _check_tolerance(scalar: Scalar, where: str) -> None:
         raise ClaimError(f"{where}: tolerance {scalar.tolerance} must be below null_scale {scalar.null_scale}")
 
 
-def _read_erratum(row: Any, where: str) -> Erratum:
-    where = f"{where}: erratum"
-    erratum = Erratum(**schema.row(Erratum, row, where, error=ClaimError))
-    if erratum.kind not in ERRATUM_KINDS:
-        raise ClaimError(f"{where}: kind {erratum.kind!r}; expected one of {', '.join(ERRATUM_KINDS)}")
-    return erratum
-
-
-def _read_machine(row: Any, where: str) -> Machine:
-    where = f"{where}: machine"
-    machine = Machine(**schema.row(Machine, row, where, error=ClaimError))
-    if machine.scope not in SCOPES:
-        raise ClaimError(f"{where}: scope {machine.scope!r}; expected one of {', '.join(SCOPES)}")
-    return machine
+def _check_choice(value: str, what: str, choices: Iterable[str], where: str) -> None:
+    if value not in choices:
+        raise ClaimError(f"{where}: {what} {value!r}; expected one of {', '.join(choices)}")
 
 
 def _check_values(claim: Claim, where: str) -> None:
     if not _ID.fullmatch(claim.id):
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
-    if claim.paper not in PAPERS:
-        raise ClaimError(f"{where}: paper is {claim.paper!r}, expected one of {', '.join(PAPERS)}")
+    _check_choice(claim.paper, "paper", PAPERS, where)
+    _check_choice(claim.status, "status", STATUSES, where)
+    if claim.erratum:
+        _check_choice(claim.erratum.kind, "kind", ERRATUM_KINDS, f"{where}: erratum")
+    if claim.machine:
+        _check_choice(claim.machine.scope, "scope", SCOPES, f"{where}: machine")
     if not claim.id.startswith(claim.paper):
         raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
     page, file = (claim.chapter or "").rpartition("/")[2], Path(claim.file).stem
     if page and page != file and not page.startswith(f"{file}-"):
         raise ClaimError(f"{where}: chapter is {claim.chapter!r}, expected a page of {file!r}, as the file is named")
-    if claim.status not in STATUSES:
-        raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")
     for check in claim.checks:
         if not (_FUNCTION.fullmatch(check) or _NODE.fullmatch(check)):
             raise ClaimError(

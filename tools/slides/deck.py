@@ -14,9 +14,11 @@ first:                              # the first session of 50 minutes; `second` 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta
 
 from course_lib.lessons.shared import quiz, schema
 
@@ -49,23 +51,24 @@ class DeckError(ValueError):
     """The file of a deck breaks a rule; the message names the file, the slide, and what was expected."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """One thing on a slide: its kind, and what is said of it (no name, one, or several)."""
 
     kind: str
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Slide:
+Text = Annotated[str, Meta(pattern=r"\S")]  # with a word in it
+
+
+class Slide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One slide with its notes."""
 
-    minutes: int
-    show: tuple[Any, ...]
-    say: str
+    minutes: Annotated[int, Meta(ge=1)]
+    show: Annotated[tuple[Any, ...], Meta(min_length=1)]
+    say: Text
     title: str = ""
-    wrong: tuple[str, ...] = ()
+    wrong: tuple[Text, ...] = ()
     beside: bool = False
 
     @property
@@ -74,13 +77,12 @@ class Slide:
         return [_piece(row) for row in self.show]
 
 
-@dataclass(frozen=True)
-class Deck:
+class Deck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The slides of a chapter; `name` is that of its page."""
 
-    name: str
     first: tuple[Slide, ...]
     second: tuple[Slide, ...]
+    name: str = ""
 
     @property
     def slides(self) -> tuple[Slide, ...]:
@@ -98,31 +100,28 @@ def read(name: str, folder: Path = FOLDER) -> Deck:
     path = folder / f"{name}.yml"
     if not path.is_file():
         raise DeckError(f"{name!r} has no deck; expected one of {', '.join(names(folder))}")
-    data = schema.row(Deck, schema.load(path, error=DeckError), path.name, given={"name": name}, error=DeckError)
-    for session in ("first", "second"):
-        slides = [_slide(row, f"{path.name}: {session}, slide {n}") for n, row in enumerate(data[session], 1)]
+    try:
+        deck = msgspec.convert(schema.load(path, error=DeckError), Deck)
+    except msgspec.ValidationError as problem:
+        raise DeckError(f"{path.name}: {str(problem).replace('$.', '')}") from None
+    for session, slides in (("first", deck.first), ("second", deck.second)):
+        for number, slide in enumerate(slides, 1):
+            _check_slide(slide, f"{path.name}: {session}, slide {number}")
         if (minutes := sum(slide.minutes for slide in slides)) > SESSION:
             raise DeckError(f"{path.name}: {session} takes {minutes} minutes; expected at most {SESSION}")
-        data[session] = tuple(slides)
-    return Deck(**data)
+    return msgspec.structs.replace(deck, name=name)
 
 
-def _slide(row: Any, where: str) -> Slide:
-    row = schema.row(Slide, row, where, error=DeckError)
-    if row["minutes"] < 1 or not row["show"]:
-        raise DeckError(f"{where}: minutes is {row['minutes']}, show is {row['show']}; expected at least one of each")
-    for one in row["show"]:
+def _check_slide(slide: Slide, where: str) -> None:
+    for one in slide.show:
         _check_piece(one, where)
-    wrong = tuple(row.get("wrong", ()))
-    own = [one for one in (row.get("title", ""), row["say"], *wrong) if not re.match(r"(guide|quiz): ", one)]
-    for text in own:
+    for text in [one for one in (slide.title, slide.say, *slide.wrong) if not re.match(r"(guide|quiz): ", one)]:
         try:
             quiz.pieces(text)
         except ValueError as problem:
             raise DeckError(f"{where}: {problem}") from None
         if re.search(r"\d", re.sub(r"\$[^$]*\$|`[^`]*`", "", text)):
             raise DeckError(f"{where}: {text[:60]!r} holds a digit; expected numbers from the page only")
-    return Slide(**{**row, "show": tuple(row["show"]), "wrong": wrong})
 
 
 def _check_piece(row: Any, where: str) -> None:

@@ -1,41 +1,77 @@
-"""Pictures of stored results, as SVG that says its numbers: rows with several marks, and curves.
+"""Pictures of stored results, drawn by matplotlib as SVG that says its numbers: rows with several marks, and curves.
 
-`core.display` draws one printed number against one of ours. Here a row may have ours on several data sets and the
-paper's on several others, so each series has a shape of its own, and what ours are held against stands upright. A panel
-is as wide as a phone.
+A picture is made of a tidy table with a line for each run: `panel`, `series`, `value`, and the `name` of its row or its
+place `x` on a curve. A row may have ours on several data sets and the paper's on several others, so each series has a
+shape of its own, and what ours are held against stands upright. A panel is as wide as a phone, and has the colours of
+a light or a dark page.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import io
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from course_lib import checking
-from course_lib.experiments.core.display import OURS, PRINTED, WIDTH, decimal, text_of, ticks
-from course_lib.experiments.core.results import Result
+from course_lib.experiments.core import printed
+from course_lib.experiments.core.display import Pivot, decimal, everywhere, head_of, name_of, printed_by, text_of
 from course_lib.experiments.core.summary import spread
 
-GREEN, VIOLET = "light-dark(#00705a, #5fd0ae)", "light-dark(#7a4a8c, #d9aee8)"
-LOOKS = {  # shape, colour, filled or hollow
-    "circle": ("circle", OURS, True),
-    "diamond": ("diamond", GREEN, False),
-    "triangle": ("triangle", VIOLET, True),
-    "square": ("square", "currentColor", False),
-    "ring": ("circle", "currentColor", False),
-    "bar": ("bar", PRINTED, True),
-    "hollow bar": ("bar", PRINTED, False),
-    "line": ("line", PRINTED, True),
-    "height": ("dash", PRINTED, True),  # on a curve: a number
-    "place": ("dashes", PRINTED, True),  # and a place on the x axis
+INK, SHEET, OURS, PRINTED, GREEN, VIOLET = "#010101", "#fefefe", "#1f6fb5", "#c2571a", "#00705a", "#7a4a8c"
+ON_A_PAGE = {  # the site has colours of its own for light and dark pages; elsewhere stand those that read on both
+    INK: "currentColor",
+    SHEET: "var(--pst-color-background, Canvas)",
+    OURS: f"var(--course-pull, {OURS})",
+    PRINTED: f"var(--course-push, {PRINTED})",
+    GREEN: f"light-dark({GREEN}, #5fd0ae)",
+    VIOLET: f"light-dark({VIOLET}, #d9aee8)",
+}
+BAR = ((-1, -5), (1, -5), (1, 5), (-1, 5), (-1, -5))
+LOOKS: dict[str, tuple[Any, str, str, bool]] = {  # marker, sign in the legend, colour, filled or hollow
+    "circle": ("o", "●", OURS, True),
+    "diamond": ("D", "◇", GREEN, False),
+    "triangle": ("^", "▲", VIOLET, True),
+    "square": ("s", "□", INK, False),
+    "ring": ("o", "○", INK, False),
+    "bar": (BAR, "▮", PRINTED, True),
+    "hollow bar": (BAR, "▯", PRINTED, False),
+    "line": ("|", "|", PRINTED, True),
+    "height": ("_", "▬", PRINTED, True),  # on a curve: a number
+    "place": ("", "┆", PRINTED, True),  # and a place on the x axis
 }
 OUR_LOOKS, HELD_LOOKS = tuple(LOOKS)[:5], tuple(LOOKS)[5:8]  # our numbers, and what they are held against
-NAME, LANE, HEAD, FOOT, HEIGHT = 17, 12, 22, 20, 210  # px: a row's name, a lane of marks, title, axis, a plot of curves
-Scale = Callable[[float], float]
+WIDTH, HEIGHT = 330, 210  # px of a panel, and of its plot of curves; matplotlib's points are px here
+NAME, LANE, HEAD, FOOT = 17, 12, 22, 20  # px of a row's name, of a lane of marks, of the title, of an axis
+STYLE: Any = {  # whatever a notebook has set for its own figures
+    "figure.constrained_layout.use": False,
+    "savefig.bbox": None,
+    "axes.grid": False,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.spines.bottom": False,
+    "text.color": INK,
+    "font.size": 12,
+    "svg.fonttype": "none",
+}
+FOR_A_PAGE = (  # of matplotlib's SVG: faces come from the page, ids and a style sheet would reach beyond the picture
+    (r'<g id="[^"]*"(/?)>', r"<g\1>"),
+    (r"<style.*?</style>|<g/>|<defs>\s*</defs>", ""),
+    (r"; font-family: [^;\"]*", ""),
+    (r">\s+<", "><"),
+    (r'width="[\d.]+pt" height="([\d.]+)pt"', rf'width="{WIDTH}" height="\1" style="max-width:100%;height:auto"'),
+)
 
 
 @dataclass(frozen=True)
@@ -52,54 +88,27 @@ class Series:
     @property
     def held(self) -> bool:
         """Whether ours are held against these: a paper's numbers, a formula's, a prediction."""
-        return LOOKS[self.look][1] == PRINTED
+        return LOOKS[self.look][2] == PRINTED
+
+    def draw(self, ax: Axes, x: Any, y: Any, size: float) -> None:
+        """Draws its marks; `size` px high where they are upright."""
+        marker, _, colour, filled = LOOKS[self.look]
+        inside = colour if filled else SHEET
+        size = size if self.held else {"D": 7, "s": 7}.get(marker, 8)
+        edge = 2.5 if self.look == "height" else 1.6
+        look: dict[str, Any] = {"markersize": size, "color": colour, "markerfacecolor": inside, "markeredgewidth": edge}
+        ax.plot(x, y, linestyle="none", marker=marker, clip_on=False, zorder=2 if self.held else 3, **look)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A number of a series: the mean of some runs, and half of its 95 % interval; a paper's number is one run."""
+def relative(cells: pd.DataFrame, column: str, plain: Any, alike: Iterable[str]) -> pd.DataFrame:
+    """Each value as 100 (a / b - 1), in percent of the one that is `plain` in a column and agrees in those `alike`.
 
-    series: Series
-    value: float
-    half: float = 0.0
-    runs: int = 1
-
-    def __post_init__(self) -> None:
-        if self.half < 0:
-            raise ValueError(f"half must be half the width of an interval, at least 0; got {self.half}")
-
-    @classmethod
-    def of(cls, series: Series, values: Sequence[float]) -> Mark:
-        """The mean of the runs with its interval."""
-        return cls(series, mean(values), spread(list(values)), len(values))
-
-    @property
-    def words(self) -> str:
-        """ "ours on Last.fm 1.2 ± 0.3"."""
-        return f"{self.series.name} {self.value:.3g}" + (f" ± {self.half:.2g}" if self.half else "")
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Marks of a series, one for each x; without marks, an upright line at each x."""
-
-    series: Series
-    x: Sequence[float]
-    marks: Sequence[Mark] = ()
-
-    @property
-    def words(self) -> str:
-        """ "ours 1.2 ± 0.3 at 0.1, ours 1.3 at 0.2"."""
-        said = [mark.words for mark in self.marks] or [self.series.name] * len(self.x)
-        return ", ".join(f"{words} at {x:g}" for words, x in zip(said, self.x, strict=True))
-
-
-def relative(result: Result, metric: str, of: Mapping[str, Any], over: Mapping[str, Any]) -> list[float]:
-    """100 (a / b - 1), a and b the metric in the rows `of` and `over` of one seed; for each seed that has both."""
-    ours, plain = (
-        {row.get("seed", 0): row["value"] for row in result.select(metric=metric, **at)} for at in (of, over)
-    )
-    return [100 * (ours[seed] / plain[seed] - 1) for seed in sorted(ours) if seed in plain]
+    A line without such a partner is left out; None is what a cell does not say.
+    """
+    is_plain = cells[column].isna() if plain is None else cells[column] == plain
+    partners = cells.loc[is_plain, [*alike, "value"]]
+    both = cells[~is_plain].merge(partners, on=list(alike), suffixes=("", " of plain"))
+    return both.assign(value=100 * (both["value"] / both["value of plain"] - 1))
 
 
 def named(keys: Iterable[str], words: str = "{}", *, column: str = "") -> dict[str, Series]:
@@ -115,7 +124,7 @@ def named(keys: Iterable[str], words: str = "{}", *, column: str = "") -> dict[s
 
 
 def rows(
-    panels: Mapping[str, Mapping[str, Sequence[Mark]]],
+    runs: pd.DataFrame,
     caption: str,
     *,
     level: float | None = None,
@@ -125,191 +134,234 @@ def rows(
     """HTML of a figure: a panel for each title, in it a row for each name, in it marks on one axis.
 
     level: a value with a line of its own, such as 0 for changes. side_by_side: all of a row's marks at one height,
-    instead of one lane for each series. Rows without marks are left out.
+    instead of one lane for each series.
     """
-    full = {title: {name: marks for name, marks in panel.items() if marks} for title, panel in panels.items()}
-    drawn = [_rows(title, panel, level, logarithmic, side_by_side) for title, panel in full.items() if panel]
-    marks = [mark for panel in full.values() for row in panel.values() for mark in row]
-    return _figure(drawn, [mark.series for mark in marks], f"{_runs(marks)} {caption}")
+    marks = _marks(runs, "name")
+    drawn = [
+        _rows(title, panel, level=level, logarithmic=logarithmic, side_by_side=side_by_side)
+        for title, panel in marks.groupby("panel", sort=False)
+    ]
+    return _figure(drawn, f"{_legend(marks)}<br>{html.escape(f'{_intervals(marks)} {caption}')}")
 
 
-def curves(
-    panels: Mapping[str, Sequence[Curve]],
-    caption: str,
-    *,
-    x: str,
-    level: float | None = None,
-    logarithmic: bool = False,
-) -> str:
-    """HTML of a figure: a panel for each title, its curves along the quantity x, on a logarithmic axis or not."""
-    drawn = [_curves(title, panel, x, level, logarithmic) for title, panel in panels.items() if panel]
-    found = [curve for panel in panels.values() for curve in panel]
-    runs = _runs([mark for curve in found for mark in curve.marks])
-    return _figure(drawn, [curve.series for curve in found], f"{runs} {caption}")
+def curves(runs: pd.DataFrame, caption: str, *, x: str, level: float | None = None, logarithmic: bool = False) -> str:
+    """HTML of a figure: a panel for each title, its curves along the quantity x, on a logarithmic axis or not.
+
+    A series whose look is "place" has no values: an upright line stands at each x.
+    """
+    marks = _marks(runs, "x")
+    drawn = [_curves(title, panel, x, level, logarithmic) for title, panel in marks.groupby("panel", sort=False)]
+    return _figure(drawn, f"{_legend(marks)}<br>{html.escape(f'{_intervals(marks)} {caption}')}")
 
 
-def _runs(marks: Iterable[Mark]) -> str:
+def chart(pivot: Pivot, judged: Mapping[printed.Key, printed.Compared]) -> str:
+    """Our numbers beside those of the paper: a panel for each column of a table that has some, with verdicts.
+
+    Empty where the paper prints nothing of these rows; a sentence where every number is the paper's.
+    """
+    unlike = "metric" in pivot.left  # rows in different units: ours over the paper's
+    found = _with_printed(pivot, judged, unlike)
+    if not found:
+        return ""
+    if all(np.isclose(mean(values), paper, rtol=1e-6, atol=1e-9) for values, paper, _ in found.values()):
+        each = f"Each of the {len(found)} numbers" if len(found) > 1 else "The one number"
+        return f'<p class="paper-against-ours">{each} that the paper prints here is also ours.</p>'
+    keys = list(dict.fromkeys(key for _, key in found))
+    told = {name for name, *values in zip(pivot.left, *keys, strict=True) if len(keys) == 1 or len({*values}) > 1}
+    ours, theirs = Series("ours", "circle"), Series("paper", "bar")
+    runs = pd.DataFrame(
+        {"panel": head, "name": _name_of(pivot.left, key, told) + verdict, "series": series, "value": value}
+        for (head, key), (values, paper, verdict) in found.items()
+        for series, numbers in ((ours, values), (theirs, [paper]))
+        for value in numbers
+    )
+    marks = _marks(runs, "name")
+    drawn = []
+    for head, panel in marks.groupby("panel", sort=False):
+        least, most = panel["value"].min(), panel["value"].max()
+        title = head_of(head) + (", ours divided by the paper's" if unlike else "")
+        logarithmic = bool(least > 0 and most / least > 50)
+        drawn.append(_rows(title, panel, logarithmic=logarithmic, side_by_side=True, linked=True))
+    shared = {name: part for name, part in zip(pivot.left, keys[0], strict=True) if name not in told}
+    spoken = ", with its 95 % interval over the runs" if marks["half"].any() else ", from a single run"
+    data = "" if any(verdict for *_, verdict in found.values()) else ", on its own data"
+    legend = f"{_sign(ours)} ours{spoken} · {_sign(theirs)} the paper{data}."
+    return _figure(drawn, f"{legend} {html.escape(everywhere('In each line', shared))}".strip())
+
+
+def _with_printed(
+    pivot: Pivot, judged: Mapping[printed.Key, printed.Compared], unlike: bool
+) -> dict[tuple[Any, Any], tuple[list[float], float, str]]:
+    """{(head, name of the row): (ours, the paper's, verdict in words)} of the cells that the paper prints."""
+    found = {}
+    for head, cells in pivot.cells.items():
+        for key, cell in cells.dropna().items():
+            said = [row for row in cell if row.get("value") is not None and np.isfinite(row["value"])]
+            if said and (paper := printed_by(said)) is not None:
+                unit = paper if unlike and paper else 1.0
+                compared = judged.get(printed.key_of(said[0]))
+                verdict = f" — {compared.judged.verdict}" if compared is not None and compared.same_data else ""
+                found[head, key] = [row["value"] / unit for row in said], paper / unit, verdict
+    return found
+
+
+def _name_of(columns: Iterable[str], key: tuple[Any, ...], told: set[str]) -> str:
+    """The name of a row by the columns `told`: names stand alone, a number needs that of its column."""
+    return " · ".join(
+        text_of(part, name) if isinstance(part, str) else f"{name_of(name)} {text_of(part)}"
+        for name, part in zip(columns, key, strict=True)
+        if part is not None and name in told
+    )
+
+
+def _marks(runs: pd.DataFrame, along: str) -> pd.DataFrame:
+    """For each series at each place the mean of its runs, half of its 95 % interval, and how many runs there are."""
+    if runs.empty:
+        raise ValueError("runs: nothing to draw; expected one line at least")
+    cells = runs.groupby(["panel", along, "series"], sort=False)["value"].agg(list).reset_index(name="runs")
+    return cells.assign(value=cells["runs"].map(mean), half=cells["runs"].map(spread), runs=cells["runs"].map(len))
+
+
+def _intervals(marks: pd.DataFrame) -> str:
     """What the intervals of our marks are, in a sentence."""
-    several = {mark.runs > 1 for mark in marks if not mark.series.held}
+    several = {mark.runs > 1 for mark in marks.itertuples() if not mark.series.held}
     if several == {False}:
         return "Each mark of ours is a single run."
     alone = "; a mark of ours without one is a single run" if False in several else ""
     return f"Pale bars are 95 % intervals over the seeds{alone}."
 
 
-def _figure(panels: Sequence[str], series: Iterable[Series], caption: str) -> str:
-    if not panels:
-        raise ValueError("panels: nothing to draw; expected one mark at least")
-    legend = " · ".join(
-        f'<span style="white-space:nowrap"><svg width="14" height="12" viewBox="-7 -6 14 12" aria-hidden="true">'
-        f"{_shape(one, 0, 0, 10)}</svg> {html.escape(one.name)}</span>"
-        for one in sorted(dict.fromkeys(series), key=lambda one: list(LOOKS).index(one.look))
-    )
+def _sign(series: Series) -> str:
+    _, sign, colour, _ = LOOKS[series.look]
+    return f'<span aria-hidden="true" style="color:{ON_A_PAGE[colour]}">{sign}</span>'
+
+
+def _legend(marks: pd.DataFrame) -> str:
+    series = sorted(marks["series"].unique(), key=lambda one: list(LOOKS).index(one.look))
+    signs = (f'<span style="white-space:nowrap">{_sign(one)} {html.escape(one.name)}</span>' for one in series)
+    return " · ".join(signs)
+
+
+def _figure(panels: Iterable[str], caption: str) -> str:
+    grid = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:.5rem 1.5rem"
     return (
-        '<figure class="paper-against-ours" style="margin:1rem 0">'
-        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:.5rem">{"".join(panels)}</div>'
-        f"<figcaption>{legend}<br>{html.escape(caption)}</figcaption></figure>"
+        f'<figure class="paper-against-ours" style="margin:1rem 0"><div style="{grid}">{"".join(panels)}</div>'
+        f"<figcaption>{caption}</figcaption></figure>"
     )
 
 
 def _rows(
-    title: str, panel: Mapping[str, Sequence[Mark]], level: float | None, logarithmic: bool, side_by_side: bool
+    title: str,
+    panel: pd.DataFrame,
+    *,
+    level: float | None = None,
+    logarithmic: bool,
+    side_by_side: bool,
+    linked: bool = False,
 ) -> str:
-    marks = [mark for row in panel.values() for mark in row]
-    low, high = _reach([end for mark in marks for end in _ends(mark, logarithmic)], level)
-    at = _scale(low, high, 12, WIDTH - 12, logarithmic)
-    series = dict.fromkeys(mark.series for mark in marks if not mark.series.held)
-    lane = {one: 0 if side_by_side else place for place, one in enumerate(series)}
-    lanes = LANE * (1 + max(lane.values(), default=0))
+    names, ours = list(panel["name"].unique()), [one for one in panel["series"].unique() if not one.held]
+    lanes = LANE * (1 if side_by_side else max(len(ours), 1))
     tall = NAME + lanes + 5
-    height = HEAD + tall * len(panel) + FOOT
-    tops = [HEAD + tall * place for place in range(len(panel))]
-
-    def grid(x: float, strength: float) -> str:
-        bands = "".join(f"M{x:.1f} {top + NAME}v{tall - NAME}" for top in tops)
-        return f'<path d="{bands}" stroke="currentColor" opacity="{strength}"/>'
-
-    parts = [
-        grid(at(x), 0.18) + f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">'
-        f"{decimal(x)}</text>"
-        for x in _ticks(low, high, logarithmic)
-    ]
-    if level is not None:
-        parts.append(grid(at(level), 0.6))
-    for top, (name, row) in zip(tops, panel.items(), strict=True):
-        parts.append(f'<text x="0" y="{top + 13}">{html.escape(name)}</text>')
-        for mark in sorted(row, key=lambda mark: not mark.series.held):  # ours on top
-            y = top + NAME + 2 + (lanes / 2 if mark.series.held else LANE * (lane[mark.series] + 0.5))
-            if mark.half:
-                left, right = map(at, _ends(mark, logarithmic))
-                parts.append(_whisker(mark.series, f"M{left:.1f} {y}H{right:.1f}"))
-            parts.append(_shape(mark.series, at(mark.value), y, lanes))
-    said = "; ".join(f"{name}: {', '.join(mark.words for mark in row)}" for name, row in panel.items())
-    return _panel(title, said, height, parts)
-
-
-def _curves(title: str, panel: Sequence[Curve], x_name: str, level: float | None, logarithmic: bool) -> str:
-    marks = [mark for curve in panel for mark in curve.marks]
-    low, high = _reach([end for mark in marks for end in (mark.value - mark.half, mark.value + mark.half)], level)
-    left, right = _reach([x for curve in panel for x in curve.x], None)
-    bottom = HEAD + HEIGHT
-    at, up = _scale(left, right, 52, WIDTH - 12, logarithmic), _scale(low, high, bottom - 8, HEAD + 8, False)
-    parts = [
-        f'<path d="M44 {up(y):.1f}H{WIDTH}" stroke="currentColor" opacity=".18"/>'
-        f'<text x="38" y="{up(y) + 4:.1f}" text-anchor="end" font-size="11" opacity=".75">{decimal(y)}</text>'
-        for y in ticks(low, high, False)
-    ]
-    parts += [
-        f'<text x="{at(x):.1f}" y="{bottom + 14}" text-anchor="middle" font-size="11" opacity=".75">{decimal(x)}</text>'
-        for x in _ticks(left, right, logarithmic)
-    ]
-    if level is not None:
-        parts.append(f'<path d="M44 {up(level):.1f}H{WIDTH}" stroke="currentColor" opacity=".6"/>')
-    parts.append(f'<text x="{WIDTH}" y="{bottom + 30}" text-anchor="end">{html.escape(x_name)}</text>')
-    for curve in panel:
-        parts += _upright(curve, at, bottom) if not curve.marks else _one_curve(curve, at, up)
-    return _panel(title, "; ".join(curve.words for curve in panel), bottom + 36, parts)
+    deep = HEAD + tall * len(names)
+    tops = HEAD + tall * np.arange(len(names))
+    panel = panel.assign(low=panel["value"] - panel["half"], high=panel["value"] + panel["half"])
+    if logarithmic:  # an interval near zero, or beyond, is cut a decade below its mark
+        checking.real(panel["value"].min(), "value", above=0)
+        panel["low"] = panel["low"].clip(lower=panel["value"] / 10)
+    with mpl.rc_context(STYLE):
+        fig, ax = _axes(title, (12, FOOT, WIDTH - 24, deep), deep + FOOT)
+        ax.set(ylim=(deep, 0), yticks=[], xscale="log" if logarithmic else "linear")
+        ticks = _span(ax, "x", [*panel["low"], *panel["high"], *([] if level is None else [level])])
+        for at, strength in [*((tick, 0.18) for tick in ticks), *([] if level is None else [(level, 0.6)])]:
+            ax.vlines(0 * tops + at, tops + NAME, tops + tall, color=INK, alpha=strength, linewidth=1, clip_on=False)
+        for top, name in zip(tops, names, strict=True):
+            fig.text(0, 1 - (top + 13) / (deep + FOOT), name)
+        if linked:
+            ends = panel.groupby("name", sort=False)["value"].agg(["min", "max"])
+            ax.hlines(tops + NAME + 2 + lanes / 2, ends["min"], ends["max"], color=INK, alpha=0.35, linewidth=1)
+        for series, marks in panel.groupby("series", sort=False):
+            lane = lanes / 2 if series.held or side_by_side else LANE * (ours.index(series) + 0.5)
+            y = tops[[names.index(name) for name in marks["name"]]] + NAME + 2 + lane
+            ax.hlines(
+                y, marks["low"], marks["high"], color=LOOKS[series.look][2], alpha=0.45, linewidth=3, clip_on=False
+            )
+            series.draw(ax, marks["value"], y, lanes + 2)
+        said = "; ".join(
+            f"{name}: {', '.join(map(_words, row.itertuples()))}" for name, row in panel.groupby("name", sort=False)
+        )
+        return _svg(fig, f"{title}. {said}.")
 
 
-def _upright(curve: Curve, at: Scale, bottom: float) -> list[str]:
-    return [_shape(curve.series, at(x), (HEAD + bottom) / 2, bottom - HEAD) for x in curve.x]
+def _curves(title: str, panel: pd.DataFrame, x_name: str, level: float | None, logarithmic: bool) -> str:
+    deep = HEIGHT + FOOT + 22
+    with mpl.rc_context(STYLE):
+        fig, ax = _axes(title, (52, FOOT + 22, WIDTH - 64, HEIGHT - 8), HEAD + deep)
+        ax.set(xscale="log" if logarithmic else "linear")
+        ax.tick_params(pad=10)
+        ax.set_xlabel(x_name, loc="right", color=INK)
+        ends = pd.concat([panel["value"] - panel["half"], panel["value"] + panel["half"]]).dropna()
+        _span(ax, "x", panel["x"])
+        for tick in _span(ax, "y", [*ends, *([] if level is None else [level])]):
+            ax.axhline(tick, color=INK, alpha=0.6 if tick == level else 0.18, linewidth=1, clip_on=False)
+        said = []
+        for series, curve in panel.groupby("series", sort=False):
+            colour, x = LOOKS[series.look][2], curve["x"]
+            if series.look == "place":
+                ax.vlines(x, *ax.get_ylim(), color=colour, linestyle="dashed", linewidth=1.6)
+            else:
+                ax.plot(x, curve["value"], color=colour, alpha=0.7, linewidth=1.2, clip_on=False)
+                low, high = curve["value"] - curve["half"], curve["value"] + curve["half"]
+                ax.vlines(x, low, high, color=colour, alpha=0.45, linewidth=3, clip_on=False)
+                series.draw(ax, x, curve["value"], 14)
+            said.append(", ".join(f"{_words(mark)} at {mark.x:g}" for mark in curve.itertuples()))
+        return _svg(fig, f"{title}. {'; '.join(said)}.")
 
 
-def _one_curve(curve: Curve, at: Scale, up: Scale) -> list[str]:
-    points = [(at(x), mark) for x, mark in zip(curve.x, curve.marks, strict=True)]
-    path = "L".join(f"{x:.1f} {up(mark.value):.1f}" for x, mark in points)
-    colour = LOOKS[curve.series.look][1]
-    parts = [f'<path d="M{path}" style="stroke:{colour}" fill="none" stroke-width="1.2" opacity=".7"/>']
-    for x, mark in points:
-        if mark.half:
-            low, high = mark.value - mark.half, mark.value + mark.half
-            parts.append(_whisker(curve.series, f"M{x:.1f} {up(low):.1f}V{up(high):.1f}"))
-        parts.append(_shape(curve.series, x, up(mark.value), 14))
-    return parts
+def _axes(title: str, place: tuple[float, float, float, float], height: float) -> tuple[Figure, Axes]:
+    """A figure as wide as a phone. place: px from the left, from the bottom, width, height."""
+    fig = Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
+    fig.text(0, 1 - 13 / height, title, weight="bold")
+    left, bottom, across, up = place
+    ax = fig.add_axes((left / WIDTH, bottom / height, across / WIDTH, up / height))
+    ax.tick_params(which="both", length=0, labelsize=11, labelcolor=INK)
+    return fig, ax
 
 
-def _panel(title: str, said: str, height: float, parts: Sequence[str]) -> str:
-    return (
-        f'<svg role="img" aria-label="{html.escape(title)}. {html.escape(said)}." viewBox="0 0 {WIDTH} {height:g}" '
-        f'width="{WIDTH}" height="{height:g}" style="max-width:100%;height:auto" fill="currentColor" font-size="12">'
-        f'<text x="0" y="13" font-weight="600">{html.escape(title)}</text>{"".join(parts)}</svg>'
-    )
+def _span(ax: Axes, which: str, values: Iterable[float]) -> list[float]:
+    """Lets an axis reach from the least to the greatest value, and returns its ticks: round numbers."""
+    found = np.array(list(values), dtype=float)
+    if not found.size or not np.isfinite(found).all():
+        raise ValueError("value: nothing finite to draw; expected numbers")
+    low, high = found.min(), found.max()
+    axis, logarithmic = getattr(ax, f"{which}axis"), getattr(ax, f"get_{which}scale")() == "log"
+    if low == high:
+        axis.set_ticks([low])
+    elif logarithmic:
+        powers = np.floor(np.log10(high)) - np.ceil(np.log10(low)) + 1
+        axis.set_major_locator(LogLocator(subs=(1.0,) if powers > 2 else (1.0, 2.0, 5.0), numticks=20))
+    else:
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(lambda value, _: decimal(float(f"{value:.6g}")))
+    ax.minorticks_off()
+    if low < high:
+        getattr(ax, f"set_{which}lim")(low, high)
+    slack = 1e-9 * (high - low)
+    return [float(tick) for tick in axis.get_majorticklocs() if low - slack <= tick <= high + slack]
 
 
-def _whisker(series: Series, path: str) -> str:
-    return f'<path d="{path}" style="stroke:{LOOKS[series.look][1]}" stroke-width="3" opacity=".45"/>'
+def _words(mark: Any) -> str:
+    """ "ours on Last.fm 1.2 ± 0.3"; a place has no number."""
+    number = "" if np.isnan(mark.value) else f" {mark.value:.4g}"
+    return f"{mark.series.name}{number}" + (f" ± {mark.half:.2g}" if mark.half else "")
 
 
-def _shape(series: Series, x: float, y: float, tall: float) -> str:
-    """The mark of a series; an upright one of the paper is `tall` px high."""
-    kind, colour, filled = LOOKS[series.look]
-    top = y - tall / 2
-    path = {
-        "circle": f"M{x - 4:.1f} {y:.1f}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
-        "diamond": f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5Z",
-        "triangle": f"M{x:.1f} {y - 5:.1f}l5 9h-10Z",
-        "square": f"M{x - 3.5:.1f} {y - 3.5:.1f}h7v7h-7Z",
-        "bar": f"M{x - 2:.1f} {top:.1f}h4v{tall:g}h-4Z",
-        "line": f"M{x:.1f} {top:.1f}v{tall:g}",
-        "dash": f"M{x - 7:.1f} {y - 1:.1f}h14v2h-14Z",
-        "dashes": f"M{x:.1f} {top:.1f}v{tall:g}",
-    }[kind]
-    inside = colour if filled else "none" if kind == "bar" else "var(--pst-color-background, Canvas)"
-    broken = ' stroke-dasharray="4 3"' if kind == "dashes" else ""
-    return f'<path d="{path}" style="stroke:{colour};fill:{inside}" stroke-width="1.6"{broken}/>'
-
-
-def _ends(mark: Mark, logarithmic: bool) -> tuple[float, float]:
-    """The interval of a mark; one that comes near zero, or below, is cut on a logarithmic axis a decade below it."""
-    least = mark.value - mark.half
-    if logarithmic:
-        least = max(least, checking.real(mark.value, "value", above=0) / 10)
-    return least, mark.value + mark.half
-
-
-def _reach(values: Sequence[float], level: float | None) -> tuple[float, float]:
-    """The least and the greatest of some values, and of the level."""
-    reach = [*values, *([] if level is None else [level])]
-    if not reach or not np.isfinite(reach).all():
-        raise ValueError("values: nothing finite to draw; expected numbers")
-    return min(reach), max(reach)
-
-
-def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round numbers from low to high; on a logarithmic axis of few decades also 2 and 5 times the powers of ten."""
-    found = ticks(low, high, logarithmic)
-    if not logarithmic or len(found) > 2:
-        return found
-    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
-    return [float(step * power) for power in powers for step in (1, 2, 5) if low <= step * power <= high]
-
-
-def _scale(low: float, high: float, first: float, last: float, logarithmic: bool) -> Scale:
-    """From a value to px: low at first, high at last, and the middle where both are one."""
-    a, b = (np.log10(low), np.log10(high)) if logarithmic else (low, high)
-
-    def at(value: float) -> float:
-        part = ((np.log10(value) if logarithmic else value) - a) / (b - a) if b > a else 0.5
-        return float(first + (last - first) * part)
-
-    return at
+def _svg(fig: Figure, said: str) -> str:
+    """A figure as SVG inside a page, which says its numbers and takes the page's colours and face."""
+    drawn, unsaid = io.StringIO(), dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context({"svg.hashsalt": said}):  # ids that differ from those of other pictures
+        fig.savefig(drawn, format="svg", transparent=True, metadata=unsaid)
+    text = drawn.getvalue().partition("<svg ")[2]
+    for pattern, by in FOR_A_PAGE:
+        text = re.sub(pattern, by, text, flags=re.DOTALL)
+    text = re.sub("#[0-9a-f]{6}", lambda colour: ON_A_PAGE.get(colour[0], colour[0]), text)
+    return f'<svg role="img" aria-label="{html.escape(said)}" fill="currentColor" {text}'

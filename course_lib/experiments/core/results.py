@@ -9,8 +9,9 @@ from statistics import mean, stdev
 from typing import Any, TypedDict
 
 import numpy as np
+import pandas as pd
 
-from course_lib.experiments.core import display, printed
+from course_lib.experiments.core import display, pictures, printed
 from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, read_json, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
@@ -57,6 +58,10 @@ class Result:
             if not any(key in row for row in self.rows):
                 raise ValueError(f"{key!r} is no column of {self.id}; expected one of {sorted(self.columns())}")
         return [row for row in self.rows if all(_agrees(row.get(key), wanted) for key, wanted in where.items())]
+
+    def frame(self, **where: Any) -> pd.DataFrame:
+        """The rows of `select` as a table of pandas, one line for each number; what a row does not say is NaN."""
+        return pd.DataFrame(self.select(**where)).dropna(axis="columns", how="all")
 
     def _values(self, where: dict[str, Any]) -> str:
         """What the columns named in `where` hold, for a message."""
@@ -131,16 +136,11 @@ class Result:
         ValueError when the filters leave no row.
         """
         chosen, left, top, digits = self._arranged(rows, columns, digits, where)
-        heads = list(dict.fromkeys(_key(row, top) for row in chosen))
-        groups: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]] = {}
-        for row in chosen:
-            groups.setdefault(_key(row, left), {}).setdefault(_key(row, top), []).append(row)
-        header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in heads)]
-        body = [
-            [*map(_text, name), *(_cell(cells.get(head, []), digits) for head in heads)]
-            for name, cells in groups.items()
-        ]
-        return [header, *body]
+        cells = display.pivoted(chosen, left, top)
+        header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in cells)]
+        numbers = cells.map(lambda cell: _cell(cell, digits) if isinstance(cell, list) else "")
+        body = zip(cells.index, numbers.to_numpy(), strict=True)
+        return [header, *([*map(_text, name), *line] for name, line in body)]
 
     def to_markdown(self, **arguments: Any) -> str:
         """`table` as a Markdown table, with a line that says where it comes from."""
@@ -159,7 +159,7 @@ class Result:
         digits: int | None = None,
         **where: Any,
     ) -> str:
-        """The paper against ours as a chart, where it prints these numbers, and the table; see `core.display`.
+        """The paper against ours as a chart, where it prints these numbers, and the table.
 
         Columns that are the same in all rows stand in the caption. ValueError when the filters leave no row.
         """
@@ -167,7 +167,7 @@ class Result:
         pivot = display.Pivot.of(chosen, left, top)
         caption = " ".join(part for part in (self.caption(chosen), pivot.caption()) if part)
         judged = {cell.key: cell for cell in printed.compare(self)}
-        return display.chart(pivot, judged) + display.table(pivot, digits, caption)
+        return pictures.chart(pivot, judged) + display.table(pivot, digits, caption)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -188,7 +188,7 @@ class Result:
         parts = [
             f"{self.id} at {self.scale} scale",
             ", ".join(names) if len(names) < 6 else f"{len(names)} data sets",
-            f"{spread} {_listing(seeds)}" if seeds else "",
+            f"{spread} {', '.join(map(str, seeds))}" if seeds else "",
         ]
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} planned runs were not made")
@@ -261,9 +261,5 @@ def _cell(rows: list[Row], digits: int) -> str:
     if not values:
         return ""
     spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-    paper = {row["paper"] for row in rows if row.get("paper") is not None}
-    return f"{mean(values):.{digits}f}{spread}" + (f" ({min(paper):.{digits}f})" if len(paper) == 1 else "")
-
-
-def _listing(values: list[Any]) -> str:
-    return ", ".join(map(str, values)) if values else "–"
+    paper = display.printed_by(rows)
+    return f"{mean(values):.{digits}f}{spread}" + ("" if paper is None else f" ({paper:.{digits}f})")

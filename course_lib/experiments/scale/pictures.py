@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from course_lib.experiments.core.pictures import HELD_LOOKS, OUR_LOOKS, Mark, Series, rows
+import numpy as np
+import pandas as pd
+
+from course_lib.experiments.core.pictures import HELD_LOOKS, OUR_LOOKS, Series, rows
 from course_lib.experiments.core.results import Result
 
 GATHER = {
@@ -29,29 +32,29 @@ def traffic(result: Result) -> str:
     The recipe that gathers nothing sends nothing but headers; on a logarithmic axis it has no place among the bytes.
     """
     largest: dict[str, Any] = {name: max(result.distinct(name)) for name in ("batch", "width")}
-    metrics = {"bytes": "kB that a process sends in a step", "step ms": "milliseconds of a step"}
-    panels: dict[str, dict[str, list[Mark]]] = {title: {} for title in metrics.values()}
+    series = {}
     for count, ours, held in zip(result.distinct("processes"), OUR_LOOKS, HELD_LOOKS, strict=False):
-        looks = {
-            "bytes": ("bytes", Series(f"{count} processes", ours)),
-            "formula bytes": ("bytes", Series(f"formula for {count}", held)),
-            "step ms": ("step ms", Series(f"{count} processes", ours)),
-        }
-        for metric, (place, series) in looks.items():
-            for row in result.select(metric=metric, processes=count, **largest):
-                if place == "step ms" or row["gather"] != "local":
-                    amount = row["value"] / (1000 if place == "bytes" else 1)
-                    panels[metrics[place]].setdefault(recipe(row), []).append(Mark(series, amount))
+        series["bytes", count] = series["step ms", count] = Series(f"{count} processes", ours)
+        series["formula bytes", count] = Series(f"formula for {count}", held)
+    found = pd.concat(result.frame(metric=metric, **largest) for metric in ("bytes", "formula bytes", "step ms"))
+    is_time = found["metric"] == "step ms"
+    found = found.assign(
+        panel=np.where(is_time, "milliseconds of a step", "kB that a process sends in a step"),
+        name=[recipe(row) for row in found.to_dict("records")],
+        series=[series[key] for key in zip(found["metric"], found["processes"], strict=True)],
+        value=found["value"] / np.where(is_time, 1, 1000),
+    )[is_time | (found["gather"] != "local")]
     said = f"Batches of {largest['batch']} pairs for each process, vectors of {largest['width']} numbers."
-    return rows(panels, said, logarithmic=True)
+    return rows(found, said, logarithmic=True)
 
 
 def predicted(result: Result, processes: int = 4) -> str:
     """SCALE-X5: the measured time of a step and the prediction, by width, batch and recipe."""
     looks = {"step ms": Series("measured", "circle"), "predicted ms": Series("predicted", "bar")}
-    panels: dict[str, dict[str, list[Mark]]] = {}
-    for metric, series in looks.items():
-        for row in result.select(metric=metric, processes=processes):
-            panel = panels.setdefault(f"width {row['width']}: milliseconds of a step", {})
-            panel.setdefault(f"batch {row['batch']}, {recipe(row)}", []).append(Mark(series, row["value"]))
-    return rows(panels, f"Steps of {processes} processes, predicted from steps of two.", logarithmic=True)
+    found = result.frame(metric=tuple(looks), processes=processes)
+    found = found.assign(
+        panel=[f"width {width}: milliseconds of a step" for width in found["width"]],
+        name=[f"batch {row['batch']}, {recipe(row)}" for row in found.to_dict("records")],
+        series=found["metric"].map(looks),
+    )
+    return rows(found, f"Steps of {processes} processes, predicted from steps of two.", logarithmic=True)

@@ -24,6 +24,9 @@ FROM_T6 = {
     "in-batch": {"loss": "popularity", "serving": "raw"},
     "in-batch × popularity": {"loss": "popularity", "serving": "times popularity"},
 }
+# the cells of Table 5 that the chapter looks at
+ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
+ON_ML100K = {"data": "ml-100k", "pointwise": "logistic", "selection": "test", "serving": "raw"}
 # the objectives of Table 6; a batch ratio stands behind a name where there is one
 UNIFORM = {"unbiased": "Unbiased", "pos_neg_omega": "Pos-Neg-ω"}  # every wrong answer has the same weight
 SKEWED = {"popularity": "Popularity", "in_batch_omega": "In-Batch-ω"}  # a popular one weighs more
@@ -258,32 +261,34 @@ def _apart(t5: Any, more: Mapping[str, Any], less: Mapping[str, Any], **both: An
     return Difference.paired(_p5_of_seeds(t5, **more, **both), _p5_of_seeds(t5, **less, **both))
 
 
+def _fall(t5: Any, **where: Any) -> Difference:
+    """P@5 at the smallest batch ratio minus that at the largest, over seeds."""
+    ratios = sorted(t5.distinct("ratio", **where))
+    return _apart(t5, {"ratio": ratios[0]}, {"ratio": ratios[-1]}, **where)
+
+
 @on_p3_t5("Pos-Neg finds more with every larger batch ratio", case="step")
 def pos_neg_climbs_on_ml1m(t5: Any) -> dict[str, Difference]:
     """P@5 at each ratio minus that at the next smaller one; square loss, ML-1M, over seeds."""
-    where = {"data": "ml-1m", "pointwise": "square", "loss": "pos_neg", "selection": "test", "serving": "raw"}
-    ratios = sorted(t5.distinct("ratio", **where))
+    where = {"loss": "pos_neg", "serving": "raw", **ON_ML1M}
     return {
         f"{small:g} to {large:g}": _apart(t5, {"ratio": large}, {"ratio": small}, **where)
-        for small, large in pairwise(ratios)
+        for small, large in pairwise(sorted(t5.distinct("ratio", **where)))
     }
 
 
 @on_p3_t5("With the square loss Unbiased finds less at the largest batch ratio than at the smallest", case="data set")
 def unbiased_falls_on_ml1m(t5: Any) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus that at the largest; square loss, over seeds."""
-    where = {"data": "ml-1m", "pointwise": "square", "loss": "unbiased", "selection": "test", "serving": "raw"}
-    ratios = sorted(t5.distinct("ratio", **where))
-    return {"ML-1M": _apart(t5, {"ratio": ratios[0]}, {"ratio": ratios[-1]}, **where)}
+    return {"ML-1M": _fall(t5, loss="unbiased", serving="raw", **ON_ML1M)}
 
 
 @on_p3_t5("Under the logistic loss a smaller ω helps", case="batch ratio", claimed={"1e-05", "0.0001", "0.001", "0.01"})
 def small_omega_helps_on_ml100k(t5: Any) -> dict[str, Difference]:
     """P@5 of Unbiased-ω minus that of Unbiased; ML-100K, logistic loss, over seeds."""
-    where = {"data": "ml-100k", "pointwise": "logistic", "selection": "test", "serving": "raw"}
     return {
-        f"{ratio:g}": _apart(t5, {"loss": "unbiased_omega"}, {"loss": "unbiased"}, ratio=ratio, **where)
-        for ratio in sorted(t5.distinct("ratio", **where))
+        f"{ratio:g}": _apart(t5, {"loss": "unbiased_omega"}, {"loss": "unbiased"}, ratio=ratio, **ON_ML100K)
+        for ratio in sorted(t5.distinct("ratio", **ON_ML100K))
     }
 
 
@@ -351,10 +356,6 @@ def more_steps_find_more_on_amazon(t6: Any) -> dict[str, Difference]:
     return {name: Difference(more - less) for name, more, less in zip(("P@1", "P@5"), late, early, strict=True)}
 
 
-SELECTED = {"selection": "test", "serving": "raw"}
-ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
-
-
 @on_p3_t5(
     "In-Batch and Popularity find less than a tenth of a percent of their five",
     case="pair of objective and batch ratio",
@@ -383,10 +384,7 @@ def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
 @on_p3_t5("In-Batch finds less at the largest batch ratio than at the smallest", case="data set")
 def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus P@5 at the largest, over seeds; logistic loss."""
-    where = {"data": "ml-100k", "pointwise": "logistic", "loss": "in_batch", **SELECTED}
-    ratios = sorted(t5.distinct("ratio", **where))
-    small, large = (_p5_of_seeds(t5, ratio=ratio, **where) for ratio in (ratios[0], ratios[-1]))
-    return {"ML-100K": Difference.paired(small, large)}
+    return {"ML-100K": _fall(t5, loss="in_batch", **ON_ML100K)}
 
 
 @on_p3_t5("The best checkpoint on the test set has a higher P@5 than one that other users choose", case="data set")
@@ -400,18 +398,13 @@ def choosing_on_the_test_set_flatters(t5: Any) -> dict[str, Difference]:
 
 def _of_table_4(t4: Any, difference: Callable[[np.ndarray], Difference]) -> dict[str, Difference]:
     """What is asked of P@5 under Sogram minus that under the unbiased loss, over seeds, for each cell of Table 4."""
-    cells = ((data, ratio) for data in t4.distinct("data") for ratio in sorted(t4.distinct("ratio", data=data)))
-    return {
-        f"{data}, {ratio:g}": difference(
-            np.subtract(
-                *(
-                    t4.values("P@5", data=data, ratio=ratio, loss=loss, selection="test")
-                    for loss in ("sogram", "unbiased")
-                )
-            )
-        )
-        for data, ratio in cells
-    }
+    found = {}
+    for data in t4.distinct("data"):
+        for ratio in sorted(t4.distinct("ratio", data=data)):
+            where = {"data": data, "ratio": ratio, "selection": "test"}
+            values = (t4.values("P@5", loss=loss, **where) for loss in ("sogram", "unbiased"))
+            found[f"{data}, {ratio:g}"] = difference(np.subtract(*values))
+    return found
 
 
 @on_p3_t4(
@@ -456,6 +449,12 @@ def x1_values(x1: Any, data: str, loss: str, ratio: float | None = None, metric:
     return np.array([row["value"] for row in sorted(rows, key=lambda row: row["seed"])])
 
 
+def _lead(x1: Any, data: str, ratio: float, metric: str = "P@1") -> Difference:
+    """A metric of In-Batch minus that of Unbiased, over seeds."""
+    in_batch = x1_values(x1, data, "in_batch", ratio, metric)
+    return Difference.paired(in_batch, x1_values(x1, data, "unbiased", metric=metric))
+
+
 def _at_each_ratio(sets: Sequence[str]) -> dict[str, tuple[str, float]]:
     """The cases of some data sets: (data set, batch ratio)."""
     return {f"{X1_NAMES[data]}, {ratio:g}": (data, ratio) for data in sets for ratio in X1_RATIOS}
@@ -469,15 +468,13 @@ on_pairs = partial(on_p3_x1, case="pair of data set and batch ratio")
 )
 def unbiased_can_lose(x1: Any, where: tuple[str, float]) -> Difference:
     """P@1 of In-Batch minus that of Unbiased, over seeds."""
-    data, ratio = where
-    return Difference.paired(x1_values(x1, data, "in_batch", ratio), x1_values(x1, data, "unbiased"))
+    return _lead(x1, *where)
 
 
 @on_pairs("Where the division by popularity costs much, In-Batch finds less than Unbiased", cases=_at_each_ratio(WINS))
 def unbiased_wins_elsewhere(x1: Any, where: tuple[str, float]) -> Difference:
     """P@1 of Unbiased minus that of In-Batch, over seeds."""
-    data, ratio = where
-    return Difference.paired(x1_values(x1, data, "unbiased"), x1_values(x1, data, "in_batch", ratio))
+    return -_lead(x1, *where)
 
 
 @on_p3_x1(
@@ -490,7 +487,7 @@ def two_sets_stay_open(x1: Any) -> dict[str, Difference]:
     """
 
     def room(data: str, ratio: float) -> Difference:
-        ahead = Difference.paired(x1_values(x1, data, "in_batch", ratio), x1_values(x1, data, "unbiased"))
+        ahead = _lead(x1, data, ratio)
         return Difference(ahead.half - abs(ahead.value), n=ahead.n)
 
     return {
@@ -512,11 +509,7 @@ def what_is_kept_decides(x1: Any) -> dict[str, Difference]:
 )
 def ahead_longer_among_five(x1: Any) -> dict[str, Difference]:
     """P@5 of In-Batch minus that of Unbiased on the made data, over seeds."""
-    unbiased = x1_values(x1, "made-20", "unbiased", metric="P@5")
-    return {
-        f"{ratio:g}": Difference.paired(x1_values(x1, "made-20", "in_batch", ratio, "P@5"), unbiased)
-        for ratio in X1_RATIOS
-    }
+    return {f"{ratio:g}": _lead(x1, "made-20", ratio, "P@5") for ratio in X1_RATIOS}
 
 
 @on_p3_x1("With more dimensions than groups In-Batch leads by less than one point", case="batch ratio")

@@ -80,14 +80,14 @@ class View extends Interactive {
 
   buildLabels() {
     const parts = this.parts;
-    const steps = (what, add, drop) => {
+    const steps = (what) => {
       const count = h("span", { class: "cw-count" });
-      const plus = h("button", { type: "button", class: "cw-step", "data-action": `add-${what}`, "aria-label": `Add a ${what}`, onclick: add }, "+");
-      const minus = h("button", { type: "button", class: "cw-step", "data-action": `drop-${what}`, "aria-label": `Remove the last ${what}`, onclick: drop }, "−");
+      const plus = h("button", { type: "button", class: "cw-step", "data-action": `add-${what}`, "aria-label": `Add a ${what}`, onclick: () => this.resize(what, true) }, "+");
+      const minus = h("button", { type: "button", class: "cw-step", "data-action": `drop-${what}`, "aria-label": `Remove the last ${what}`, onclick: () => this.resize(what, false) }, "−");
       return { count, plus, minus, box: h("div", { class: "cw-steps" }, minus, count, plus) };
     };
-    parts.rows = steps("row", () => this.addRow(), () => this.dropRow());
-    parts.columns = steps("column", () => this.addColumn(), () => this.dropColumn());
+    parts.rows = steps("row");
+    parts.columns = steps("column");
     parts.grid = h("div", { class: "cw-grid", role: "grid", "aria-label": "Label matrix: one switch per pair", onkeydown: (event) => this.onGridKey(event) });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
@@ -166,24 +166,13 @@ class View extends Interactive {
     this.changeLabels(mapCells(this.state().labels, (label, row, column) => (row === i && column === j ? 1 - label : label)));
   }
 
-  addRow() {
-    const labels = this.state().labels;
-    if (labels.length < LARGEST) this.changeLabels([...labels, labels[0].map((_, j) => Number(j === labels.length % labels[0].length))]);
-  }
-
-  addColumn() {
-    const labels = this.state().labels;
-    if (labels[0].length < LARGEST) this.changeLabels(labels.map((row, i) => [...row, Number(i === row.length % labels.length)]));
-  }
-
-  dropRow() {
-    const labels = this.state().labels;
-    if (labels.length > SMALLEST) this.changeLabels(labels.slice(0, -1));
-  }
-
-  dropColumn() {
-    const labels = this.state().labels;
-    if (labels[0].length > SMALLEST) this.changeLabels(labels.map((row) => row.slice(0, -1)));
+  /** One row or column more, with a positive in it, or the last one less. */
+  resize(what, more) {
+    const turn = what === "column" ? transposed : (matrix) => matrix;
+    const rows = turn(this.state().labels);
+    if (rows.length === (more ? LARGEST : SMALLEST)) return;
+    const longer = () => [...rows, rows[0].map((_, k) => Number(k === rows.length % rows[0].length))];
+    this.changeLabels(turn(more ? longer() : rows.slice(0, -1)));
   }
 
   onGridKey(event) {
@@ -463,6 +452,8 @@ function mostPopularPositive(labels) {
 function addCells(total, more) {
   more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
 }
+
+const transposed = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
 
 const isIn = (pairs, i, j) => pairs.some(([row, column]) => row === i && column === j);
 

@@ -7,7 +7,8 @@ SCALE-X4 (tables in shards) and SCALE-X5 (costs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -185,14 +186,21 @@ def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]
 def sockets_send_the_formula(traffic: Any) -> dict[str, Difference]:
     """1,500 P minus the bytes beyond the formula, or those that are missing; SCALE-X3."""
     found = {}
-    for counted in traffic.select(metric="bytes"):
-        words = {key: counted[key] for key in ("processes", "batch", "width", "gather", "rows")}
-        [expected] = {row["value"] for row in traffic.select(metric="formula bytes", **words)}
-        beyond = counted["value"] - expected
-        found[", ".join(map(str, words.values()))] = Difference(
-            1500 * counted["processes"] - beyond if beyond >= 0 else beyond
-        )
+    for name, counted, formula in _beside(traffic, "bytes", "formula bytes", "processes", "batch", "width", *HOW):
+        beyond = counted["value"] - formula
+        found[name] = Difference(1500 * counted["processes"] - beyond if beyond >= 0 else beyond)
     return found
+
+
+HOW = ("gather", "rows")  # what a process computes
+
+
+def _beside(result: Any, metric: str, other: str, *names: str, **where: Any) -> Iterator[tuple[str, Any, float]]:
+    """(values of the columns in words, row, number of the other metric) for each row of a metric."""
+    for row in result.select(metric=metric, **where):
+        columns = {name: row[name] for name in names}
+        [number] = {one["value"] for one in result.select(metric=other, **where, **columns)}
+        yield ", ".join(map(str, columns.values())), row, number
 
 
 @finding(
@@ -219,24 +227,14 @@ def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
 )
 def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
     """1/4 minus the relative error of the predicted milliseconds, four processes; SCALE-X5."""
-    found = {}
-    for step in cost.select(metric="step ms", processes=4):
-        words = {key: step[key] for key in ("batch", "width", "gather", "rows", "seed")}
-        [model] = cost.values("predicted ms", processes=4, **words)
-        found[", ".join(map(str, words.values()))] = Difference(0.25 - abs(model / step["value"] - 1))
-    return found
+    steps = _beside(cost, "step ms", "predicted ms", "batch", "width", *HOW, "seed", processes=4)
+    return {name: Difference(0.25 - abs(predicted / step["value"] - 1)) for name, step, predicted in steps}
 
 
 @on_scale_x2("Eight shards of a batch find at least four fifths of what the whole batch finds")
 def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards minus 0.8 times that of one, by seed; SCALE-X2."""
-    return {
-        f"{data}, {objective}": Difference.paired(
-            _recalls(shards, data, objective, 8), [0.8 * value for value in _recalls(shards, data, objective, 1)]
-        )
-        for data in shards.distinct("data")
-        for objective in shards.distinct("objective")
-    }
+    return {name: Difference.paired(eight, 0.8 * one) for name, one, eight in _recalls_by_setting(shards)}
 
 
 @on_scale_x2(
@@ -245,29 +243,27 @@ def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
 )
 def shards_cost_some_recall(shards: Any) -> dict[str, Difference]:
     """Recall@10 of one shard minus that of eight, by seed; SCALE-X2."""
-    return {
-        f"{data}, {objective}": Difference.paired(
-            _recalls(shards, data, objective, 1), _recalls(shards, data, objective, 8)
-        )
-        for data in shards.distinct("data")
-        for objective in shards.distinct("objective")
-    }
+    return {name: Difference.paired(one, eight) for name, one, eight in _recalls_by_setting(shards)}
 
 
 @on_scale_x2("Eight shards with logQ find at least twice as much as the whole batch without it", case="data set")
 def logq_outweighs_the_shards(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards with logQ minus twice that of one shard without, by seed; SCALE-X2."""
     return {
-        data: Difference.paired(
-            _recalls(shards, data, "softmax, logQ", 8), [2 * value for value in _recalls(shards, data, "softmax", 1)]
-        )
+        data: Difference.paired(_recalls(shards, data, "softmax, logQ", 8), 2 * _recalls(shards, data, "softmax", 1))
         for data in shards.distinct("data")
     }
 
 
-def _recalls(shards: Any, data: str, objective: str, count: int) -> list[float]:
-    rows = shards.select(metric="recall@10", data=data, objective=objective, shards=count)
-    return [row["value"] for row in sorted(rows, key=lambda row: int(row["seed"]))]
+def _recalls_by_setting(shards: Any) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """(data set and objective, recalls of one shard, recalls of eight), by seed."""
+    for data, objective in itertools.product(shards.distinct("data"), shards.distinct("objective")):
+        one, eight = (_recalls(shards, data, objective, count) for count in (1, 8))
+        yield f"{data}, {objective}", one, eight
+
+
+def _recalls(shards: Any, data: str, objective: str, count: int) -> NDArray[np.float64]:
+    return np.array(shards.values("recall@10", data=data, objective=objective, shards=count))
 
 
 @on_scale_x4(

@@ -56,15 +56,3 @@ def test_the_same_in_python_is_python_that_runs() -> None:
     assert names["found"] == pytest.approx(shown.film["models"]["corrected"]["recall"][3], abs=0.01)  # kernels differ
     assert printed.getvalue().strip() == f"{names['found']:.0%} of the hidden films"
     assert shown.python().splitlines()[-1] == 'TrainingFilm(model="corrected", moment=3, person=2)'
-
-
-def test_playing_moves_the_map_and_the_list(site_page) -> None:
-    page = site_page(TrainingFilm(moment=0).static_html())
-    before = page.locator(".cw-ten").inner_text()
-    page.locator('[data-action="play"]').click()
-    page.wait_for_function("before => document.querySelector('.cw-ten').innerText !== before", arg=before)
-    page.locator('[data-action="play"]').click()
-    page.get_by_label("corrected for popularity").check()
-    page.wait_for_function(
-        "() => document.querySelector('.cw-summary').textContent.includes('corrected for popularity')"
-    )

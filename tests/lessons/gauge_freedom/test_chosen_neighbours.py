@@ -13,7 +13,7 @@ from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import films as chapter
 from course_lib.lessons.gauge_freedom import make_chosen_neighbours
 from course_lib.lessons.gauge_freedom.chosen_neighbours import STORED, THOUSANDTHS, ChosenNeighbours
-from tests.widget_pages import python_says, replacing, run, settled, table_rows
+from tests.widget_pages import replacing, run, settled
 
 MATH = "chosen_neighbours_math"
 FIRST = "Fast & Furious 6"
@@ -184,25 +184,7 @@ def test_the_same_in_python_computes_the_table(state: dict[str, Any], capsys: py
     assert [tuple(line.split(" ", 1)) for line in lines] == [said[str(place)] for place in range(1, 11)]
 
 
-def test_bad_arguments_are_named() -> None:
-    for arguments, message in [
-        ({"film": "Casablanca"}, "film is 'Casablanca'; expected one of Psycho"),
-        ({"chosen": ["Casablanca"]}, r"chosen is \['Casablanca'\]; expected up to 10 different films"),
-        ({"chosen": TITLES[:11]}, "expected up to 10 different films"),
-        ({"chosen": None}, "chosen is None; expected up to 10 films"),
-        ({"chosen": TITLES[:1] * 2}, "expected up to 10 different films"),
-        ({"stretch": 0.5}, "stretch is 0.5; expected 1 to 1000"),
-        ({"width": 17}, "width is 17; expected 4 to 16"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            ChosenNeighbours(**arguments)
-
-
 # ---- in the browser
-
-
-def test_the_table_of_the_page_is_that_of_paper(site_page: Callable[..., Any]) -> None:
-    assert table_rows(site_page(ChosenNeighbours().static_html())) == ChosenNeighbours().table()[1]
 
 
 def test_films_are_chosen_by_keyboard_alone(site_page: Callable[..., Any]) -> None:
@@ -272,11 +254,3 @@ def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[...,
     page.locator('input[name="stretch"]').focus()
     page.keyboard.press("Home")
     settled(page, ChosenNeighbours(chosen=TITLES[:10], stretch=1.0).summary())
-
-
-def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
-    one = ChosenNeighbours()
-    page = in_jupyter(one)
-    python_says(page, ChosenNeighbours(chosen=["Drive"]), "chosen")
-    page.locator(".cw-pick").first.click()  # the reader says
-    assert page.evaluate("[model.get('chosen').length, saved]") == [2, 1]

@@ -16,12 +16,6 @@ def test_the_model_keeps_all_of_its_own_neighbours_and_few_of_those_of_a_stretch
     assert films.chance() < min(shares) and max(shares) < 0.7
 
 
-def test_a_stretched_model_has_the_predictions_of_the_model() -> None:
-    people, movies = films.model()
-    new = people * films.stretch(3) @ films.stretched(3).T
-    assert np.abs(new - people @ movies.T).max() < 1e-10
-
-
 def test_turns_and_lengths_keep_all_neighbours() -> None:
     """What a cosine does not feel: a rotation, and the lengths of the rows."""
     _, movies = films.model()

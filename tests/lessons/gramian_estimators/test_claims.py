@@ -85,8 +85,7 @@ def is_psd(matrix):
     return matrix[0, 0] >= 0 and matrix[1, 1] >= 0 and matrix[0, 0] * matrix[1, 1] >= matrix[0, 1] ** 2
 
 
-# ------------------------------------------------------------------------------------------------- Section 2: the
-# objective
+# --------------------------------------------------------------------------------------------- Section 2: the objective
 
 
 def test_eq1_eq2_the_double_sum_runs_over_examples_and_counts_popular_entities_more():
@@ -142,8 +141,7 @@ def test_eq6_eq7_the_gravity_term_is_the_mean_of_its_shares_not_their_sum():
     assert mean(f + lam * share for f, share in zip(losses, shares, strict=True)) == mean(losses) + lam * g  # (2)
 
 
-# -------------------------------------------------------------------------------------------- Section 3: estimated
-# gradients
+# --------------------------------------------------------------------------------------- Section 3: estimated gradients
 
 
 def flow(u, GV_hat, t, n):
@@ -256,8 +254,7 @@ def test_two_slips_in_the_proof_of_prop1():
     assert printed - right == dot(GU - GV, GU - GV) != 0
 
 
-# ------------------------------------------------------------------------------------------------------------ 3.1:
-# SAGram
+# ---------------------------------------------------------------------------------------------------------- 3.1: SAGram
 
 
 def sagram(now, cached, i, beta):
@@ -350,8 +347,7 @@ def test_memory_of_sagram_is_n_k_numbers_and_of_sogram_k_squared():
         gramians.SAGram(n, k, 1.0, budget=400)
 
 
-# ------------------------------------------------------------------------------------------------------------ 3.2:
-# SOGram
+# ---------------------------------------------------------------------------------------------------------- 3.2: SOGram
 
 
 def test_eq10_the_second_player_descends_to_the_gramian_and_the_first_sees_two_lambda_g():
@@ -518,8 +514,7 @@ def test_a_lower_learning_rate_lets_the_early_error_decay_sooner_relative_to_the
         assert lags[1] == pytest.approx(lags[0] / 5)
 
 
-# ----------------------------------------------------------------------------------------------------------- 3.3:
-# sampling
+# -------------------------------------------------------------------------------------------------------- 3.3: sampling
 
 
 def batch_slope(left, right):
@@ -605,8 +600,7 @@ def test_sogram_with_small_batches_varies_like_sampling_with_large_ones():
     assert sogram_error(alpha, 5) == limit * (1 - F(1, 2) ** 10)
 
 
-# ------------------------------------------------------------------------------------------------------ Section 4:
-# training
+# -------------------------------------------------------------------------------------------------- Section 4: training
 
 
 def test_a_sum_over_the_batch_misses_the_gramian_by_the_batch_size():
@@ -652,8 +646,7 @@ def test_few_candidates_leave_out_most_of_those_that_would_come_first():
     assert {cell["value"] for cell in table("P4", "numbers") if cell["quantity"] == "candidates"} == {50_000}
 
 
-# -------------------------------------------------------------------------------------------------- Appendix B: the
-# gravity term
+# ----------------------------------------------------------------------------------------- Appendix B: the gravity term
 
 
 def test_eq25_and_the_gradient_of_one_embedding():
@@ -684,8 +677,7 @@ def test_a_left_embedding_feels_the_right_ones_and_no_left_one():
     assert not np.allclose(slope_of_first(U, V), slope_of_first(U, OLD_V))
 
 
-# ----------------------------------------------------------------------------------------------- Appendix C: low-rank
-# priors
+# ------------------------------------------------------------------------------------------ Appendix C: low-rank priors
 
 
 def prior_gravity():
@@ -769,8 +761,7 @@ def test_alg4_another_start_of_the_cross_gramians_leaves_its_trace():
     assert equal(online.estimate, alpha * outer(U[0], Q[0]))  # the library starts at zero
 
 
-# ----------------------------------------------------------------------------------------------------- ours: X14, X15,
-# X16
+# -------------------------------------------------------------------------------------------------- ours: X14, X15, X16
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.05, 1.0])

@@ -13,19 +13,7 @@ import pytest
 
 from course_lib import gramians
 from course_lib.lessons.gramian_estimators import quiz as gramian_estimators
-from course_lib.lessons.shared import quiz
-
-NAME = "gramian-estimators"
-
-
-def explanation(question: str, answer: str) -> str:
-    (asked,) = [one for one in quiz.load(NAME).questions if one.id == question]
-    return next(one.why for one in asked.answers if one.id == answer).replace("\n", " ")
-
-
-@pytest.mark.parametrize("question", quiz.load(NAME).questions, ids=lambda question: question.id)
-def test_exactly_the_marked_answers_are_right(question: quiz.Question) -> None:
-    assert quiz.recompute(question) == {answer.id: answer.right for answer in question.answers}
+from tests.lessons.every import explanation
 
 
 @pytest.mark.parametrize(
@@ -85,20 +73,13 @@ def test_another_beta_changes_the_verdicts_on_sagram(
     assert gramian_estimators.sagram()[answer] is False
 
 
-def test_every_function_of_the_quiz_is_asked() -> None:
-    """A function nobody asks settles nothing."""
-    asked = {question.computed_by.partition(":")[2] for question in quiz.load(NAME).questions}
-    there = {
-        key
-        for key, value in vars(gramian_estimators).items()
-        if callable(value) and value.__module__ == gramian_estimators.__name__ and key[0] != "_"
-    }
-    assert asked == there and len(asked) == 6
-
-
 def test_the_numbers_in_the_explanations() -> None:
     level = gramians.sogram_variance(gramian_estimators.ALPHA)
-    assert round(1 / level) == 199 and "1/199" in explanation("memory", "like-batch") and 128 * 199 == 25472
+    assert (
+        round(1 / level) == 199
+        and "1/199" in explanation("gramian-estimators", "memory", "like-batch")
+        and 128 * 199 == 25472
+    )
     assert gramians.alpha_like_batch(128, 25472) == pytest.approx(0.01)
     assert gramians.sogram_variance(0.01, steps=1, corrected=True) == pytest.approx(
         1
@@ -109,7 +90,7 @@ def test_the_numbers_in_the_explanations() -> None:
         4
     ) == 8 ** (2 / 3)
     assert gramians.optimal_alpha(1e-4, 1.0, "random_walk") == pytest.approx(1e-4, rel=0.02)
-    assert gramians.same_batch_share(10, 10) == 0 and "is 0" in explanation("one-batch", "full")
+    assert gramians.same_batch_share(10, 10) == 0 and "is 0" in explanation("gramian-estimators", "one-batch", "full")
 
 
 def test_the_best_beta_is_below_one_for_random_caches() -> None:

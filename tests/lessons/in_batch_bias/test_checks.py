@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,14 +17,6 @@ from exercises import simulate
 from exercises.hidden import in_batch_bias as hidden
 
 ROOT = Path(__file__).resolve().parents[3]
-TASKS = {
-    "weight_of_negatives": "negative_weight",
-    "weight_of_positives": "negative_weight",
-    "best_score": "best_score",
-    "counterexample": "counterexample",
-    "shard_weights": "shard_weights",
-    "share_pushed_down": "share_pushed_down",
-}
 
 
 def answers(notebook: dict) -> dict[str, Any]:
@@ -37,30 +27,6 @@ def answers(notebook: dict) -> dict[str, Any]:
         if about["solution"] and cell["cell_type"] == "code":
             exec(cell["source"], names)
     return names
-
-
-@pytest.mark.parametrize("check", TASKS)
-def test_the_reference_passes_and_is_told_what_that_means(check: str, capsys: pytest.CaptureFixture[str]) -> None:
-    getattr(checks, check)(answers(simulate.reference())[TASKS[check]])
-    assert "not full marks" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("check", TASKS)
-def test_an_untouched_answer_does_not_pass(check: str) -> None:
-    with pytest.raises(NotImplementedError):
-        getattr(checks, check)(answers(simulate.empty())[TASKS[check]])
-
-
-def test_every_student_can_run_them_without_nbgrader() -> None:
-    """The reference notebook, cell by cell, where nbgrader and the exercises folder cannot be imported."""
-    code = ["import sys", "sys.modules['nbgrader'] = sys.modules['exercises'] = None"]
-    cells = [cell for cell in simulate.reference()["cells"] if cell["cell_type"] == "code"]
-    code += [line for cell in cells for line in cell["source"].split("\n") if "%pip" not in line]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("not full marks") == 9
 
 
 @pytest.mark.parametrize(
@@ -100,10 +66,6 @@ def test_a_message_names_the_misconception(check: str, answer: Any, hint: str) -
         getattr(checks, check)(answer)
 
 
-def test_the_hidden_checks_use_other_inputs_than_the_public_ones() -> None:
-    assert checks.FIG2 not in (hidden.UNSEEN, hidden.HIT)
-
-
 def test_any_true_counterexample_counts() -> None:
     """Not only the reference: a 3 x 3 identity with one more positive, found by listing."""
     labels = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
@@ -132,21 +94,6 @@ def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
             hidden.shard_negatives(wrong)
 
 
-def test_the_assignment_states_points_difficulty_importance_and_minutes() -> None:
-    cells = simulate.source()["cells"]
-    tasks = ["".join(c["source"]) for c in cells if "".join(c["source"]).startswith("## Task")]
-    assert len(tasks) == 6
-    for text in tasks:
-        for word in ("points", "difficulty ★", "importance ★", "minutes*"):
-            assert word in text, text[:40]
-    graded = [c["metadata"]["nbgrader"] for c in cells if c["metadata"]["nbgrader"]["grade"]]
-    assert sum(about["points"] for about in graded) == 34
-
-
-def test_the_lock_brings_nbgrader() -> None:
-    assert "\nnbgrader==" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
-
-
 # One wrong cell for each check that no typical wrong submission loses.
 SPOILT = {
     "test_counterexample": "def counterexample():\n    return [[1, 0], [0, 1]], 2, (0, 0), 0",
@@ -164,13 +111,5 @@ def test_the_public_checks_of_tasks_3_and_4_look_at_more_than_form() -> None:
 def test_the_sample_essays_quote_the_shares_of_the_films() -> None:
     share, films = answers(simulate.reference())["share_pushed_down"], datasets.load("movietweetings")
     small, large = (f"{100 * share(films.users, films.items, size):.0f} %" for size in (16, 256))
-    assert not unaccounted(
-        "in-batch-bias",
-        f"about {small} of the pairs were pushed down with batches of 16",
-        f"{large} of the liked pairs have a negative best score with batches of 256",
-        f"With batches of 256, {large} of the liked pairs",
-        f"your {large}",
-        "instead of 1",
-        "all pairs ask for 1 and 0",
-        "against 1 and 0",
-    )
+    batches, asked = ("batches of 16", "batches of 256"), ("for 1 and 0", "against 1 and 0", "instead of 1")
+    assert not unaccounted("in-batch-bias", small, large, *batches, *asked)

@@ -86,10 +86,6 @@ def test_every_exercise_says_what_it_takes_and_has_one_solution() -> None:
     assert [box.label for box in BOXES if box.kind == "solution" and ":class: dropdown" not in box.body] == []
 
 
-def test_no_label_stands_twice_in_the_book() -> None:
-    assert [label for label, count in Counter(box.label for box in BOXES).items() if count > 1] == []
-
-
 def test_every_chapter_has_exercises() -> None:
     chapters = {path.relative_to(ROOT).as_posix() for path in main_pages()}
     counts = Counter(box.page for box in BOXES if box.kind == "exercise")
@@ -105,17 +101,6 @@ def test_a_solution_in_words_alone_has_a_test_that_names_its_exercise() -> None:
 def test_the_lines_of_code_fit_the_page() -> None:
     shown = [line for box in BOXES for block in CODE.findall(box.body) for text in block for line in text.split("\n")]
     assert [line for line in shown if len(line) > 76] == []
-
-
-def test_the_reader_of_boxes_finds_a_wrong_output() -> None:
-    text = ":::{solution} ex-a\n:label: sol-a\n:class: dropdown\n\n```python\nprint(1)\n```\n\n```text\n2\n```\n:::\n"
-    (box,) = boxes_of("page", text)
-    ((code, printed),) = CODE.findall(box.body)
-    assert (box.label, box.argument) == ("sol-a", "ex-a")
-    with pytest.raises(AssertionError):
-        test_the_code_of_a_solution_prints_what_the_page_says(code, printed)
-    with pytest.raises(AssertionError, match="shows what its code prints"):
-        test_the_code_of_a_solution_prints_what_the_page_says(code, "")
 
 
 # ---- the formulas of the solutions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,8 +23,7 @@ from course_lib.lessons.shared.counterexample import all_zero
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The checks can fail: put a wrong formula in and see them complain
+# ---- the checks can fail: put a wrong formula in and see them complain
 
 
 def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, function) -> None:
@@ -38,33 +38,23 @@ def found_out(check: Callable[..., Any]) -> bool:
     return any(sp.simplify(sp.sympify(case)) != 0 for case in check.__wrapped__())
 
 
-def wrong(change) -> object:
-    """`coefficients_from` with one coefficient changed for the kinds that divide by popularity."""
-    right = in_batch.coefficients_from
-
-    def changed(kind: str, *, a, rho) -> in_batch.Coefficients:
-        return change(right(kind, a=a, rho=rho), a, rho)
-
-    return changed
-
-
+# What is wrong with the coefficients c, where every batch has the factor a and the balance rho.
 MISTAKES = {
-    "hat missing (E.5)": lambda c, a, rho: in_batch.Coefficients(
-        c.positive, c.grid, c.power, c.constant, c.inverse * rho, c.masked
-    ),
-    "popularity kept": lambda c, a, rho: in_batch.Coefficients(c.positive, c.grid, 0, c.constant, c.inverse, c.masked),
-    "no correction on the diagonal": lambda c, a, rho: in_batch.Coefficients(
-        c.positive, c.grid, c.power, c.constant, 0 * a, c.masked
-    ),
-    "positives scaled by 2": lambda c, a, rho: in_batch.Coefficients(
-        2 * a, c.grid, c.power, c.constant, c.inverse, c.masked
-    ),
+    "hat missing (E.5)": lambda c, a, rho: replace(c, inverse=c.inverse * rho),
+    "popularity kept": lambda c, a, rho: replace(c, power=0),
+    "no correction on the diagonal": lambda c, a, rho: replace(c, inverse=0 * a),
+    "positives scaled by 2": lambda c, a, rho: replace(c, positive=2 * a),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_wrong_unbiased_loss_is_found_out(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_everywhere(monkeypatch, "coefficients_from", wrong(MISTAKES[mistake]))
+    right = in_batch.coefficients_from
+
+    def changed(kind: str, *, a: Any, rho: Any) -> in_batch.Coefficients:
+        return MISTAKES[mistake](right(kind, a=a, rho=rho), a, rho)
+
+    replace_everywhere(monkeypatch, "coefficients_from", changed)
     assert any(r != 0 for r in symbolic.thm_unbiased_loss())
     assert enumeration.enumerate_expected_weights("unbiased") > 0
 
@@ -95,15 +85,10 @@ def test_a_wrong_variance_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found_out(enumeration.enumerate_batch_variance) and found_out(symbolic.thm_batch_variance)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Counterexamples: one per dropped assumption, one per formula as printed
+# ---- counterexamples: one per dropped assumption, one per formula as printed
 
 CASES = [(labels, s) for labels in SMALL_LABELS[1:] for s in (2, 3)]
 CHAIN = SMALL_LABELS[2]
-
-
-def refutes(example: broken.Counterexample) -> bool:
-    return not all_zero(example.gap) and (example.formula is None or all_zero(example.unexplained))
 
 
 @pytest.mark.parametrize(("labels", "s"), CASES)
@@ -115,25 +100,25 @@ def test_sogram_with_one_batch(labels: np.ndarray, s: int) -> None:
 
 @pytest.mark.parametrize(("labels", "s"), CASES)
 def test_sampling_with_replacement(labels: np.ndarray, s: int) -> None:
-    assert refutes(broken.sampling_with_replacement(labels, s))
+    assert broken.sampling_with_replacement(labels, s).refutes
     assert all_zero(broken.repaired_with_replacement(labels, s).gap)
 
 
 def test_sampling_with_replacement_breaks_every_kind() -> None:
     for kind in ("in_batch", "popularity", "pos_neg", "masked"):
-        assert refutes(broken.sampling_with_replacement(CHAIN, 2, kind=kind))
+        assert broken.sampling_with_replacement(CHAIN, 2, kind=kind).refutes
 
 
 @pytest.mark.parametrize("labels", SMALL_LABELS)
 def test_empty_column(labels: np.ndarray) -> None:
-    assert refutes(broken.empty_column(labels, 2))
+    assert broken.empty_column(labels, 2).refutes
 
 
 @pytest.mark.parametrize("pair", positives(CHAIN))
 @pytest.mark.parametrize("s", [2, 3, 5])
 def test_duplicate_pairs(pair: tuple[int, int], s: int) -> None:
     example = broken.duplicate_pairs(CHAIN, pair, s)
-    assert refutes(example)
+    assert example.refutes
     assert example.actual[1][pair] < 0
 
 

@@ -10,7 +10,7 @@ import pytest
 from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import press, serious_violations_in_both_themes
+from tests.widget_pages import press
 
 NAME = "in-batch-bias"
 
@@ -85,9 +85,8 @@ def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) 
         "✗ Not yet. 1 choice is right, 1 is wrong, 1 right answer is missing."
     )
     box.locator('input[value="bias-fades"]').uncheck()
-    assert (
-        box.get_attribute("data-result") == "" and box.locator(".cw-feedback").inner_text() == ""
-    )  # it spoke of another choice
+    assert (box.get_attribute("data-result"), box.locator(".cw-feedback").inner_text()) == ("", "")  # of another choice
+    assert answer(page, "bigger-batch").get_attribute("data-result") == "wrong"  # a right one is still missing
     box = answer(page, "bigger-batch", "same-ratio")
     assert box.get_attribute("data-result") == "right"
 
@@ -163,27 +162,6 @@ def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:
     assert page.locator(".cw-summary[aria-live=polite]").count() == 1
     assert page.get_by_role("group").count() == 1 + TOTAL
     assert page.get_by_role("button", name="Check question 2").count() == 1
-
-
-def test_the_quiz_fits_every_width(site_page: Callable[..., Any]) -> None:
-    page = page_with_quiz(site_page, width=320)
-    for button in page.locator('[data-action="show"]').all():
-        button.click()
-    sizes = (
-        "[...document.querySelectorAll('.cw-answer, .cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
-    )
-    for width in (320, 360, 768, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert min(page.evaluate(sizes)) >= 24, width  # WCAG 2.5.8, target size
-
-
-def test_axe_finds_nothing_serious_in_the_quiz(site_page: Callable[..., Any]) -> None:
-    page = page_with_quiz(site_page, reduced_motion="reduce")
-    answer(page, "coefficient", "zero")
-    answer(page, "cold-film", "uniform").locator("summary").click()
-    question(page, "serving").locator('[data-action="show"]').click()
-    assert serious_violations_in_both_themes(page) == {}
 
 
 def test_without_javascript_the_answers_are_folded_below(site_page: Callable[..., Any]) -> None:

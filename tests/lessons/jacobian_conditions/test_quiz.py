@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 import torch
 
-from course_lib import encoders, jacobians
+from course_lib import encoders, jacobians, losses
 from course_lib.lessons.jacobian_conditions import quiz as jacobian_conditions
 from course_lib.papers import p0
-from tests.lessons.every import broken, marked
-
-NAME = "jacobian-conditions"
 
 
 class ElementwiseAdagrad(torch.optim.Adagrad):
@@ -26,24 +20,15 @@ class NoBias(torch.nn.Linear):
         super().__init__(inputs, outputs, bias=False)
 
 
-@pytest.mark.parametrize(
-    ("holder", "name", "wrong", "question"),
-    [
-        (jacobian_conditions.jacobians, "kernel_blocks", lambda right: lambda *a: 6 / 5 * right(*a), "linear-kernel"),
-        (jacobian_conditions.jacobians, "RowWiseAdagrad", lambda right: ElementwiseAdagrad, "which-optimisers"),
-        (jacobian_conditions.losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "which-towers"),
-        (jacobian_conditions.losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "deep-tower"),
-        (jacobian_conditions.encoders, "ScaledLookup", lambda right: encoders.BiasedLookup, "which-towers"),
-        (jacobian_conditions.nn, "Linear", lambda right: NoBias, "deep-tower"),
-        (jacobian_conditions.p0, "chance_of_right_angle", lambda right: lambda d: 20 / 180, "twenty-per-cent"),
-    ],
-)
-def test_a_wrong_tool_changes_the_verdicts(
-    monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, wrong: Any, question: str
-) -> None:
-    assert getattr(jacobian_conditions, question.replace("-", "_"))() == marked(NAME, question)
-    broken(monkeypatch, holder, name, wrong)
-    assert getattr(jacobian_conditions, question.replace("-", "_"))() != marked(NAME, question)
+WRONG_FORMULAS = [
+    (jacobians, "kernel_blocks", lambda right: lambda *a: 6 / 5 * right(*a), "linear-kernel", ""),
+    (jacobians, "RowWiseAdagrad", lambda right: ElementwiseAdagrad, "which-optimisers", ""),
+    (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "which-towers", ""),
+    (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "deep-tower", ""),
+    (encoders, "ScaledLookup", lambda right: encoders.BiasedLookup, "which-towers", ""),
+    (torch.nn, "Linear", lambda right: NoBias, "deep-tower", ""),
+    (p0, "chance_of_right_angle", lambda right: lambda d: 20 / 180, "twenty-per-cent", ""),
+]
 
 
 def test_the_numbers_in_the_explanations() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import re
 from collections.abc import Callable
@@ -19,8 +18,7 @@ from course_lib.experiments.scale.tables import BATCH
 from course_lib.lessons.one_batch_many_machines import sharded_step
 from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS, OneBatchManyMachines
 from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
-from course_lib.lessons.shared.widgets import bundle
-from tests.widget_pages import SUMMARY, made_in_python, reached_by_tab, replacing, settled, table_rows
+from tests.widget_pages import replacing
 
 MATH = "machines_math"
 EVALUATE = "(states) => states.map((state) => lib.analyseMachines(state))"
@@ -152,36 +150,7 @@ def test_nonsense_is_refused(arguments: dict[str, Any], message: str) -> None:
         OneBatchManyMachines(**arguments)
 
 
-def test_the_script_is_small() -> None:
-    own = "".join(bundle.sources()[name] for name in ("one_batch_many_machines_play", MATH))
-    assert len(gzip.compress(own.encode())) < 12_000
-
-
 # ---- in the browser
-
-
-def test_keyboard_alone_changes_everything(site_page: Library) -> None:
-    page = site_page(OneBatchManyMachines().static_html())
-    assert {"processes", "batch", "d", "bandwidth", "rate", "tower"} <= reached_by_tab(page, 20)
-    page.locator('[data-preset="carried"]').focus()
-    page.keyboard.press("Enter")
-    settled(page, OneBatchManyMachines(gather="gradients").summary())
-    page.locator('input[name="processes"]').focus()
-    page.keyboard.press("ArrowRight")
-    settled(page, OneBatchManyMachines(gather="gradients", processes=5).summary())
-    page.locator(".cw-option input[value=all]").focus()
-    page.keyboard.press("Space")
-    state = {"gather": "gradients", "processes": 5, "rows": "all"}
-    settled(page, OneBatchManyMachines(**state).summary())
-    assert table_rows(page) == OneBatchManyMachines(**state).table()[1]
-    assert made_in_python(page).state() == OneBatchManyMachines(**state).state()
-
-
-def test_it_is_no_higher_than_a_screen(site_page: Library) -> None:
-    """In the 936 px that a window of 1280 x 800 leaves."""
-    page = site_page(OneBatchManyMachines().static_html(), width=952)
-    assert page.locator(".cw").bounding_box()["height"] <= 720
-    assert page.locator(SUMMARY).is_visible()
 
 
 # ---- the sizes of the further page: tables larger than a machine
@@ -369,21 +338,3 @@ def sizes(cells: list[str]) -> list[float]:
 def test_nonsense_about_shards_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         ShardedStep(**arguments)
-
-
-def test_the_script_of_shards_is_small() -> None:
-    own = "".join(bundle.sources()[name] for name in ("sharded_step", SHARDS_MATH, "units"))
-    assert len(gzip.compress(own.encode())) < 8_000
-
-
-def test_keyboard_alone_changes_everything_about_shards(site_page: Library) -> None:
-    page = site_page(ShardedStep(PRICES).static_html())
-    numbers = {"users", "items", "pairs", "width", "batch", "processes", "bandwidth", "memory", "speed"}
-    assert numbers <= reached_by_tab(page, 25)
-    page.locator('[data-preset="eight"]').focus()
-    page.keyboard.press("Enter")
-    eight = {"processes": 8, "batch": 8192}
-    settled(page, ShardedStep(PRICES, **eight).summary())
-    page.locator('input[name="users"]').focus()
-    page.keyboard.press("ArrowRight")
-    settled(page, ShardedStep(PRICES, users=200_000_000, **eight).summary())

@@ -82,16 +82,6 @@ def equal(A, B):
 # ---- Section 2: the models
 
 
-def test_eq1_the_score_is_the_inner_product_in_every_backbone():
-    for name in some(backbones.names()):
-        small = {"clusters": 2} if name == "NCL" else {}
-        model = backbones.make(name, DATA, d=4, generator=torch.Generator().manual_seed(0), **small)
-        users, items = model()
-        assert users.shape == (M_, 4) and items.shape == (N_, 4)
-        got = sum(users[:, t, None] * items[None, :, t] for t in range(4))
-        assert torch.allclose(got, users @ items.T, atol=1e-5)
-
-
 def test_eq2_one_layer_averages_over_neighbours_with_one_over_the_root_of_both_degrees():
     """And where all users have the same degree, an item's first layer is sqrt(degree) times the mean of its users, over
     that constant.
@@ -115,33 +105,6 @@ def test_def30_the_popularity_of_an_item_is_the_number_of_its_users():
 
 
 # ---- 3.1: the popularity direction
-
-
-def test_eq4_head_minus_tail_and_the_error_of_a_centroid():
-    rng = np.random.default_rng(0)
-    items, counts = rng.normal(size=(60, 5)), rng.permutation(60)
-    direction = popularity.popularity_direction(items, counts, 0.05)
-    assert np.allclose(direction, e_pop(items, counts)) and np.linalg.norm(direction) == pytest.approx(1)
-    head, tail = np.flatnonzero(counts >= 57), np.flatnonzero(counts < 3)
-    assert np.allclose(direction * np.linalg.norm(d := items[head].mean(0) - items[tail].mean(0)), d)
-
-
-def test_enumerate_the_mean_square_error_of_head_minus_tail():
-    """E |v_hat - v|^2 = tr S_h / H + tr S_t / T, over every draw of H = 2 and T = 3 vectors from two populations, in
-    fractions.
-    """
-    head, tail, H, T = whole(3, 2, 5), whole(2, 2, 6), 2, 3
-
-    def trace(rows):
-        centre = mean(rows)
-        return mean((x - centre) @ (x - centre) for x in rows)
-
-    v, errors = mean(head) - mean(tail), []
-    for a in itertools.product(head, repeat=H):
-        for b in itertools.product(tail, repeat=T):
-            off = mean(a) - mean(b) - v
-            errors.append(off @ off)
-    assert mean(errors) == trace(head) / H + trace(tail) / T
 
 
 def test_popularity_is_not_proportional_to_the_projection():
@@ -180,27 +143,6 @@ def test_a_large_correlation_is_not_inevitable():
         abs(np.corrcoef(tops[0], zipf.sum(axis=0))[0, 1]) > 0.95
     )  # popularity is the top right singular vector here ...
     assert abs(np.corrcoef(tops[1], counts)[0, 1]) < 0.5 and abs(cosine(tops[1], taste)) > 0.95  # ... and taste here
-
-
-def test_figure_1b_the_null_of_the_correlation_is_not_zero():
-    """Random embeddings that know nothing of the counts:
-    the head items choose the direction that they are then measured along.
-    """
-    rng = np.random.default_rng(1)
-    n, d, rho = 300, 64, 0.05
-    counts = np.sort(rng.zipf(1.6, n).clip(max=2000))[::-1].astype(float)
-    size = round(rho * n)
-    gap = counts[:size].mean() - counts[-size:].mean()
-    delta = math.sqrt(d / (2 * rho * n))
-    predicted = rho * delta * gap / (counts.std() * math.sqrt(1 + 2 * rho * delta**2))
-    found = []
-    for _ in range(300):
-        items = rng.normal(size=(n, d))
-        found.append(np.corrcoef(items @ e_pop(items, counts), counts)[0, 1])
-    error = np.std(found) / math.sqrt(len(found))
-    assert np.mean(found) == pytest.approx(predicted, abs=4 * error + 0.01) and predicted > 0.2 > 20 * error
-    fair = [popularity.cross_fitted_correlation(rng.normal(size=(n, d)), counts, rho, rng=rng) for _ in range(300)]
-    assert abs(np.mean(fair)) < 4 * np.std(fair) / math.sqrt(len(fair)) < 0.05
 
 
 def untrained_lightgcn(films, *, around, seed):
@@ -252,12 +194,6 @@ def test_eq5_needs_the_negative_role():
     assert np.any(moves[nobody] != 0)
 
 
-def test_the_operator_has_rows_that_sum_to_zero():
-    """M1 = 0: what the positives of a step give, its negatives take, for any weights."""
-    assert equal(operator(Y).sum(axis=1), np.zeros(M_))
-    assert equal(expected_moves(USERS, any_weight).sum(axis=0), np.zeros(3))
-
-
 def test_a_popular_item_may_keep_a_taste_of_its_own():
     """PropA.1 and the Law of Large Numbers: users at +v in one cluster, at -v in the other; an item that only the first
     likes.
@@ -269,36 +205,6 @@ def test_a_popular_item_may_keep_a_taste_of_its_own():
         users = np.array([v] * size + [-v] * size)
         liked = mean(users[:size])
         assert equal(liked, v) and equal(mean(users), 0 * v)
-
-
-@pytest.mark.parametrize("size", [1, 2, 4, 5, 6])
-def test_enumerate_the_mean_of_a_random_audience(size):
-    """If U_i is a uniformly random set of P users:
-    no bias, and variance sigma^2 (n - P)/(P (n - 1)), over every such set.
-    """
-    users = whole(6, 2, 9)
-    v = mean(users)
-    sigma2 = mean((x - v) @ (x - v) for x in users)
-    audiences = [mean(users[list(chosen)]) for chosen in itertools.combinations(range(6), size)]
-    assert equal(mean(audiences), v)
-    assert mean((x - v) @ (x - v) for x in audiences) == sigma2 * F(6 - size, size * 5)
-
-
-def test_at_the_start_an_audience_points_along_the_mean_user_only_if_it_is_most_of_them():
-    """cos(mean of P users, mean of all) is about sqrt(P/n): 0.1 for one percent of the users.
-
-    The signal is the noise at P = n/2.
-    """
-    rng = np.random.default_rng(0)
-    n, d = 2000, 64
-    for share in (0.01, 0.25, 0.5, 0.9):
-        size = round(share * n)
-        found = []
-        for _ in range(30):
-            users = rng.normal(size=(n, d))
-            found.append(cosine(users[:size].mean(axis=0), users.mean(axis=0)))
-        assert np.mean(found) == pytest.approx(math.sqrt(share), abs=0.05)
-    assert F(1000, 2000 - 1000) == 1  # |v|^2 over the noise is P/(n - P)
 
 
 def test_after_training_popular_items_align_with_the_mean_user_where_popularity_leads():
@@ -330,22 +236,6 @@ def test_eq6_eq7_lemma_a2_the_gradients_are_those_of_autograd():
     assert np.allclose(user.grad.numpy(), bpr_gradient(user.detach().numpy(), own, others), atol=1e-12)  # (7)
 
 
-def test_the_mean_of_a_users_negatives_points_away_from_his_positives():
-    """3.2.neg. One exact SGD step for each triple, any weights: the sum of the items stays, so g_neg = (n e_bar - n_u
-    g_pos)/(n - n_u).
-
-    With items of mean 0 the negatives of every user point against his own positives, whatever e_pop is.
-    """
-    items = ITEMS - mean(ITEMS)
-    for u, i, j, _ in triples():
-        step = F(1, 3) * any_weight(u, i, j) * USERS[u]
-        items[i], items[j] = items[i] + step, items[j] - step
-    assert equal(items.sum(axis=0), 0 * items[0]) and np.any(items != ITEMS - mean(ITEMS))
-    for u in range(M_):
-        pos, neg = mean(items[Y[u] > 0]), mean(items[Y[u] == 0])
-        assert equal(neg, -F(int(HAS[u]), int(N_ - HAS[u])) * pos)
-
-
 POPULAR_USER = np.array([2.0, 0.0])  # along e_pop = (1, 0)
 POSITIVES = np.array([[4.0, 0.0], [0.0, 1.0]])  # one popular item, long and along e_pop; one niche item
 NEGATIVES = np.array([[1.0, -1.0], [1.0, 0.5], [-1.0, 0.0]])
@@ -363,16 +253,6 @@ def test_a_popular_positive_pulls_the_ideal_direction_more_than_the_gradient():
     assert np.allclose(fresh, ideal / 2)
     without = -bpr_gradient(0 * POPULAR_USER, POSITIVES[1:], NEGATIVES)  # without the popular item: less along e_pop
     assert cosine(without, pop) < cosine(fresh, pop)
-
-
-def test_eq19_no_unit_vector_has_a_larger_mean_margin_than_d_star():
-    difference = mean(ITEMS[Y[0] > 0]) - mean(ITEMS[Y[0] == 0])
-    for entries in itertools.product(range(-4, 5), repeat=3):  # (x'g)^2 <= |x|^2 |g|^2, equal only for parallel x
-        x = exact(np.array(entries))
-        cross = np.array([x[a] * difference[b] - x[b] * difference[a] for a, b in ((0, 1), (0, 2), (1, 2))])
-        assert (x @ difference) ** 2 + cross @ cross == (x @ x) * (difference @ difference)
-    every_pair = mean(ITEMS[i] - ITEMS[j] for i in np.flatnonzero(Y[0]) for j in np.flatnonzero(Y[0] == 0))
-    assert equal(every_pair, difference)
 
 
 # ---- Appendix A
@@ -420,54 +300,6 @@ def test_lemma_a2_positives_and_negatives_are_equally_many():
     assert float(negatives[rare].max()) < 1.25 * float(
         negatives[rare].min()
     )  # "roughly constant" is right for the others
-
-
-def test_eq16_the_gradient_of_an_item_is_its_positive_and_its_negative_role():
-    users, items = (torch.tensor(x.astype(float) / 4, requires_grad=True) for x in (USERS, ITEMS))
-    loss = sum(float(p) * torch.nn.functional.softplus(users[u] @ (items[j] - items[i])) for u, i, j, p in triples())
-    [found] = torch.autograd.grad(loss, items)
-
-    def w(u, i, j):
-        return float(sigmoid(-(TABLES[0][u] / 4) @ (TABLES[1][i] - TABLES[1][j]) / 4))
-
-    for item in range(N_):
-        own = np.zeros(3)
-        for u, i, j, p in triples():
-            own = own - float(p) * w(u, i, j) * TABLES[0][u] / 4 * ((i == item) - (j == item) * 1.0)
-        assert np.allclose(found[item].numpy(), own, atol=1e-12)
-
-
-def test_eq17_holds_for_items_that_are_hardly_ever_negatives():
-    """The relative gap between the expected move and (17) is the part of the negative role:
-    small for Pop far above Neg, above 1 below.
-    """
-    labels = np.array([[1, 0, 0, 0] + [0] * 40] * 20)  # everyone likes item 0 ...
-    for u, row in enumerate(labels):
-        row[1 + u % 3] = 1  # ... and one more
-    users = whole(20, 3, 11) + exact(np.array([4, 0, 0]))
-    moves, counts, negatives = expected_moves(users, half, labels), labels.sum(axis=0), expected_negatives(labels)
-    for item in range(4):
-        printed = F(1, 2) * labels[:, item] @ users
-        away = users[labels[:, item] == 0]
-        gap = moves[item] - printed
-        assert equal(gap, -F(1, 2) * sum((F(2, 42) * x for x in away), 0 * users[0]))
-    assert negatives[0] == 0 and equal(moves[0], F(1, 2) * users.sum(axis=0))
-    assert float(negatives[5]) > counts[5] == 0 and np.any(moves[5] != 0)  # (17) says that it stays
-
-
-def test_eq18_along_the_mean_user_the_sign_is_that_of_pop_minus_neg():
-    """Averaged over which users like what, the move along v is half (Pop - Neg) |v|^2:
-    exact, over every assignment of users to rows.
-    """
-    v = mean(USERS)
-    total = np.full((N_, 3), F(0))
-    orders = list(itertools.permutations(range(M_)))
-    for order in orders:
-        total = total + expected_moves(USERS[list(order)], half)
-    negatives = expected_negatives()
-    for i in range(N_):
-        assert (total[i] / F(len(orders))) @ v == F(1, 2) * (int(POP[i]) - negatives[i]) * (v @ v)
-    assert any(POP[i] < negatives[i] and POP[i] > 0 for i in range(N_))  # a liked item that is pushed against v
 
 
 def test_theorem_a4_the_gradient_is_aligned_with_the_ideal_direction_at_zero_and_for_one_pair():

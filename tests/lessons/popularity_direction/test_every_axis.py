@@ -13,7 +13,7 @@ import words
 from course_lib import popularity
 from course_lib.lessons.popularity_direction import every_axis, films, make_every_axis
 from course_lib.lessons.popularity_direction.every_axis import EveryAxis
-from tests.widget_pages import python_says, settled
+from tests.widget_pages import settled
 
 STORED = json.loads(every_axis.STORED.read_text(encoding="utf-8"))["sets"]
 
@@ -69,15 +69,6 @@ def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:
         assert rows == {name: words.number(value) for name, value in names["r"].items()}
 
 
-def test_bad_words_are_named() -> None:
-    with pytest.raises(ValueError, match="law is 'mine'; expected one of RecBole, cornac"):
-        EveryAxis(law="mine")
-    with pytest.raises(ValueError, match="show is 'all'; expected one of after, before, data"):
-        EveryAxis(show="all")
-    with pytest.raises(ValueError, match="place is 9; expected 1 to 5"):
-        EveryAxis(place=9)
-
-
 def test_the_marks_are_revealed_by_keyboard(site_page: Callable[..., Any]) -> None:
     page = site_page(EveryAxis().static_html())
     marks = page.locator(".cw-view-area svg[role=img] .cw-item-head")
@@ -111,10 +102,3 @@ def test_no_choice_leaves_the_picture_empty(site_page: Callable[..., Any]) -> No
     page.locator('input[value="after"]').click()
     settled(page, EveryAxis().summary())
     assert all(set(row[1:]) != {"not measured"} for row in EveryAxis().table()[1])
-
-
-def test_the_axes_in_jupyter_are_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
-    page = in_jupyter(EveryAxis())
-    python_says(page, EveryAxis(show="data"), "show")
-    page.locator('select[name="law"]').select_option("LightFM")  # the reader says
-    assert page.evaluate("[model.get('law'), saved]") == ["LightFM", 1]

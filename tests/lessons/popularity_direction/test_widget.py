@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +18,37 @@ from course_lib.lessons.popularity_direction.popularity_axis import PopularityAx
 from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.chance import uniforms
-from tests.widget_pages import far_apart, none_numbers, press, python_says, reached_by_tab, replacing, settled
+from tests.widget_pages import far_apart, replacing, settled
 
 AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
 SHOWN = {"popularity_axis": AXIS}
+IN_JUPYTER = {
+    "popularity_axis": ({"ratio": 0.2}, 'input[name="ratio"]', "ArrowLeft", {"ratio": 0.1}),
+    "every_axis": ({"show": "data"}, 'input[name="place"]', "ArrowRight", {"place": 3}),
+}
+ITEMS, COUNTS = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30)
+REFUSED = [
+    ("popularity_axis", {"ratio": 0.5}, "ratio is 0.5; expected 0.01 to 0.4"),
+    ("popularity_axis", {"model": "BERT"}, "model is 'BERT'; expected one of "),
+    ("popularity_axis", {"shown": 10}, "shown is 10; expected 20 to 240"),
+    (
+        "popularity_axis",
+        {"items": ITEMS, "counts": COUNTS[:5]},
+        "counts has shape (5,); expected (30,), a whole number",
+    ),
+    ("popularity_axis", {"items": ITEMS, "counts": 0 * COUNTS}, "not all the same"),
+    (
+        "popularity_axis",
+        {"items": ITEMS[:9], "counts": COUNTS[:9]},
+        "items has shape (9, 4); expected (n, d), n from 20",
+    ),
+    ("popularity_axis", {"items": {"A": ITEMS * np.nan}, "counts": COUNTS}, "items['A'] holds NaN or infinity"),
+    ("popularity_axis", {"items": {}, "counts": COUNTS}, "items is empty; expected at least one table"),
+    ("popularity_axis", {"items": "films", "counts": COUNTS}, "items is no table of numbers"),
+    ("popularity_axis", {"items": ITEMS, "counts": COUNTS, "names": ["a"]}, "names has 1 entries; expected 30"),
+    ("every_axis", {"law": "mine"}, "law is 'mine'; expected one of RecBole, cornac"),
+    ("every_axis", {"place": 9}, "place is 9; expected 1 to 5"),
+]
 AXES = [
     AXIS,
     {**AXIS, "model": "LightGCN", "ratio": 0.3, "film": 77},
@@ -153,8 +179,8 @@ def test_the_same_in_python_computes_the_numbers_of_sentences_and_table() -> Non
 
 def test_turning_and_rounding_change_next_to_nothing() -> None:
     rng = np.random.default_rng(0)
-    items = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
-    counts = np.round(np.exp(items[:, 0]) * 5 + 1)
+    places = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
+    items, counts = places @ np.linalg.qr(rng.normal(size=(7, 7)))[0], np.round(np.exp(places[:, 0]) * 5 + 1)
     one = PopularityAxis(items, counts)
     shown = one.embeddings
     assert popularity.projection_correlation(shown, counts) == pytest.approx(
@@ -186,40 +212,6 @@ def test_the_stored_films_show_what_the_chapter_says() -> None:
     assert np.mean(untrained["shuffled_naive"]) < untrained["naive"] < 0.5  # propagation alone knows of the counts
     few = measured(axis(show="random", shown=30))
     assert np.mean(few["shuffled_naive"]) > 0.3 and abs(np.mean(few["shuffled_crossed"])) < 0.15
-
-
-def test_bad_arguments_of_the_axis_are_named() -> None:
-    rng = np.random.default_rng(0)
-    items, counts = rng.normal(size=(30, 4)), np.arange(30)
-    bad = [
-        ({"ratio": 0.5}, "ratio is 0.5; expected 0.01 to 0.4"),
-        ({"model": "BERT"}, "model is 'BERT'; expected one of "),
-        ({"show": "all"}, "show is 'all'; expected one of embeddings, shuffled, random"),
-        ({"shown": 10}, "shown is 10; expected 20 to 240"),
-        ({"film": 0}, "film is 0; expected 1 to 240"),
-        ({"seed": -1}, "seed is -1; expected 0 to 4294967295"),
-        ({"items": items, "counts": counts[:5]}, "counts has shape (5,); expected (30,), a whole number for each item"),
-        ({"items": items, "counts": counts * 0}, "not all the same"),
-        (
-            {"items": items[:9], "counts": counts[:9]},
-            "items has shape (9, 4); expected (n, d), n from 20 to 400 and d from 2 to 64",
-        ),
-        ({"items": {"A": items * np.nan}, "counts": counts}, "items['A'] holds NaN or infinity"),
-        ({"items": {}, "counts": counts}, "items is empty; expected at least one table"),
-        ({"items": "films", "counts": counts}, "items is no table of numbers"),
-        ({"items": items, "counts": counts, "names": ["a"]}, "names has 1 entries; expected 30"),
-    ]
-    for arguments, message in bad:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            PopularityAxis(**arguments)
-    one = axis()
-    with pytest.raises(ValueError, match="ratio is 2"):
-        one.ratio = 2.0
-    assert one.ratio == 0.05
-    assert repr(one) == (
-        "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; "
-        "MF, LightGCN, LightGCN, untrained: 240 items)"
-    )
 
 
 def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
@@ -256,7 +248,6 @@ def test_the_models_can_be_trained_again() -> None:
 
 def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
-    assert {"MF", "nothing", "few", "embeddings", "ratio", "shown", "film"} <= reached_by_tab(page, 12)
     page.locator('input[name="ratio"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, axis(ratio=0.1).summary())
@@ -285,18 +276,3 @@ def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> Non
         .inner_text()
         .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.popularity.max()}")
     )
-
-
-def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
-    page = site_page(axis().static_html())
-    sliders = [(f'input[name="{name}"]', value) for name in ("shown", "ratio", "film") for value in ("0", "2", "240")]
-    shows = ("shuffled", "random", "embeddings")
-    assert none_numbers(page, [step for show in shows for step in ((f'input[value="{show}"]', ""), *sliders)]) == []
-
-
-def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
-    page = in_jupyter(axis())
-    python_says(page, axis(ratio=0.2), "ratio")
-    press(page, 'input[name="ratio"]', "ArrowLeft")  # the reader says
-    now = page.evaluate("[model.get('ratio'), saved, bubbled]")
-    assert now[0] < 0.2 and now[1:] == [1, 0]

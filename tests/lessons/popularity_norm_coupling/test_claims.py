@@ -11,14 +11,10 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-import sympy
-import torch
-from torch import nn
 
 from course_lib.checking import some
 from course_lib.lessons.popularity_norm_coupling.proofs import conflicting_items
 from course_lib.papers import p0
-from tests.torch_steps import close, generator, infonce, module, normal
 
 # ---- Section 3 and Appendix C: popularity
 
@@ -78,31 +74,6 @@ def test_enumerate_a_slot_draws_an_item_in_proportion_to_its_count():
     assert appearances == {2, 3} and 1 - (1 - F(3, 6)) ** 2 == F(3, 4)  # (30) would put 9/4 batches out of three
 
 
-def test_enumerate_eq30_and_eq31_over_all_batches():
-    """Three items, batches of two slots, three batches: every outcome, in fractions."""
-    p, size, steps = {0: F(1, 2), 1: F(1, 3), 2: F(1, 6)}, 2, 3
-    for item, chance in p.items():
-        pi = sum(math.prod(p[slot] for slot in batch) for batch in itertools.product(p, repeat=size) if item in batch)
-        assert pi == 1 - (1 - chance) ** size  # (30)
-        law = [F(0)] * (steps + 1)
-        for batches in itertools.product(itertools.product(p, repeat=size), repeat=steps):
-            weight = math.prod(p[slot] for batch in batches for slot in batch)
-            law[sum(item in batch for batch in batches)] += weight
-        assert law == [math.comb(steps, n) * pi**n * (1 - pi) ** (steps - n) for n in range(steps + 1)]  # (31)
-
-
-def test_enumerate_the_coupling_keeps_the_more_popular_item_ahead_on_every_path():
-    """Shared uniforms on a grid of 6: for each path both counts are compared; and both marginals are binomial."""
-    low, high, cells, steps = F(2, 6), F(5, 6), 6, 3
-    paths = list(itertools.product(range(cells), repeat=steps))
-    counts = [tuple(sum(F(u, cells) < pi for u in path) for pi in (low, high)) for path in paths]
-    assert all(a <= b for a, b in counts) and any(a < b for a, b in counts)
-    for index, pi in enumerate((low, high)):
-        for n in range(steps + 1):
-            share = F(sum(count[index] == n for count in counts), len(paths))
-            assert share == math.comb(steps, n) * pi**n * (1 - pi) ** (steps - n)
-
-
 def test_enumerate_eq32_eq33_eq34_for_fixed_increments():
     """f(n) = |q_0|^2 + delta_1 + ... + delta_n along the coupling: path by path, and in expectation."""
     deltas, start = [F(0), F(3), F(1, 2)], F(2)
@@ -118,33 +89,6 @@ def test_enumerate_eq32_eq33_eq34_for_fixed_increments():
     assert sum(math.comb(3, n) * F(1, 6) ** 3 * 5 ** (3 - n) * flat[n] for n in range(4)) == start
 
 
-def test_eq32_is_the_sum_of_the_squared_steps_of_a_real_run():
-    items, users = module(lambda: nn.Embedding(4, 3), seed=1), normal(5, 3, seed=2)
-    optimiser, rng = torch.optim.SGD(items.parameters(), lr=1.0), generator(0)
-    start, total = items.weight.detach().square().sum(-1), torch.zeros(4).double()
-    for _ in range(25):
-        columns, before = torch.randint(4, (5,), generator=rng), items.weight.detach().clone()
-        optimiser.zero_grad()
-        infonce(users, items(columns)).backward()
-        optimiser.step()
-        total += (items.weight.detach() - before).square().sum(-1)
-    assert close(items.weight.detach().square().sum(-1), start + total)
-
-
-def test_negatives_drawn_uniformly_flatten_how_often_items_are_updated():
-    """(30) counts in-batch negatives only. With K uniform extra negatives of N items: 1 - (1-p)^B (1-1/N)^K."""
-    N, size, extra = 3, 1, 2
-    p = [F(1, 2), F(1, 3), F(1, 6)]
-    for item in range(N):
-        hit = F(0)
-        for slots in itertools.product(range(N), repeat=size + extra):
-            weight = p[slots[0]] * F(1, N) ** extra
-            hit += weight if item in slots else 0
-        assert hit == 1 - (1 - p[item]) ** size * (1 - F(1, N)) ** extra
-    ratio = [1 - (1 - F(1, 2)) * F(4, 9), 1 - (1 - F(1, 6)) * F(4, 9)]
-    assert ratio[0] / ratio[1] < F(1, 2) / F(1, 6)
-
-
 # ---- Section 4 and 5: experiments
 
 
@@ -156,34 +100,3 @@ def test_shares_below_chance_and_correlations_that_any_large_catalogue_calls_sig
     assert p0.share_against_chance(9, "share_dot") == p0.share_against_chance(9, "share_cos") == pytest.approx(0.7)
     assert p0.smallest_significant_correlation(80_000) < 0.01
     assert min(p0.printed(8, "pearson"), p0.printed(10, "pearson")) > 50 * p0.smallest_significant_correlation(80_000)
-
-
-def test_the_shares_of_experiment_10_are_nearly_doubled():
-    assert p0.printed(10, "share_dot") / p0.printed(10, "share_cos") == pytest.approx(1.97, abs=0.005)
-    assert p0.ratio_of_shares(10) == p0.printed(10, "share_dot") / p0.printed(10, "share_cos")
-
-
-def test_a_tangential_step_changes_the_norm_by_the_square_of_its_length():
-    t, size = sympy.symbols("t r", positive=True)
-    series = sympy.series(sympy.sqrt(size**2 + t**2), t, 0, 4).removeO()
-    assert sympy.simplify(series - size - t**2 / (2 * size)) == 0
-    grown = [float(sympy.sqrt(1 + step**2) - 1) for step in (1e-2, 1e-3)]
-    assert grown[0] / grown[1] == pytest.approx(100, rel=1e-3)
-
-
-def scaled_run(start, lr, steps=30):
-    items, users = normal(4, 3, seed=1) * start, normal(4, 3, seed=2)
-    for _ in range(steps):
-        items.requires_grad_()
-        (g,) = torch.autograd.grad(infonce(users, items), items)
-        items = items.detach() - lr * g
-    return items
-
-
-def test_only_the_learning_rate_over_the_squared_start_matters():
-    """(q_0, lr) -> (c q_0, c^2 lr) scales the whole run by c: a high learning rate is a short start."""
-    base = scaled_run(1.0, 2.0)
-    assert close(scaled_run(0.1, 0.02), 0.1 * base)
-    assert close(scaled_run(10.0, 200.0), 10.0 * base)
-    grown = [float(scaled_run(start, 0.1).norm() / scaled_run(start, 0.0).norm()) for start in (1.0, 0.05)]
-    assert grown[0] < 1.05 and grown[1] > 3  # the learning rate of Experiment 9, and a start that makes it a high one

@@ -14,7 +14,7 @@ from course_lib import norms
 from course_lib.experiments.p0 import popularity as p0_popularity
 from course_lib.lessons.popularity_norm_coupling import effective_rate, films, make_effective_rate
 from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
-from tests.widget_pages import press, python_says, run, settled, table_rows
+from tests.widget_pages import run, settled, table_rows
 
 STORED = json.loads(effective_rate.STORED.read_text(encoding="utf-8"))
 RATES = STORED["rates"]
@@ -114,16 +114,6 @@ def test_the_same_in_python_computes_the_row_of_the_table(capsys: pytest.Capture
     assert row[:6] == pytest.approx([HIGH, top, median, slope, dot, cosine], rel=0.03)
 
 
-def test_bad_arguments_are_named() -> None:
-    for arguments, message in [
-        ({"rate": 3.0}, "rate is 3.0; expected one of 0.2, 0.5"),
-        ({"rate": 500.0}, "rate is 500.0; expected 0.2 to 50"),
-        ({"person": 5}, "person is 5; expected 1 to 4"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            EffectiveRate(**arguments)
-
-
 def test_the_page_shows_what_paper_shows_and_the_slider_moves_the_list(site_page: Callable[..., Any]) -> None:
     page = site_page(EffectiveRate().static_html())
     assert table_rows(page) == EffectiveRate().table()[1]
@@ -140,10 +130,3 @@ def test_the_page_shows_what_paper_shows_and_the_slider_moves_the_list(site_page
         page.locator(f'[data-preset="{name}"]').click()
         settled(page, EffectiveRate(rate, person=3).summary())
         assert page.locator('[aria-pressed="true"]').get_attribute("data-preset") == name
-
-
-def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
-    page = in_jupyter(EffectiveRate())
-    python_says(page, EffectiveRate(0.5), "rate")
-    press(page, 'input[name="rate"]', "ArrowRight")  # the reader says
-    assert page.evaluate("[model.get('rate'), saved, bubbled]") == [1, 1, 0]

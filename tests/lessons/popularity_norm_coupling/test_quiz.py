@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,31 +13,22 @@ from tests.lessons.every import explanation
 NAME = "popularity-norm-coupling"
 
 
-@pytest.mark.parametrize(
-    ("room", "formula", "wrong", "caught"),
-    [
-        ("norms", "predicted_norm", lambda f: lambda *a, **k: f(*a, **k) ** 2, "sixteen_times"),
-        ("norms", "crossover_count", lambda f: lambda norm, **k: f(norm, **k) * norm, "same_picture"),
-        ("geometry", "cosine_gradient", lambda f: lambda q, k: f(q, k) * geometry.norm(q)[..., None], "same_picture"),
-        ("geometry", "cosine_gradient", lambda f: lambda q, k: f(q, k) - 0.5 * q, "who_grows"),
-        (
-            "norms",
-            "expected_squared_gradient",
-            lambda f: lambda p, **k: f(p, **{**k, "coherence": 1.0}),
-            "head_of_the_catalogue",
-        ),
-        ("norms", "decay_equilibrium", lambda f: lambda p, **k: f(1.0, **k), "weight_decay"),
-        ("norms", "decayed_path", lambda f: lambda *a, **k: f(*a, **{**k, "lazy": False}), "weight_decay"),
-        ("geometry", "normalise", lambda f: lambda x: x / geometry.norm(x).mean(), "serving"),
-    ],
-)
-def test_a_wrong_formula_changes_the_verdicts(
-    monkeypatch: pytest.MonkeyPatch, room: str, formula: str, wrong: Callable[..., Any], caught: str
-) -> None:
-    before = getattr(popularity_norm_coupling, caught)()
-    module = getattr(popularity_norm_coupling, room)
-    monkeypatch.setattr(module, formula, wrong(getattr(module, formula)))
-    assert getattr(popularity_norm_coupling, caught)() != before
+WRONG_FORMULAS = [
+    (norms, "predicted_norm", lambda f: lambda *a, **k: f(*a, **k) ** 2, "sixteen-times", ""),
+    (norms, "crossover_count", lambda f: lambda norm, **k: f(norm, **k) * norm, "same-picture", ""),
+    (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) * geometry.norm(q)[..., None], "same-picture", ""),
+    (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) - 0.5 * q, "who-grows", ""),
+    (
+        norms,
+        "expected_squared_gradient",
+        lambda f: lambda p, **k: f(p, **{**k, "coherence": 1.0}),
+        "head-of-the-catalogue",
+        "",
+    ),
+    (norms, "decay_equilibrium", lambda f: lambda p, **k: f(1.0, **k), "weight-decay", ""),
+    (norms, "decayed_path", lambda f: lambda *a, **k: f(*a, **{**k, "lazy": False}), "weight-decay", ""),
+    (geometry, "normalise", lambda f: lambda x: x / geometry.norm(x).mean(), "serving", ""),
+]
 
 
 def test_the_numbers_in_the_explanations() -> None:

@@ -81,25 +81,10 @@ def test_a_missing_module_is_named() -> None:
 def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(7)
     values = [
-        0.0,
-        -0.0,
-        0.01,
-        0.00999,
-        0.0001,
-        0.00009,
-        -0.0034,
-        1e-300,
-        0.00995,
-        0.00005,
-        3.0,
-        *(rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200)),
+        float(x)
+        for x in ["0", "-0", "0.01", "0.00999", "0.0001", "0.00009", "-0.0034", "1e-300", "0.00995", "0.00005", "3"]
     ]
+    values += (rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200)).tolist()
     assert library("kit")("(values) => values.map(lib.fine)", values) == [words.fine(value) for value in values]
-    assert [words.fine(value) for value in (0.0034, -0.0034, 0.00002, 0.0, 0.5, 0.00999)] == [
-        "0.0034",
-        "−0.0034",
-        "less than 0.0001",
-        "0",
-        "0.5",
-        "0.01",
-    ]
+    shown = {0.0034: "0.0034", -0.0034: "−0.0034", 2e-5: "less than 0.0001", 0.0: "0", 0.5: "0.5", 0.00999: "0.01"}
+    assert {value: words.fine(value) for value in shown} == shown

@@ -15,46 +15,78 @@ questions:
 from __future__ import annotations
 
 import importlib
-import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from course_lib.lessons.shared import schema
 from course_lib.lessons.shared.quiz.markup import pieces
 
 LESSONS = Path(__file__).resolve().parents[2]
-KINDS = ("one", "several")
-MOST_ANSWERS = 8
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FUNCTION = re.compile(r"course_lib(\.\w+)+:\w+")
+Id = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Text = Annotated[str, Meta(pattern=r"\S")]  # with a word in it
+Function = Annotated[str, Meta(pattern=r"^course_lib(\.\w+)+:\w+$")]
 
 
 class QuizError(ValueError):
     """A quiz file breaks a rule. The message names the file, the question, the field, and what was expected."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the file; the markup of its texts can be read."""
+
+    def __post_init__(self) -> None:
+        texts = {name: getattr(self, name) for name in self.__struct_fields__}
+        for name, text in texts.items():
+            try:
+                pieces(text if isinstance(text, str) else "")
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+
+
+class Answer(_Row, frozen=True):
     """One answer to choose. `why` explains why it is right or wrong; a wrong one names the misconception behind it."""
 
-    id: str
-    text: str
+    id: Id
+    text: Text
     right: bool
-    why: str
-    misconception: str = ""
+    why: Text
+    misconception: Text = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.right and self.misconception:
+            raise ValueError("a right answer has no misconception; say in why what makes it right")
+        if not self.right and not self.misconception:
+            raise ValueError("misconception is missing; name the belief that makes this wrong answer tempting")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(_Row, frozen=True):
     """One question. kind "one" has exactly one right answer, kind "several" any number from one up, and a wrong one."""
 
-    id: str
+    id: Id
     kind: str
-    ask: str
-    answers: tuple[Answer, ...]
-    computed_by: str = ""
-    not_computed: str = ""
+    ask: Text
+    answers: Annotated[tuple[Answer, ...], Meta(min_length=2, max_length=8)]
+    computed_by: Function = ""
+    not_computed: Text = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _refuse_twice(self.answers)
+        if self.kind not in ("one", "several"):
+            raise ValueError(f"kind is {self.kind!r}; expected one or several")
+        if bool(self.computed_by) == bool(self.not_computed):
+            raise ValueError("expected either computed_by (a function) or not_computed (the reason), and not both")
+        if self.kind == "one" and len(self.right) != 1:
+            raise ValueError(f"{len(self.right)} answers are right; kind 'one' expects exactly 1 (or use 'several')")
+        if not 1 <= len(self.right) < len(self.answers):
+            raise ValueError(
+                f"{len(self.right)} of {len(self.answers)} answers are right; expected a right and a wrong one"
+            )
 
     @property
     def right(self) -> frozenset[str]:
@@ -62,13 +94,22 @@ class Question:
         return frozenset(answer.id for answer in self.answers if answer.right)
 
 
-@dataclass(frozen=True)
-class Quiz:
+class Quiz(_Row, frozen=True):
     """A chapter's quiz; `name` is the chapter's."""
 
-    name: str
-    title: str
-    questions: tuple[Question, ...]
+    title: Text
+    questions: Annotated[tuple[Question, ...], Meta(min_length=1)]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _refuse_twice(self.questions)
+
+
+def _refuse_twice(rows: Sequence[Answer] | Sequence[Question]) -> None:
+    ids = [row.id for row in rows]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ValueError(f"id {', '.join(twice)} given twice")
 
 
 def names() -> list[str]:
@@ -91,12 +132,11 @@ def _chapter_of(path: Path) -> str:
 def read(path: Path | str) -> Quiz:
     """The quiz in a file. Raises QuizError with file, question and field for what the schema does not allow."""
     path = Path(path)
-    data = _row(Quiz, schema.load(path, error=QuizError), path.name, name=_chapter_of(path))
-    questions = tuple(_question(row, f"{path.name}: question {n}") for n, row in enumerate(data["questions"], 1))
-    if not questions:
-        raise QuizError(f"{path.name}: questions is empty; expected at least one")
-    schema.refuse_twice([question.id for question in questions], f"{path.name}: questions", error=QuizError)
-    return Quiz(**{**data, "questions": questions})
+    try:
+        found = msgspec.convert(schema.load(path, error=QuizError), Quiz)
+    except msgspec.ValidationError as problem:
+        raise QuizError(f"{path.name}: {str(problem).replace('$.', '')}") from None
+    return msgspec.structs.replace(found, name=_chapter_of(path))
 
 
 def recompute(question: Question) -> dict[str, bool]:
@@ -118,60 +158,3 @@ def recompute(question: Question) -> dict[str, bool]:
             f"question {question.id!r}: {question.computed_by} speaks of {sorted(verdicts)}; expected {expected}"
         )
     return {name: bool(verdicts[name]) for name in expected}
-
-
-# ---- the rules
-
-
-def _question(row: Any, where: str) -> Question:
-    where = _named(row, where)
-    row = _row(Question, row, where)
-    if row["kind"] not in KINDS:
-        raise QuizError(f"{where}: kind is {row['kind']!r}; expected one of {', '.join(KINDS)}")
-    if bool(row.get("computed_by")) == bool(row.get("not_computed")):
-        raise QuizError(f"{where}: expected either computed_by (a function) or not_computed (the reason), and not both")
-    if row.get("computed_by") and not _FUNCTION.fullmatch(row["computed_by"]):
-        raise QuizError(f"{where}: computed_by is {row['computed_by']!r}; expected course_lib.module:function")
-    answers = tuple(_answer(one, f"{where}: answer {n}") for n, one in enumerate(row["answers"], 1))
-    if not 2 <= len(answers) <= MOST_ANSWERS:
-        raise QuizError(f"{where}: {len(answers)} answers; expected 2 to {MOST_ANSWERS}")
-    schema.refuse_twice([answer.id for answer in answers], f"{where}: answers", error=QuizError)
-    question = Question(**{**row, "answers": answers})
-    if question.kind == "one" and len(question.right) != 1:
-        raise QuizError(
-            f"{where}: {len(question.right)} answers are right; kind 'one' expects exactly 1 (or use 'several')"
-        )
-    if not 1 <= len(question.right) < len(answers):
-        raise QuizError(
-            f"{where}: {len(question.right)} of {len(answers)} answers are right; expected a right and a wrong one"
-        )
-    return question
-
-
-def _answer(row: Any, where: str) -> Answer:
-    where = _named(row, where)
-    row = _row(Answer, row, where)
-    if row["right"] and "misconception" in row:
-        raise QuizError(f"{where}: a right answer has no misconception; say in why what makes it right")
-    if not row["right"] and "misconception" not in row:
-        raise QuizError(f"{where}: misconception is missing; name the belief that makes this wrong answer tempting")
-    return Answer(**row)
-
-
-def _named(row: Any, where: str) -> str:
-    """The place in the file, with the row's id where it has one."""
-    return f"{where} ({row['id']})" if isinstance(row, dict) and row.get("id") else where
-
-
-def _row(kind: type, data: Any, where: str, **given: str) -> dict[str, Any]:
-    """`schema.row`, with an id of the right form and texts whose markup can be read."""
-    row = schema.row(kind, data, where, given=given, error=QuizError)
-    if "id" in row and not _ID.fullmatch(row["id"]):
-        raise QuizError(f"{where}: id is {row['id']!r}; expected lower-case words and digits joined by -")
-    for name, value in row.items():
-        if isinstance(value, str):
-            try:
-                pieces(value)
-            except ValueError as error:
-                raise QuizError(f"{where}: {name}: {error}") from None
-    return row

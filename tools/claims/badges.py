@@ -1,4 +1,4 @@
-"""A Sphinx extension that says under each statement of a lesson what of it a machine checked.
+"""Under each statement of a lesson: what of it a machine checked.
 
 A row of `book/claims/*.yml` that names the statement and has the field `machine` gives a folded line, "Checked by
 machine: for some sizes". Unfolded it says what exactly, and leads to the row. Several rows that say the same share a
@@ -8,20 +8,13 @@ line; a statement without such a row gets nothing.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from html import escape
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx_proof.nodes import NODE_TYPES
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from tools.claims import rows
 from tools.claims.pages import claims_page, pieces_of
@@ -32,7 +25,6 @@ SUMMARIES = {
     "one direction": "in one direction",
     "pieces": "the computations of the proof",
 }
-CLAIMS = rows.ROOT / "book" / "claims"
 
 
 def badge(claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> list[nodes.Node]:
@@ -86,37 +78,18 @@ def _raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
+def statements(doctree: nodes.document) -> list[nodes.Element]:
+    """The theorems, lemmas, definitions of a page that have a label."""
+    return [node for kind in set(NODE_TYPES.values()) for node in doctree.findall(kind) if node.get("label")]
+
+
 def add_badges(doctree: nodes.document, claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> set[str]:
     """Put a badge under each statement of a page that has one; the names of the claims files that were used."""
     used: set[str] = set()
-    for statement in [node for kind in set(NODE_TYPES.values()) for node in doctree.findall(kind) if node.get("label")]:
+    for statement in statements(doctree):
         mine = [claim for claim in claims if claim.theorem == statement["label"]]
         made = badge(mine, pages=pages)
         place = statement.parent.index(statement) + 1
         statement.parent.insert(place, made)
         used |= {claim.file for claim in mine}
     return used
-
-
-def add_to_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Give a page that was read its badges; it is read again when the file of their rows changes."""
-    if not any(doctree.findall(lambda node: isinstance(node, tuple(NODE_TYPES.values())))):
-        return
-    for file in add_badges(doctree, _claims(_state()), pages=app.env.found_docs):
-        app.env.note_dependency(str(CLAIMS / file))
-
-
-def _state() -> tuple[int, ...]:
-    """Changes when a claims file does."""
-    return tuple(path.stat().st_mtime_ns for path in sorted(CLAIMS.glob("*.yml")))
-
-
-@lru_cache(maxsize=1)
-def _claims(_changed: tuple[int, ...]) -> list[rows.Claim]:
-    return rows.load(CLAIMS)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx."""
-    app.connect("doctree-read", add_to_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
