@@ -110,9 +110,9 @@ test-scale: export OMP_NUM_THREADS := 1
 test-scale: $(SCALE_STAMP)
 	.venv-scale/bin/python -m pytest -m scale tests/library/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
 
-# run the tests of computing on an NVIDIA GPU, a minute with one (skipped without)
+# run the tests of computing on an NVIDIA GPU, two minutes with one (skipped without)
 test-gpu: $(STAMP)
-	$(BIN)/python -m pytest -m gpu tests/library/test_gpu.py -n 4 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m gpu tests/library/gpu -n 4 $(PYTEST_ARGS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
 	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")

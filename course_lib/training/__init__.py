@@ -12,6 +12,7 @@ What is no module, and has a loop of its own:
     bpr           `bpr_epoch`: one pass of BPR over two bare tables by plain SGD, compiled
     free_vectors  `train_tables`, `descend`: vectors that move by their own gradient, with every move on record
     objectives    `minimise`, `closed_form`: minimisers of expected objectives, without batches
+    paths         `descend`: L-BFGS on the same objectives, wholly on one device, with looks along the way
     stochastic    `train_stack`: many runs on the same batches side by side, each with its own learning rate
 """
 

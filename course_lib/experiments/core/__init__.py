@@ -1,6 +1,7 @@
 """What every experiment stands on.
 
 registry    experiments, their cells, and the runner that stores each finished cell
+queue       what fits into the minutes for which a GPU is lent
 dealt       the cells of a run, dealt out to several processes or machines
 results     `Result`: tidy rows, read as values, means, intervals, curves and tables
 display     a result as a table, with its chart of paper against ours;  pictures: rows with several marks, and curves

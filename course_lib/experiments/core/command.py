@@ -2,21 +2,22 @@
 
 `python -m course_lib experiments list` shows them and which stored results are stale; `... experiments run P3-T6
 --scale laptop --seeds 0 1 2` runs one, or goes on with it, with `--extend` from its stored result; `... experiments
-again` makes those anew whose code has changed; `... experiments verify` runs some cells again and vouches for what
+queue --minutes 14` runs what fits into the time for which a GPU is lent; `... experiments again` makes those anew whose
+code has changed; `... experiments verify` runs some cells again and vouches for what
 agrees.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from course_lib.experiments.core import code, dealt, extend, registry, verify
+from course_lib.experiments.core import code, dealt, extend, queue, registry, verify
 from course_lib.experiments.core.results import load_result
 
 
@@ -78,12 +79,12 @@ def _again(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    only = dict(_pair(text) for text in arguments.only)
-    options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
+    only = dict(queue.pair(text) for text in arguments.only)
+    options: dict[str, Any] = dict(queue.pair(text) for text in arguments.option)
     registry.check_options(arguments.id, options)
-    if arguments.extend and options:
+    if arguments.extend and options.keys() - {"device"}:
         raise ValueError(
-            f"--option: got {' '.join(arguments.option)}; expected none with --extend, whose cells are alike"
+            f"--option: got {' '.join(arguments.option)}; expected device alone with --extend, whose cells are alike"
         )
     writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
     left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
@@ -107,20 +108,18 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _pair(text: str) -> tuple[str, object]:
-    """`key=value` with a JSON value, or plain text where it is no JSON: ratio=[0.1,0.01], pointwise=square."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"{text!r}: expected key=value, such as pointwise=square")
-    try:
-        return key, json.loads(value)
-    except json.JSONDecodeError:
-        return key, value
+def _queue(arguments: argparse.Namespace) -> int:
+    runs = queue.read(arguments.file)
+    device = arguments.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    for result in queue.Queue(runs, arguments.minutes, device).work():
+        cells = result.provenance["cells"]
+        print(f"stored: {result.id} {result.scale}, {cells['finished']} of {cells['planned']} cells", flush=True)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m course_lib experiments", description=__doc__)
-    actions = parser.add_subparsers(required=True, metavar="list | run | again | verify")
+    actions = parser.add_subparsers(required=True, metavar="list | run | queue | again | verify")
     listing = actions.add_parser("list", help="every experiment, with its scales, cells and estimated time")
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
@@ -144,6 +143,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
+    queued = actions.add_parser("queue", help="run what fits into a number of minutes, on a GPU that is lent")
+    queued.set_defaults(action=_queue)
+    queued.add_argument("file", nargs="?", type=Path, default=queue.DEFAULT, help="a run a line, as for `run`")
+    queued.add_argument("--minutes", type=float, default=14)
+    queued.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch finds a GPU")
     again = actions.add_parser("again", help="make the stored results anew whose code has changed, the shortest first")
     again.set_defaults(action=_again)
     again.add_argument("--list", action="store_true", help="only list them")

@@ -1,12 +1,14 @@
 """Adds seeds to a stored result without running again what it holds.
 
 The cells that a result was made of stay on the machine that made it; a clone of the course has the result alone. While
-its code holds (`core.code`), its rows stand for its cells, and only the cells of the plan that it lacks are run.
+its code holds (`core.code`), its rows stand for its cells, and only the cells of the plan that it lacks are run. They
+may run on another device, whose name their rows then carry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from course_lib.experiments.core import registry
@@ -15,8 +17,10 @@ from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.verify import cells_of_rows, device_of
 
 
-def extended(result: Result, seeds: Iterable[int], **how: Any) -> Result:
+def extended(result: Result, seeds: Iterable[int], *, device: str | None = None, **how: Any) -> Result:
     """A stored result with the cells of its plan for `seeds` that it lacks; `how`: as for `registry.run`.
+
+    device: where these run, by default where the result was made.
 
     ValueError where its code has changed, where `seeds` lack one of its own, and where a row fits several cells.
     """
@@ -26,14 +30,17 @@ def extended(result: Result, seeds: Iterable[int], **how: Any) -> Result:
         raise ValueError(f"{result.id} cannot be extended: {standing.words}; expected a result that holds")
     if lacking := sorted(set(had) - set(seeds)):
         raise ValueError(f"seeds: got {list(seeds)}; expected those of the stored {result.id} too, {lacking}")
-    device = device_of(result)
-    cells = registry.cells_of(result.id, result.scale, seeds, **device)
+    made_on = device_of(result)
+    runs_on = made_on if device is None else {"device": device}
+    cells = registry.cells_of(result.id, result.scale, seeds, **made_on)
     owners = cells_of_rows(result.rows, cells)
     if any(len(places) != 1 for places in owners):
         raise ValueError(f"{result.id} cannot be extended: some of its rows fit no cell of its plan, or several")
     held = set().union(*owners)
-    new = [cell for at, cell in enumerate(cells) if at not in held]
-    more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how, **device)
+    new = [{**cell, **runs_on} for at, cell in enumerate(cells) if at not in held]
+    more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how, **runs_on)
+    if runs_on != made_on:
+        more = replace(more, rows=[{**row, **runs_on} for row in more.rows])
     rows = [(min(places), row) for places, row in zip(owners, result.rows, strict=True)]
     rows += [(min(places), row) for places, row in zip(cells_of_rows(more.rows, cells), more.rows, strict=True)]
     together = [row for _, row in sorted(rows, key=lambda one: one[0])]
@@ -57,5 +64,5 @@ def _of_both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     seconds = round(before["seconds"] + now["seconds"], 2)
     seeds = sorted({*before.get("seeds", []), *now["seeds"]})
     finished = max(filter(None, (before.get("finished"), now["finished"])), default=None)  # None: no cell was lacking
-    vouched = {"vouched": before["vouched"]} if "vouched" in before else {}
-    return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, "finished": finished, **vouched}
+    kept: dict[str, Any] = {key: before[key] for key in ("vouched", "predictions") if key in before}
+    return {**now, **both, "cells": cells, "seconds": seconds, "seeds": seeds, "finished": finished, **kept}

@@ -49,7 +49,11 @@ Plan = Callable[..., list[C]]
 
 @dataclass(frozen=True)
 class Experiment(Generic[C]):
-    """One registered experiment; `module` is where its code is, the root of what its outcome depends on."""
+    """One registered experiment; `module` is where its code is, the root of what its outcome depends on.
+
+    elsewhere: the part of a cell that a device of another kind must give again, and the relative difference allowed;
+    without it, what a GPU made is compared on a GPU alone.
+    """
 
     id: str
     title: str
@@ -60,9 +64,12 @@ class Experiment(Generic[C]):
     finish: Callable[[list[Row]], dict[str, float]]
     layout: Layout = field(default_factory=Layout)
     module: str = ""
+    elsewhere: Callable[[C], tuple[C, float]] | None = None
 
 
 REGISTRY: dict[str, Experiment[Any]] = {}
+# What cells of an experiment share and a queue makes first, once: a function, and the stages of its arguments.
+AHEAD: dict[str, tuple[Callable[[Any], None], Callable[[list[Any]], Iterator[list[Any]]]]] = {}
 
 
 def experiment(
@@ -74,6 +81,7 @@ def experiment(
     describe: Callable[[C], dict[str, Any]],
     finish: Callable[[list[Row]], dict[str, float]],
     layout: Layout | None = None,
+    elsewhere: Callable[[C], tuple[C, float]] | None = None,
 ) -> Callable[[Callable[[C], list[Row]]], Callable[[C], list[Row]]]:
     """Registers the decorated cell function under the id `name`; the rest are the fields of `Experiment`."""
 
@@ -81,7 +89,8 @@ def experiment(
         if name in REGISTRY:
             raise ValueError(f"experiment {name!r} is registered twice")
         here = run_cell.__module__
-        REGISTRY[name] = Experiment(name, title, plan, run_cell, estimate, describe, finish, layout or {}, here)
+        told = (name, title, plan, run_cell, estimate, describe, finish, layout or {}, here, elsewhere)
+        REGISTRY[name] = Experiment(*told)
         return run_cell
 
     return register
@@ -187,7 +196,7 @@ def run(
     missing = [
         (cell, path)
         for place, (cell, path) in enumerate(plan)
-        if share.mine(place) and not collect and cell in wanted and not _finished(path, codes)
+        if share.mine(place) and not collect and cell in wanted and not finished_cell(path, codes)
     ]
     if progress:
         _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable, share.size)
@@ -198,7 +207,7 @@ def run(
     if share.size > 1:
         _exchange(share, f"{name} {scale}", plan, codes)
     gathered = [path for cell, path in plan if among is None or cell in among]
-    finished = [record for path in gathered if (record := _finished(path, codes))]
+    finished = [record for path in gathered if (record := finished_cell(path, codes))]
     result = assemble(chosen, scale, len(planned), finished, unavailable)
     if any(record.get("code") != codes[0] for record in finished):
         result.provenance["vouched"] = (before or {})["vouched"]
@@ -218,7 +227,12 @@ def stored_provenance(name: str, scale: str) -> dict[str, Any] | None:
     return found or None
 
 
-def _finished(path: Path, codes: Collection[code.Code | None]) -> dict[str, Any] | None:
+def codes_of(name: str, scale: str) -> list[code.Code | None]:
+    """The codes whose finished cells count: today's, and what the stored result is vouched for."""
+    return code.accepted(code.code_of(get(name).module), stored_provenance(name, scale))
+
+
+def finished_cell(path: Path, codes: Collection[code.Code | None]) -> dict[str, Any] | None:
     """The record of a finished cell, None where there is none that one of these codes made."""
     if not path.is_file():
         return None
@@ -270,24 +284,25 @@ def _runs(chosen: Experiment[Any], missing: list[tuple[Cell, Path]], devices: in
     """Runs the cells, in processes of their own where several are wanted."""
     if devices is not None and min(devices, len(missing)) > 1:
         tasks = ((chosen.id, cell, path) for cell, path in missing)
-        yield from dealt.each_done(_run_by_name, tasks, min(devices, len(missing)))
+        yield from dealt.each_done(run_by_name, tasks, min(devices, len(missing)))
     else:
         for cell, path in missing:
             run_and_store(chosen, cell, path)
             yield
 
 
-def _run_by_name(name: str, cell: Cell, path: Path) -> None:
+def run_by_name(name: str, cell: Cell, path: Path) -> None:
+    """`run_and_store`, for another process."""
     run_and_store(get(name), cell, path)
 
 
 def _exchange(share: dealt.Share, key: str, plan: list[tuple[Cell, Path]], codes: Collection[code.Code | None]) -> None:
     """Every process gets the finished cells of all."""
-    own = {path.name: record for _, path in plan if (record := _finished(path, codes))}
+    own = {path.name: record for _, path in plan if (record := finished_cell(path, codes))}
     there = {path.name: path for _, path in plan}
     for text in share.exchanged(key, json.dumps(own)):
         for name, record in json.loads(text).items():
-            if not _finished(there[name], codes):
+            if not finished_cell(there[name], codes):
                 write_json(there[name], record)
 
 

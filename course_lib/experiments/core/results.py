@@ -16,7 +16,7 @@ from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, read_json, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
 
-NOT_PLACES = ("value", "paper", "seed", "stopped", "seconds")  # of a row: not where its number belongs
+NOT_PLACES = ("value", "path", "paper", "seed", "stopped", "seconds")  # of a row: not where its number belongs
 
 
 class Layout(TypedDict, total=False):
@@ -40,7 +40,8 @@ class Result:
 
     rows: one dict per number, with `metric`, `value`, usually `seed`, the coordinates of the cell that it belongs to
     (`data`, `loss`, `ratio`, `pointwise`, ...) and, where the paper prints it, `paper`; scalars: named numbers for
-    the lessons' claims; provenance: see `core.provenance`, and `cells` with those planned and finished.
+    the lessons' claims; a number that was followed along a run has "path", its values at the looks, of which the row
+    "iteration" says when they were; provenance: see `core.provenance`, and `cells` with those planned and finished.
     """
 
     id: str

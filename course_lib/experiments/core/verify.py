@@ -30,7 +30,7 @@ from course_lib import checking
 from course_lib.experiments.core import code, registry
 from course_lib.experiments.core.provenance import git_state, results_folder
 from course_lib.experiments.core.results import Result, load_result
-from course_lib.experiments.core.summary import Row
+from course_lib.experiments.core.summary import Row, part
 
 DIGITS = 6
 FLOOR = 1e-4  # what is smaller is compared as if it were this large: rounding alone makes a zero
@@ -47,12 +47,15 @@ class Verdict:
     worst: float = 0.0
     problems: list[str] = field(default_factory=list)
     against: str | None = None  # the commit whose code was run beside today's, where it was not the stored numbers
+    tolerance: float = 10.0**-DIGITS  # the relative difference that agrees
+    elsewhere: str | None = None  # the device of a run again on one of another kind
 
     def __bool__(self) -> bool:
         return bool(self.numbers) and not self.problems
 
     def __str__(self) -> str:
         said = f"{self.cells} of {self.of} cells run again, {self.numbers} numbers, worst difference {self.worst:.1g}"
+        said += f" on {self.elsewhere}, {self.tolerance:g} allowed" if self.elsewhere else ""
         return "; ".join([said, *self.problems[:3]])
 
 
@@ -67,14 +70,19 @@ def stored(names: Iterable[str] = (), scale: str | None = None) -> Iterator[Resu
 
 
 def stored_cells(result: Result) -> list[registry.Cell]:
-    """The cells of an experiment's plan of which a stored result has rows, as `cells_of_rows` says."""
+    """The cells of an experiment's plan of which a stored result has rows, as `cells_of_rows` says.
+
+    A cell that another device made than most of the result has the name of that device, from its rows.
+    """
     cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,), **device_of(result))
-    found = set().union(*cells_of_rows(result.rows, cells))
-    return [cell for at, cell in enumerate(cells) if at in found]
+    owners = cells_of_rows(result.rows, cells)
+    devices = [part(row, "device") if "device" in row else {} for row in result.rows]
+    found = {at: device for device, own in zip(devices, owners, strict=True) for at in own}
+    return [{**cell, **found[at]} for at, cell in enumerate(cells) if at in found]
 
 
 def device_of(result: Result) -> dict[str, Any]:
-    """The option `device` of a result's run: that of its hardware, where the experiment takes one."""
+    """The option `device` of a result's run: that of its first hardware, where the experiment takes one."""
     devices = [machine.get("device") or "cpu" for machine in result.provenance.get("hardware", [])]
     return {"device": devices[0]} if devices and "device" in registry.options_of(result.id) else {}
 
@@ -107,22 +115,32 @@ def verify(
     """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
 
     against: a checkout of the code that made the result, or for which it was vouched; today's numbers are compared with
-    those that it gives here, where there is no GPU on the processor. Without it, what a GPU made needs one. Returns a
-    verdict that is true when there was a cell to run and every number agrees.
+    those that it gives here, where there is no GPU on the processor. Without it, what a GPU made needs one, or an
+    experiment that says what another device must give again (`Experiment.elsewhere`). Returns a verdict that is true
+    when there was a cell to run and every number agrees.
     """
     checking.whole(cells, "cells")
     checking.generator(rng)
     experiment, all_cells = registry.get(result.id), stored_cells(result)
-    if device_of(result).get("device") == "cuda" and not torch.cuda.is_available():
-        if against is None:
-            return Verdict(0, len(all_cells), problems=["made on a GPU, and torch finds none here"])
-        all_cells = [{**cell, "device": "cpu"} for cell in all_cells]
+    verdict, elsewhere = Verdict(0, len(all_cells)), set[int]()
+    if not torch.cuda.is_available():
+        elsewhere = {at for at, cell in enumerate(all_cells) if cell.get("device") == "cuda"}
+    if elsewhere and against is None and experiment.elsewhere is not None:
+        for at in elsewhere:
+            all_cells[at], verdict.tolerance = experiment.elsewhere({**all_cells[at], "device": "cpu"})
+        verdict.elsewhere = "the processor"
+    elif against is not None:
+        all_cells = [{**cell, "device": "cpu"} if at in elsewhere else cell for at, cell in enumerate(all_cells)]
+    elif len(elsewhere) == len(all_cells):
+        verdict.problems.append("made on a GPU, and torch finds none here")
+        return verdict
     groups: dict[Any, list[int]] = {}
     for at, cell in enumerate(all_cells):
-        if experiment.estimate(cell) <= seconds:
+        runs_here = at not in elsewhere or against is not None or experiment.elsewhere is not None
+        if runs_here and experiment.estimate(cell) <= seconds:
             groups.setdefault(cell.get("data"), []).append(at)
     drawn = [group[one] for group in groups.values() for one in rng.permutation(len(group))[:cells]]
-    verdict = Verdict(len(drawn), len(all_cells))
+    verdict.cells = len(drawn)
     if not drawn:
         verdict.problems.append(f"no cell of at most {seconds:g} s")
     if against is not None:
@@ -132,6 +150,8 @@ def verify(
         before, wanted = result.rows, [row for row, owner in zip(result.rows, owners, strict=True) if owner == {at}]
         if against is not None:
             before = wanted = _given_by(against, result, all_cells[at])
+        if at in elsewhere and against is None:  # a part of the cell, which need not make all of its looks
+            before, wanted = wanted, []
         compare(before, json.loads(json.dumps(experiment.run_cell(all_cells[at]))), verdict, wanted=wanted)
     return verdict
 
@@ -166,10 +186,10 @@ def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict, *, want
     A stored number answers for one new number. wanted: the stored rows that must all be made again.
     """
     known: dict[str, list[float | None]] = {}
-    for row in before:
+    for row in _looks(before, verdict):
         known.setdefault(_name(row), []).append(row["value"])
     made: set[str] = set()
-    for row in now:
+    for row in _looks(now, verdict):
         made.add(_name(row))
         if MEASURED.search(row["metric"]):
             continue
@@ -181,15 +201,27 @@ def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict, *, want
         stored_value = values.pop(differences.index(nearest))
         verdict.numbers += 1
         verdict.worst = max(verdict.worst, nearest)
-        if nearest > 10.0**-DIGITS:
+        if nearest > verdict.tolerance:
             verdict.problems.append(f"{row['value']} now, {stored_value} stored, for {_name(row)}")
-    lacking = [name for row in wanted if (name := _name(row)) not in made]
+    lacking = [name for row in _looks(wanted, verdict) if (name := _name(row)) not in made]
     verdict.problems.extend(f"not made again: {name}" for name in dict.fromkeys(lacking))
 
 
+def _looks(rows: Iterable[Row], verdict: Verdict) -> Iterator[Row]:
+    """The rows, and one for each look of those that were followed along a run, whose ends another device may leave."""
+    for row in rows:
+        rest = {key: value for key, value in row.items() if key != "path"}
+        if "path" not in row or not verdict.elsewhere:
+            yield rest
+        rest.pop("stopped", None)
+        for at, value in enumerate(row.get("path", ())):
+            yield {**rest, "look": at, "value": value}
+
+
 def _name(row: Row) -> str:
-    """All that a row says but its number, the paper's, and what a machine measured."""
-    said = {key: value for key, value in row.items() if key not in {"value", "paper"} and not MEASURED.search(key)}
+    """All that a row says but its number, the paper's, its device, and what a machine measured."""
+    left_out = {"value", "paper", "device"}
+    said = {key: value for key, value in row.items() if key not in left_out and not MEASURED.search(key)}
     return json.dumps(said, sort_keys=True)
 
 
@@ -215,12 +247,18 @@ def vouch(result: Result, verdict: Verdict) -> Result:
         "git": git_state(),
         "on": datetime.now(UTC).date().isoformat(),
         **({"against": verdict.against} if verdict.against else {}),
+        **({"on a": verdict.elsewhere, "to": verdict.tolerance} if verdict.elsewhere else {}),
     }
     return result
 
 
 def make_again(result: Result, *, progress: bool = True) -> Result:
-    """Runs the stored cells of a result whose code has changed, and goes on where a run before was stopped."""
+    """Runs the stored cells of a result whose code has changed, and goes on where a run before was stopped.
+
+    ValueError where several devices made it: their cells are run one device after the other, as `extend` does.
+    """
+    if devices := {row["device"] for row in result.rows if "device" in row}:
+        raise ValueError(f"{result.id} holds cells of {', '.join(devices)} too; expected a result of one device")
     seeds = result.provenance.get("seeds") or (0,)
     how: dict[str, Any] = {"seeds": seeds, "among": stored_cells(result), "progress": progress}
     return registry.run(result.id, result.scale, **how, **device_of(result))

@@ -20,8 +20,18 @@ measures      what is measured;  reading: results in the shape that the figures 
 tables        Tables 1 to 5, Figures 1, 3 and 4;  signs: P1-X1;  axis: P1-X2
 """
 
-from course_lib.experiments.p1 import axis, signs, tables
+from course_lib.experiments.p1 import ahead, axis, signs, tables
 from course_lib.experiments.p1.data import SETS, load_split
 from course_lib.experiments.p1.reading import accuracy_points, projection_panels, sign_groups
 
-__all__ = ["SETS", "accuracy_points", "axis", "load_split", "projection_panels", "sign_groups", "signs", "tables"]
+__all__ = [
+    "SETS",
+    "accuracy_points",
+    "ahead",
+    "axis",
+    "load_split",
+    "projection_panels",
+    "sign_groups",
+    "signs",
+    "tables",
+]

@@ -1,6 +1,6 @@
 """On a GPU: the same numbers as on the processor, and every experiment that takes `device=cuda` runs there.
 
-`make test-gpu` runs this file; where torch finds no GPU all of it is skipped. Formulas are compared in float64, to
+`make test-gpu` runs this folder; where torch finds no GPU all of it is skipped. Formulas are compared in float64, to
 1e-10 of the largest entry; models, which compute in float32, to 1e-4.
 """
 
