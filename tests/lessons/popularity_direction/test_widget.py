@@ -214,6 +214,16 @@ def test_the_stored_films_show_what_the_chapter_says() -> None:
     assert np.mean(few["shuffled_naive"]) > 0.3 and abs(np.mean(few["shuffled_crossed"])) < 0.15
 
 
+def test_a_wrong_value_leaves_the_state_as_it_was() -> None:
+    one = axis()
+    with pytest.raises(ValueError, match="ratio is 2"):
+        one.ratio = 2.0
+    assert repr(one) == (
+        "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; "
+        "MF, LightGCN, LightGCN, untrained: 240 items)"
+    )
+
+
 def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
     table = np.random.default_rng(1).normal(size=(9, 5))
     packed = tables.pack(table)

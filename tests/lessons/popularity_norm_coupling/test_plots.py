@@ -62,3 +62,29 @@ def test_saturation_lies_between_a_quarter_and_a_half() -> None:
     _, ax = plots.saturation_slope(512, [0.0, 1.0])
     flat, steep = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert np.allclose(flat, 0.25) and steep[0] < 0.26 and 0.49 < steep[-1] < 0.5
+
+
+def test_two_items_end_where_they_end() -> None:
+    _, (_, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
+    assert [text.get_text() for text in lengths.texts] == ["a:\n1.41", "b:\n5.00"]
+    with pytest.raises(ValueError, match=r"paths\['a'\] has shape \(3,\)"):
+        plots.two_items({"a": [1.0, 2.0, 3.0]})
+
+
+def test_lengths_and_shares_stand_in_two_panels_with_bands_and_the_chance_line() -> None:
+    bands = {"length": [0.0, 0.1], "dot": [0.0, 0.05]}
+    shares = {"dot": ([0, 5], [0.01, 0.4]), "cosine": ([0, 5], [0.01, 0.02])}
+    _, (left, right) = plots.lengths_and_shares(([0, 5], [1.0, 1.5]), shares, bands=bands, chance=0.02)
+    assert list(left.lines[0].get_ydata()) == [1.0, 1.5] and len(left.collections) == 1
+    assert [list(line.get_ydata()) for line in right.lines[:2]] == [[0.01, 0.4], [0.01, 0.02]]
+    assert len(right.collections) == 1 and left.get_ylim()[0] == right.get_ylim()[0] == 0
+    assert right.lines[-1].get_ydata()[0] == 0.02 and right.texts[0].get_text() == "chance"
+
+
+def test_named_films_stand_in_the_last_panel() -> None:
+    lengths = np.array([1.0, 3.0])
+    _, (first, last) = plots.norms_against_counts(
+        [1, 80], {"before": lengths, "after": 2 * lengths}, named={"Iron Man 3": 1}
+    )
+    assert not first.texts and [text.get_text() for text in last.texts] == ["Iron Man 3"]
+    assert last.texts[0].xy == (80, 6)
