@@ -103,7 +103,7 @@ def sampled_hit(ranks: Any, n_others: int, m: int, k: int) -> Float:
     (np.float64(1.0), np.float64(1.3333))
     """
     k = checking.whole(k, "k")
-    return better_in_sample(ranks, n_others, m)[:, :k].sum(axis=1)
+    return np.asarray(better_in_sample(ranks, n_others, m)[:, :k].sum(axis=1))
 
 
 def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0.0) -> Float:
