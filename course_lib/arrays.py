@@ -161,6 +161,41 @@ def as_array(values: Any, name: str) -> Array:
     return array
 
 
+def as_real(values: Any, name: str) -> Array:
+    """Return ``as_array(values)`` for a formula with exponentials or roots, which exact fractions cannot enter.
+
+    Parameters
+    ----------
+    values : array_like
+        The numbers.
+    name : str
+        What an error calls them.
+
+    Returns
+    -------
+    array
+        The numbers as floats.
+
+    Raises
+    ------
+    ValueError
+        For Fractions, and as ``as_array``.
+
+    Examples
+    --------
+    >>> from course_lib import arrays
+    >>> arrays.as_real([0.5], "score").tolist()
+    [0.5]
+    """
+    array = as_array(values, name)
+    if is_exact(array):
+        raise ValueError(
+            f"{name} holds Fractions, but exponentials and cosines are irrational; "
+            "use the square loss for exact results or convert the scores to float64"
+        )
+    return array
+
+
 def as_table(values: Any, name: str) -> Array:
     """Return a table of embeddings, or a stack of them, as a floating or exact array.
 

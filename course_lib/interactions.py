@@ -515,6 +515,26 @@ class Interactions:
             raise ValueError(f"fraction is {fraction}; expected one with a pair before the cut, of {len(self)} pairs")
         return self._divide(earlier)
 
+    def split_leave_last(self, leave: int = 1) -> tuple[Interactions, Interactions]:
+        """(train, test): test has the `leave` latest pairs of each user who has more; of equal times the higher id.
+
+        Users with `leave` pairs or fewer keep them all in train. Both keep the shape (m, n). One user's last pair may
+        be earlier than what another user's train pairs tell, so a model can know the future: `split_by_time` has one
+        moment for all.
+
+        Raises ValueError without times, and where no user has more than `leave` pairs.
+        """
+        leave = checking.whole(leave, "leave")
+        if self.times is None:
+            raise ValueError("times is None; expected a time for each pair, to find the last of each user")
+        order = np.lexsort((self.items, self.times, self.users))
+        from_last = self.row_starts[self.users + 1] - np.arange(len(self))  # 1 for the last in `order`
+        last = np.zeros(len(self), dtype=bool)
+        last[order] = (from_last <= leave) & (self.row_counts[self.users] > leave)
+        if not last.any():
+            raise ValueError(f"leave is {leave}; expected fewer than the most pairs of a user, {self.row_counts.max()}")
+        return self._divide(~last)
+
     def _divide(self, train: NDArray[np.bool_]) -> tuple[Interactions, Interactions]:
         return self.select(train), self.select(~train)
 

@@ -29,10 +29,29 @@ from numpy.typing import ArrayLike
 from course_lib import checking
 from course_lib.arrays import is_torch
 from course_lib.interactions import Interactions, check_ids
+from course_lib.metrics.index import index_recall
+from course_lib.metrics.lists import coverage, gini, overlap, popularity_scores
+from course_lib.metrics.sampled import estimate_hit, sampled_hit
 from course_lib.metrics.ties import expected_at, tied
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+__all__ = [
+    "METRICS",
+    "check_split",
+    "coverage",
+    "estimate_hit",
+    "evaluate",
+    "gini",
+    "index_recall",
+    "lists_and_metrics",
+    "metrics_from_ranking",
+    "overlap",
+    "popularity_scores",
+    "sampled_hit",
+    "top_k",
+]
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache

@@ -99,6 +99,33 @@ def averaged(p: int, b: int, rows: str, gather: str, reduction: str) -> list[sp.
     return [*queries, *items, sum(weight[r] * _T(a) for r in range(p) for a in computed[r]) / p]
 
 
+@proof
+def thm_more_pull() -> Iterator[sp.Expr]:
+    """Own rows, constants: the items' gradient on average over all dealings is kappa whole + (1 - kappa) pull.
+
+    kappa = (B - 1)/(P B - 1), `whole` the gradient of one machine, `pull` its part in which each row meets its own
+    item. The rows' losses are any. Every assignment of the P B pairs to the machines is visited.
+    """
+    for p, b in ((2, 2), (3, 2), (2, 3)):
+        size, kappa = p * b, sp.Rational(b - 1, p * b - 1)
+        dealings = [order for order in itertools.permutations(range(size)) if _is_dealing(order, b)]
+        for item in range(size):
+            near = sum(_D(a, item) for order in dealings for a in _machine_of(item, order, b)) / len(dealings)
+            whole = sum(_D(a, item) for a in range(size))
+            yield sp.expand(near - kappa * whole - (1 - kappa) * _D(item, item))
+
+
+def _is_dealing(order: Sequence[int], b: int) -> bool:
+    """Whether the pairs of each machine stand in ascending order, so that each dealing is visited once."""
+    return all(x < y for start in range(0, len(order), b) for x, y in itertools.pairwise(order[start : start + b]))
+
+
+def _machine_of(item: int, order: Sequence[int], b: int) -> Sequence[int]:
+    """The pairs on the machine that has the item."""
+    start = order.index(item) // b * b
+    return order[start : start + b]
+
+
 def multiplied(p: int, b: int, factors: processes.GradientFactors, reduction: str) -> list[sp.Expr]:
     """The gradient of one process with all rows, each part multiplied by its factor."""
     size = p * b

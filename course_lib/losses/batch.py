@@ -1,17 +1,11 @@
-"""Losses: point-wise l(label, score) of a pair, and losses of a batch that see embeddings through cosines only.
+"""Losses of a batch, from the matrix of scores that `cosine_scores` (or `dot_scores`) makes.
 
-Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every loss of `course_lib.in_batch`
-combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is
-the reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
-
-Of a batch: `infonce` and the margin losses take the matrix of scores that `cosine_scores` (or `dot_scores`) makes. With
-cosine scores each of them is a function F(cos(q, k_1), ..., cos(q, k_r)) of every embedding (P0, equation 13).
+With cosine scores each of them is a function F(cos(q, k_1), ..., cos(q, k_r)) of every embedding (P0, equation 13).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,318 +14,24 @@ from course_lib import checking
 from course_lib.arrays import (
     Array,
     all_finite,
-    as_array,
     as_index,
+    as_real,
     at_least_single,
     check_finite,
     check_value,
     detached,
     first_index,
-    is_exact,
     is_torch,
     like,
     namespace,
+    number,
     readable,
     same_kind,
     same_precision,
     shape_of,
 )
 from course_lib.geometry import normalise
-
-
-def square(label: Any, score: Any) -> Array:
-    """Return the square loss of a pair.
-
-    ``l(label, score) = (label - score)^2 / 2``, elementwise.
-
-    Parameters
-    ----------
-    label : int or array_like
-        The label of each pair: 1 for a positive pair, 0 for a negative pair. Broadcasts with ``score``.
-    score : array_like
-        The score of each pair. Fractions give exact results.
-
-    Returns
-    -------
-    array
-        The losses, in the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        For a label other than 0 and 1.
-
-    Notes
-    -----
-    Source: P3, Section 2 (square loss).
-
-    Examples
-    --------
-    The loss is 0 where the score equals the label:
-
-    >>> from course_lib import losses
-    >>> losses.square(1, [1.0, 0.0, 3.0]).tolist()
-    [0.0, 0.5, 2.0]
-    >>> losses.square(0, [1.0, 0.0, 3.0]).tolist()
-    [0.5, 0.0, 4.5]
-    """
-    score = as_array(score, "score")
-    residual = _labels(label, score) - score
-    return residual * residual / 2
-
-
-def logistic(label: Any, score: Any) -> Array:
-    """Return the logistic loss of a pair, in nats.
-
-    ``l(label, score) = log(1 + exp(-(2 label - 1) score))``, elementwise: ``log(1 + exp(-score))`` for label 1 and
-    ``log(1 + exp(score))`` for label 0. It is stable for scores of any size.
-
-    Parameters
-    ----------
-    label : int or array_like
-        The label of each pair: 1 for a positive pair, 0 for a negative pair. Broadcasts with ``score``.
-    score : array_like
-        The score of each pair.
-
-    Returns
-    -------
-    array
-        The losses, in the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        For a label other than 0 and 1, and for exact scores (Fractions): the logarithm of a rational number is not
-        rational.
-
-    See Also
-    --------
-    logistic_as_printed : The formula as the paper prints it.
-
-    Notes
-    -----
-    The paper prints ``log(1 + exp(-label * score))``, which is right for labels in {-1, 1} only. This function maps the
-    labels {0, 1} to {-1, 1}. Source: P3, Section 6.
-
-    Examples
-    --------
-    A score of 0 costs ``log 2`` for either label. A large score costs a positive pair nothing and a negative pair about
-    its score:
-
-    >>> from course_lib import losses
-    >>> losses.logistic(1, [0.0, 50.0]).round(4).tolist()
-    [0.6931, 0.0]
-    >>> losses.logistic(0, [0.0, 50.0]).round(4).tolist()
-    [0.6931, 50.0]
-    """
-    score = _real(score)
-    return _softplus((1 - 2 * _labels(label, score)) * score)
-
-
-def logistic_as_printed(label: Any, score: Any) -> Array:
-    """Return P3's logistic loss taken literally, with its labels {0, 1}.
-
-    ``log(1 + exp(-label * score))``, elementwise. At label 0 it is ``log 2`` for every score, so no negative pair has a
-    gradient and all scores run to infinity. The function is kept for the errata page; use ``logistic`` for training.
-
-    Parameters
-    ----------
-    label : int or array_like
-        The label of each pair, 0 or 1. Broadcasts with ``score``.
-    score : array_like
-        The score of each pair.
-
-    Returns
-    -------
-    array
-        The losses, in the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        For a label other than 0 and 1, and for exact scores (Fractions).
-
-    Notes
-    -----
-    Source: P3, Section 6.
-
-    Examples
-    --------
-    The loss of a negative pair does not depend on its score:
-
-    >>> from course_lib import losses
-    >>> losses.logistic_as_printed(0, [-5.0, 0.0, 5.0]).round(4).tolist()
-    [0.6931, 0.6931, 0.6931]
-    """
-    score = _real(score)
-    return _softplus(-_labels(label, score) * score)
-
-
-LOSSES: dict[str, Callable[[Any, Any], Array]] = {"square": square, "logistic": logistic}
-
-
-def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
-    """Return both losses of every pair: ``l(1, scores)`` and ``l(0, scores)``.
-
-    Parameters
-    ----------
-    kind : {"square", "logistic"}
-        The point-wise loss.
-    scores : array_like
-        The scores, of any shape.
-
-    Returns
-    -------
-    pos_loss, neg_loss : array
-        ``l(1, scores)`` and ``l(0, scores)`` elementwise, both in the shape of ``scores``.
-
-    Raises
-    ------
-    ValueError
-        For an unknown kind, for NaN and infinity, and for exact scores with "logistic".
-
-    Notes
-    -----
-    A batch loss needs ``l(1, .)`` on the diagonal of its scores alone. There, ``logistic(1, scores.diagonal())`` and
-    ``logistic(0, scores)`` cost little more than half.
-
-    Examples
-    --------
-    >>> from course_lib import losses
-    >>> pos_loss, neg_loss = losses.pair_losses("square", [[0.0, 1.0], [2.0, 3.0]])
-    >>> pos_loss.tolist()
-    [[0.5, 0.0], [0.5, 2.0]]
-    >>> neg_loss.tolist()
-    [[0.0, 0.5], [2.0, 4.5]]
-    """
-    loss = LOSSES[checking.choice(kind, "kind", LOSSES)]
-    scores = as_array(scores, "scores")
-    if readable(scores):
-        check_finite(scores, "scores")
-    return loss(1, scores), loss(0, scores)
-
-
-def bpr(pos_scores: Any, neg_scores: Any) -> Array:
-    """Return the loss of BPR, the mean over triples, in nats.
-
-    The mean of ``-log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores))``.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores : array_like, shape (B,)
-        The scores ``<e_u, e_i>`` and ``<e_u, e_j>`` of triples ``(u, i, j)``. One positive can also meet many
-        negatives: then the shapes are (B, 1) and (B, K).
-
-    Returns
-    -------
-    array, shape ()
-        The mean loss.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, for no triple at all, for exact scores, and for NaN and infinity. A score of -infinity does
-        not serve as a mask here, because the mean would count the triple.
-
-    See Also
-    --------
-    bpr_losses : The loss of each triple.
-
-    Notes
-    -----
-    Source: P1, equation (3), as a mean instead of a sum and without the regulariser.
-
-    Examples
-    --------
-    Equal scores cost ``log 2``. A positive that is far ahead costs nothing:
-
-    >>> from course_lib import losses
-    >>> round(float(losses.bpr([1.0], [1.0])), 4)
-    0.6931
-    >>> round(float(losses.bpr([50.0], [1.0])), 4)
-    0.0
-    """
-    value = bpr_losses(pos_scores, neg_scores).mean()
-    for name, scores in (("pos_scores", pos_scores), ("neg_scores", neg_scores)):
-        if readable(scores):  # the value does not show a triple whose loss is 0 by infinity
-            check_finite(as_array(scores, name), name)
-    return check_value(value, {})
-
-
-def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
-    """Return ``-log sigma(pos_scores - neg_scores)`` of every triple, in nats.
-
-    ``bpr`` is the mean of these losses. Some methods give each triple a weight of its own and need the single losses.
-
-    Parameters
-    ----------
-    pos_scores, neg_scores : array_like, shape (B,)
-        The scores of the positive and of the negative of each triple, or (B, 1) and (B, K) where one positive meets
-        many negatives.
-
-    Returns
-    -------
-    array, shape (B,) or (B, K)
-        The losses.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, for no triple at all, and for exact scores.
-
-    Notes
-    -----
-    Source: P1, equation (3).
-
-    Examples
-    --------
-    One positive against two negatives:
-
-    >>> from course_lib import losses
-    >>> losses.bpr_losses([[1.0]], [[1.0, 51.0]]).round(4).tolist()
-    [[0.6931, 50.0]]
-    """
-    pos_scores = _real(pos_scores, "pos_scores")
-    neg_scores = like(neg_scores, pos_scores, "neg_scores")
-    shapes = shape_of(pos_scores), shape_of(neg_scores)
-    sides = zip(*shapes, strict=False)
-    if (
-        len(shapes[0]) != len(shapes[1])
-        or any(p != n and 1 not in (p, n) for p, n in sides)
-        or 0 in shapes[0] + shapes[1]
-    ):
-        found = f"pos_scores has shape {shapes[0]} and neg_scores {shapes[1]}"
-        raise ValueError(f"{found}; expected as many of both, (B,), or (B, 1) and (B, K), and at least one triple")
-    return _softplus(neg_scores - pos_scores)
-
-
-def _labels(label: Any, score: Array) -> Array:
-    if isinstance(label, int) and label in (0, 1):
-        return int(label)  # torch subtracts no bool
-    labels = like(label, score, "label")
-    if bool(((labels != 0) & (labels != 1)).any()):
-        raise ValueError("label must hold only 0 and 1 (1 = positive pair, 0 = negative pair)")
-    return labels
-
-
-def _real(score: Any, name: str = "score") -> Array:
-    score = as_array(score, name)
-    if is_exact(score):
-        raise ValueError(
-            f"{name} holds Fractions, but exponentials and cosines are irrational; "
-            "use the square loss for exact results or convert the scores to float64"
-        )
-    return score
-
-
-def _softplus(x: Array) -> Array:
-    """log(1 + exp(x)): no overflow, and slope 1/2 at 0 under autograd."""
-    if is_torch(x):
-        from torch.nn.functional import softplus
-
-        return softplus(x, threshold=40)  # beyond 40 log(1 + exp(x)) = x to the last bit of float64
-    return np.logaddexp(0.0, x)
-
+from course_lib.losses.pairs import softplus
 
 # ---- scores of a batch
 
@@ -462,10 +162,8 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
     >>> math.isclose(losses.in_batch_softmax(scores, tau=1.0, item_ids=[7, 8, 7]), math.log(2))
     True
     """
-    scores = _scores(scores)
+    scores = _with_diagonal(scores)
     m, n = shape_of(scores)
-    if m > n:
-        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; expected (m, n) with m <= n")
     left_out = None
     if item_ids is not None:
         left_out = _accidental(_of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids"), m)
@@ -526,6 +224,104 @@ def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
     return _loss_of_batch(_divided(scores, tau), scores, columns)
 
 
+def two_way_softmax(scores: Any, *, tau: Any, log_q: Any = None, log_q_queries: Any = None) -> Array:
+    """Return the mean of two in-batch losses: each query finds its candidate, and each candidate its query, in nats.
+
+    ``(in_batch_softmax(scores) + in_batch_softmax(scores transposed)) / 2``.
+
+    Parameters
+    ----------
+    scores : array_like, shape (B, B)
+        The scores of each query with each candidate, the positives on the diagonal.
+    tau : float or tensor
+        The temperature, above 0.
+    log_q, log_q_queries : array_like, shape (B,), optional
+        The logarithms of the probabilities with which the candidates and the queries came into the batch.
+
+    Returns
+    -------
+    array, shape ()
+        The mean loss.
+
+    Raises
+    ------
+    ValueError
+        As ``in_batch_softmax``, and for scores that are no square matrix.
+
+    Notes
+    -----
+    Source: Radford et al., ICML 2021 (CLIP), with the logQ correction of either direction on request.
+
+    Examples
+    --------
+    Both candidates prefer query 0:
+
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> scores = np.array([[1.0, 1.0], [0.0, 0.0]])
+    >>> round(float(losses.in_batch_softmax(scores, tau=1.0)), 4)
+    0.6931
+    >>> round(float(losses.two_way_softmax(scores, tau=1.0)), 4)
+    0.7532
+    """
+    scores = _square(scores)
+    there = in_batch_softmax(scores, tau=tau, log_q=log_q)
+    return (there + in_batch_softmax(scores.swapaxes(-1, -2), tau=tau, log_q=log_q_queries)) / 2
+
+
+def in_batch_sigmoid(scores: Any, *, scale: Any = 1.0, bias: Any = 0.0, item_ids: Any = None) -> Array:
+    """Return the in-batch logistic loss with a learned scale and bias, in nats.
+
+    ``(1/B) sum_ij log(1 + exp(-z_ij (scale scores_ij + bias)))`` with ``z_ij = 1`` on the diagonal and -1 elsewhere.
+
+    Parameters
+    ----------
+    scores : array_like, shape (B, n)
+        Row ``i`` holds the scores of query ``i`` with the ``n >= B`` candidates; its positive is in column ``i``.
+    scale, bias : float or tensor
+        Numbers, or tensors () that get a gradient. The scale is the reciprocal of a temperature.
+    item_ids : array_like of int, shape (n,), optional
+        Which item each candidate is. A copy of a row's positive in another column is left out.
+
+    Returns
+    -------
+    array, shape ()
+        The sum over all pairs of the batch, divided by the number of its queries.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and for NaN and infinity.
+
+    Notes
+    -----
+    This is the logistic loss of ``losses.logistic`` over the whole grid of the batch, with weight 1 for a positive and
+    for a negative pair. Source: Zhai et al., ICCV 2023 (SigLIP), equation (1).
+
+    Examples
+    --------
+    Scores of 0 cost ``log 2`` a pair. A bias of -10 leaves only the two positives to pay, 10 each:
+
+    >>> import numpy as np
+    >>> from course_lib import losses
+    >>> round(float(losses.in_batch_sigmoid(np.zeros((2, 2)))), 4)
+    1.3863
+    >>> round(float(losses.in_batch_sigmoid(np.zeros((2, 2)), bias=-10.0)), 3)
+    10.0
+    """
+    scores = _with_diagonal(scores)
+    m, n = shape_of(scores)
+    if readable(scores):
+        check_finite(scores, "scores")
+    logits = number(scale, scores, "scale") * scores + number(bias, scores, "bias")
+    own = _own(scores, _numbers(m, scores))
+    each = softplus(namespace(scores).where(own, -logits, logits))
+    if item_ids is not None:
+        repeated = _accidental(_of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids"), m)
+        each = namespace(scores).where(repeated, 0.0, each)
+    return check_value(each.sum() / m, {})
+
+
 def one_minus_cosine_squared(cos: Any) -> Array:
     """Return ``(1 - cos)^2``, elementwise.
 
@@ -556,7 +352,7 @@ def one_minus_cosine_squared(cos: Any) -> Array:
     >>> losses.one_minus_cosine_squared([1.0, 0.0, -1.0]).tolist()
     [0.0, 1.0, 4.0]
     """
-    return (1 - _real(cos, "cos")) ** 2
+    return (1 - as_real(cos, "cos")) ** 2
 
 
 def cosine_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
@@ -676,15 +472,23 @@ def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     >>> losses.triplet_margin([1.0, 0.5], [0.25, 0.25], margin=0.5).tolist()
     [0.0, 0.25]
     """
-    pos_cos = _real(pos_cos, "pos_cos")
+    pos_cos = as_real(pos_cos, "pos_cos")
     short = checking.real(margin, "margin", least=0) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
     return namespace(short).clip(short, 0.0, None)
 
 
 def _scores(scores: Any) -> Array:
-    scores = at_least_single(_real(scores, "scores"))
+    scores = at_least_single(as_real(scores, "scores"))
     if scores.ndim != 2 or 0 in shape_of(scores):
         raise ValueError(f"scores has shape {shape_of(scores)}; expected a matrix (m, n), one row per query")
+    return scores
+
+
+def _with_diagonal(scores: Any) -> Array:
+    scores = _scores(scores)
+    m, n = shape_of(scores)
+    if m > n:
+        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; expected (m, n) with m <= n")
     return scores
 
 

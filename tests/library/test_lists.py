@@ -1,0 +1,120 @@
+"""What lists show, sampled metrics and index recall, each against its definition counted out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib import metrics
+from course_lib.interactions import Interactions
+from course_lib.metrics import sampled
+
+
+@given(st.lists(st.lists(st.integers(-1, 5), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_coverage_and_gini_are_their_definitions(lists: list[list[int]]) -> None:
+    shown = [item for row in lists for item in row if item >= 0]
+    assert metrics.coverage(lists, 6) == len(set(shown)) / 6
+    if shown:
+        places = [shown.count(item) for item in range(6)]
+        spread = Fraction(sum(abs(a - b) for a in places for b in places), 2 * 6 * sum(places))
+        assert metrics.gini(lists, 6) == pytest.approx(float(spread), abs=1e-15)
+
+
+def test_overlap_leaves_out_empty_lists_and_the_places_without_an_item() -> None:
+    assert metrics.overlap([[3, -1], [-1, -1], [0, 1]], [[3, -1], [0, 1], [2, 0]]) == (1 + 1 / 2) / 2
+
+
+def test_popularity_lately_counts_the_latest_pairs() -> None:
+    data = Interactions([0, 0, 1, 1], [0, 1, 0, 2], n_users=2, n_items=4, times=[1.0, 2.0, 3.0, 4.0])
+    assert metrics.popularity_scores(data).tolist() == [2, 1, 1, 0]
+    assert metrics.popularity_scores(data, lately=0.5).tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_sampled_hits_by_visiting_every_sample(m: int) -> None:
+    n = 5
+    for rank in range(1, n + 2):
+        samples = [sum(other < rank - 1 for other in sample) for sample in combinations(range(n), m)]
+        for k in range(1, n + 2):
+            expected = Fraction(sum(better < k for better in samples), len(samples))
+            assert metrics.sampled_hit([rank], n, m, k)[0] == pytest.approx(float(expected), abs=1e-14)
+
+
+def test_a_sampled_metric_can_prefer_the_worse_pair_of_ranks_and_no_smaller_case_does() -> None:
+    def flips(n: int, people: int) -> bool:
+        groups = [list(ranks) for ranks in combinations(range(1, n + 2), people)]
+        groups += [[rank] * people for rank in range(1, n + 2)]
+        hits = [(sum(r == 1 for r in ranks), metrics.sampled_hit(ranks, n, 1, 1).sum()) for ranks in groups]
+        return any(a[0] > b[0] and a[1] < b[1] - 1e-12 for a in hits for b in hits)
+
+    assert flips(3, 2)
+    assert not flips(2, 2) and not flips(3, 1)
+
+
+def test_the_repair_is_exact_for_the_whole_and_biased_for_a_sample() -> None:
+    """With m = N the estimate is the hit. For m < N the mean is a polynomial of degree m, which no step is."""
+    n, k = 6, 2
+    step = np.arange(1, n + 2) <= k
+    for m in range(1, n + 1):
+        mean = sampled.better_in_sample(np.arange(1, n + 2), n, m) @ metrics.estimate_hit(np.arange(m + 1), n, m, k)
+        assert (np.abs(mean - step).max() < 1e-8) == (m == n)
+
+
+def test_variance_weighs_as_gamma_says() -> None:
+    """gamma = 1 is the mean of the step given J, the least mean squared error."""
+    n, m, k = 6, 2, 2
+    law = sampled.better_in_sample(np.arange(1, n + 2), n, m)
+    expected = law[:k].sum(axis=0) / law.sum(axis=0)
+    assert metrics.estimate_hit(np.arange(m + 1), n, m, k, gamma=1.0) == pytest.approx(expected)
+
+
+def test_index_recall_by_group_adds_up_to_the_whole() -> None:
+    rng = np.random.default_rng(0)
+    exact = np.stack([rng.permutation(20)[:5] for _ in range(30)])
+    found = np.where(rng.random(exact.shape) < 0.7, exact, -1)
+    groups = rng.permutation(20) % 3
+    by_group = metrics.index_recall(found, exact, groups)
+    places = np.bincount(groups[exact.ravel()])
+    assert metrics.index_recall(found, exact) == pytest.approx((by_group * places).sum() / places.sum())
+
+
+def test_leave_last_takes_the_latest_of_each_user() -> None:
+    data = Interactions(
+        [0, 0, 0, 1, 2, 2], [0, 1, 2, 0, 1, 3], n_users=4, n_items=4, times=[5.0, 9.0, 9.0, 1.0, 8.0, 2.0]
+    )
+    train, test = data.split_leave_last()
+    assert test.pairs.tolist() == [[0, 2], [2, 1]]
+    assert train.pairs.tolist() == [[0, 0], [0, 1], [1, 0], [2, 3]]
+    assert train.shape == test.shape == data.shape
+    assert data.split_leave_last(2)[1].pairs.tolist() == [[0, 1], [0, 2]]
+
+
+LISTS: Any = [[0, 1]]
+timeless = Interactions([0], [0], n_users=1, n_items=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.coverage([[0, 7]], 3), "lists holds 7; expected items in 0..2"),
+        (lambda: metrics.coverage([[0.5]], 3), "lists has shape"),
+        (lambda: metrics.gini([[-1]], 3), "expected at least one item"),
+        (lambda: metrics.overlap(LISTS, [[0], [1]]), "others 2"),
+        (lambda: metrics.sampled_hit([0], 3, 1, 1), "ranks holds 0"),
+        (lambda: metrics.sampled_hit([1], 3, 4, 1), "m .*the number of other items"),
+        (lambda: metrics.estimate_hit([3], 5, 2, 1), "better"),
+        (lambda: metrics.index_recall(LISTS, LISTS, [0]), "groups has 1 entries"),
+        (lambda: metrics.index_recall(LISTS, LISTS, [0, 2]), "no item of group 1"),
+        (timeless.split_leave_last, "times is None"),
+        (lambda: metrics.popularity_scores(timeless, lately=1.0), "lately"),
+    ],
+)
+def test_bad_input_is_named(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
