@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import papers
+from course_lib import in_batch, papers
 from course_lib.lessons.in_batch_bias.films import Lists
 from course_lib.lessons.shared.findings import Difference, finding
 from course_lib.papers import agreement
@@ -24,6 +24,8 @@ FROM_T6 = {
     "in-batch": {"loss": "popularity", "serving": "raw"},
     "in-batch × popularity": {"loss": "popularity", "serving": "times popularity"},
 }
+# the data of the paths, P3-X2
+STORED_PATHS = {"ml-1m": "ML-1M", "ml-100k": "ML-100K"}
 # the cells of Table 5 that the chapter looks at
 ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
 ON_ML100K = {"data": "ml-100k", "pointwise": "logistic", "selection": "test", "serving": "raw"}
@@ -37,6 +39,7 @@ on_p3_t5 = partial(finding, rests_on=["P3-T5-laptop"])
 on_p3_t6 = partial(finding, rests_on=["P3-T6-laptop"])
 on_a_gpu = partial(finding, case="objective", rests_on=["P3-T6-full"])
 on_p3_x1 = partial(finding, rests_on=["P3-X1-laptop"])
+on_paths = partial(finding, case="objective and data set", rests_on=["P3-X2-full"])
 
 
 # ---- the page's own runs, square loss: one result for each seed
@@ -229,6 +232,117 @@ def logistic_stays_below_print(full: Any) -> dict[str, Difference]:
         name: Difference.below([row["value"] for row in rows], rows[0]["paper"])
         for name, rows in _logistic(full, "P@5").items()
     }
+
+
+# ---- the paths of Table 6 with the logistic loss: five splits, each looked at some thirty times
+
+
+def separable_objectives() -> dict[str, tuple[str, float | None]]:
+    """The objectives that have no minimiser where a model separates the labels: each pair pays for its label alone."""
+    return {"Unbiased": ("unbiased", None)} | {
+        _with_ratio("Pos-Neg-ω", 10.0**-k): ("pos_neg_omega", 10.0**-k) for k in range(1, 6)
+    }
+
+
+def path(result: Any, metric: str, data: str, objective: tuple[str, float | None]) -> np.ndarray:
+    """(splits, looks) of a metric along the way; a path that ended early keeps its last value."""
+    loss, ratio = objective
+    where = {"data": data, "pointwise": "logistic", "loss": loss, "ratio": ratio, "serving": "raw"}
+    rows = sorted(result.select(metric=metric, **where), key=lambda row: row["seed"])
+    longest = max(len(row["path"]) for row in rows)
+    return np.array([row["path"] + row["path"][-1:] * (longest - len(row["path"])) for row in rows])
+
+
+def at_iteration(result: Any, data: str, objective: tuple[str, float | None], iteration: int) -> np.ndarray:
+    """(splits,) P@5 at the last look that is not after an iteration."""
+    looks = path(result, "iteration", data, objective)
+    where = [int(np.searchsorted(row, iteration, side="right")) - 1 for row in looks]
+    return path(result, "P@5", data, objective)[np.arange(len(looks)), where]
+
+
+def chosen_on_other_users(result: Any, data: str, objective: tuple[str, float | None]) -> np.ndarray:
+    """(splits,) P@5 of each half of the users where the other half is best, the mean of both ways."""
+    one, two = (path(result, f"P@5 of half {half}", data, objective) for half in (1, 2))
+    splits = np.arange(len(one))
+    return (one[splits, two.argmax(axis=1)] + two[splits, one.argmax(axis=1)]) / 2
+
+
+def printed_p5(loss: str, ratio: float | None) -> float:
+    """P3's P@5 of Table 6, logistic loss, on ML-1M."""
+    where = {"dataset": "ml-1m", "pointwise": "logistic", "metric": "P@5", "loss": loss}
+    rows = papers.select(papers.table("P3", "T6"), **where)
+    return next(float(row["value"]) for row in rows if row.get("ratio") == ratio)
+
+
+def printed_logistic() -> dict[str, float]:
+    """P3's P@5 of each separable objective."""
+    return {name: printed_p5(*objective) for name, objective in separable_objectives().items()}
+
+
+@on_paths("Stopped early, where other users are best, an objective finds more than after 300 iterations")
+def an_early_stop_finds_more(paths: Any) -> dict[str, Difference]:
+    """P@5 at the stop that the other half of the users chooses minus P@5 after 300 iterations, over splits."""
+    return {
+        f"{name}, {STORED_PATHS[data]}": Difference.paired(
+            chosen_on_other_users(paths, data, objective), at_iteration(paths, data, objective, 300), over="splits"
+        )
+        for data in STORED_PATHS
+        for name, objective in separable_objectives().items()
+    }
+
+
+@on_paths(
+    "On ML-1M the printed P@5 lies nearer to the best on the path than to that after 300 iterations", case="objective"
+)
+def the_print_lies_on_the_path(paths: Any) -> dict[str, Difference]:
+    """|P@5 after 300 iterations - printed| minus |best P@5 on the path - printed|, over splits."""
+    printed, found = printed_logistic(), {}
+    for name, objective in separable_objectives().items():
+        best = path(paths, "P@5", "ml-1m", objective).max(axis=1)
+        end = at_iteration(paths, "ml-1m", objective, 300)
+        value = printed[name]
+        found[name] = Difference.paired(abs(end - value), abs(best - value), over="splits")
+    return found
+
+
+@on_paths("On ML-100K every pair of the training part gets a score of the right sign", case="objective")
+def ml_100k_is_separated(paths: Any) -> dict[str, Difference]:
+    """log10 of log 2 times the least weight of a pair, minus log10 of the least objective: above 0 proves it.
+
+    A pair of the wrong sign alone would cost log 2 times its weight, 1/(m n) or, a negative of Pos-Neg, rho/(m n). m, n
+    and the number of positives are those of the whole data, which makes the least weight smaller than it is.
+    """
+    [data] = [entry for entry in paths.provenance["data"] if entry["name"] == "ml-100k"]
+    found = {}
+    for name, (loss, ratio) in separable_objectives().items():
+        size = None if ratio is None else in_batch.batch_size_from_ratio(ratio, data["positives"])
+        rho = 1.0 if size is None else in_batch.balance(size - 1, data["positives"])
+        least = np.log10(np.log(2) * rho / (data["m"] * data["n"]))
+        objective = path(paths, "objective", "ml-100k", (loss, ratio)).min(axis=1)
+        found[name] = Difference.below(np.log10(objective), least, over="splits")
+    return found
+
+
+@on_paths("On ML-100K the gradient norm passes 1e-7 when six tenths or less of the best P@5 are left", case="objective")
+def the_rule_is_met_far_from_the_best(paths: Any) -> dict[str, Difference]:
+    """Six tenths of the best P@5 on the path minus P@5 where the gradient norm is first 1e-7 or less, over splits."""
+    found = {}
+    for name, (loss, ratio) in separable_objectives().items():
+        met = paths.values("rule met", data="ml-100k", pointwise="logistic", loss=loss, ratio=ratio)
+        looks, values = (path(paths, metric, "ml-100k", (loss, ratio)) for metric in ("iteration", "P@5"))
+        at = [int(np.searchsorted(row, rule, side="right")) - 1 for row, rule in zip(looks, met, strict=True)]
+        left = values[np.arange(len(values)), at]
+        found[name] = Difference.paired(0.6 * values.max(axis=1), left, over="splits")
+    return found
+
+
+@on_paths("In-Batch at the ratio 0.1 finds at least three points more at 2,000 iterations than at 100", case="data set")
+def in_batch_rises_all_the_time(paths: Any) -> dict[str, Difference]:
+    """P@5 after 2,000 iterations minus P@5 after 100 and minus 3, over splits."""
+    early, late = (
+        {data: at_iteration(paths, data, ("in_batch_omega", 0.1), at) for data in STORED_PATHS} for at in (100, 2000)
+    )
+    return {name: Difference.paired(late[data], early[data] + 3, over="splits") for data, name in STORED_PATHS.items()}
 
 
 @finding(

@@ -29,6 +29,8 @@ from course_lib.lessons.shared.house import (
     white_sheet,
 )
 
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1)))  # lines are told apart without colour, too
+
 # ---- label matrices
 
 
@@ -363,3 +365,29 @@ def lead_against(
         note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
     return fig, ax
+
+
+@in_style
+def along_the_way(
+    panels: Mapping[str, Mapping[str, tuple[np.ndarray, np.ndarray]]], *, printed: Mapping[str, float]
+) -> tuple[Figure, np.ndarray]:
+    """P@5 against the iteration, a panel for each data set, a line for each objective: mean and range over splits.
+
+    panels: {data set: {objective: (iterations (looks,), P@5 (splits, looks))}}. printed: {objective: P3's number},
+    a dashed level in the first panel.
+    """
+    if not panels or not all(panels.values()):
+        raise ValueError("panels is empty; expected at least one data set with one objective")
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.4 * len(panels) + 1.4, 4.0), sharey=True, squeeze=False)
+    for place, (ax, (name, objectives)) in enumerate(zip(axes[0], panels.items(), strict=True)):
+        for index, (objective, (iterations, values)) in enumerate(objectives.items()):
+            look = series_style(objective, index)
+            ax.plot(iterations, values.mean(axis=0), color=look["color"], label=objective, lw=1.8, ls=DASHES[index])
+            ax.fill_between(iterations, values.min(axis=0), values.max(axis=0), color=look["color"], alpha=0.15, lw=0)
+            if place == 0 and objective in printed:
+                ax.axhline(printed[objective], color=look["color"], lw=1, ls=(0, (1, 3)))
+        ax.set(xscale="log", xlabel="iteration of L-BFGS", title=name)
+    axes[0, 0].set_ylabel("P@5, %")
+    axes[0, 0].set_ylim(bottom=0)
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=9)
+    return fig, axes[0]
