@@ -469,3 +469,38 @@ def _label_matrices(rows: int, cols: int) -> Iterable[sp.Matrix]:
         matrix = sp.Matrix(rows, cols, entries)
         if all(any(matrix[i, :]) for i in range(rows)) and all(any(matrix[:, j]) for j in range(cols)):
             yield matrix
+
+
+# ---- a logistic objective over separable labels
+
+
+@proof
+def thm_no_logistic_minimiser() -> Iterator[sp.Expr]:
+    """Along t (U, V) a pair of margin g > 0 pays log(1 + exp(-t^2 g)): it falls for ever, to 0, and so do its slopes.
+
+    The slope of the pair in u_i at t (U, V) is -z w s(t) t v_j with s(t) = 1 / (1 + exp(t^2 g)). Separating tables are
+    in `separable.separating_tables`.
+    """
+    t, g = sp.symbols("t g", positive=True)
+    loss, share = sp.log(1 + sp.exp(-(t**2) * g)), 1 / (1 + sp.exp(t**2 * g))
+    yield sp.diff(loss, t) + 2 * t * g * share  # the derivative is -2 t g share: below 0 for every t > 0
+    yield sp.limit(loss, t, sp.oo)
+    yield sp.limit(t * share, t, sp.oo)
+    score = sp.Symbol("s", real=True)
+    yield sp.diff(sp.log(1 + sp.exp(-score)), score) + 1 / (1 + sp.exp(score))
+
+
+@proof
+def prop_logistic_margin() -> Iterator[sp.Expr]:
+    """At t^2 delta = log(2 S / w) the two bounds S exp(-t^2 g) and (w / 2) exp(-t^2 (g - delta)) meet; then they part.
+
+    S is the sum of the weights, w the least of them and g the best margin. And log(1 + y) >= y / 2 on [0, 1], which the
+    lower bound uses: both sides are 0 at 0, and the difference is concave and above 0 at 1.
+    """
+    S, w, g, delta, x, y = sp.symbols("S w g delta x y", positive=True)  # x = t^2
+    ratio = (w / 2 * sp.exp(-x * (g - delta))) / (S * sp.exp(-x * g))
+    yield sp.simplify(ratio.subs(x, sp.log(2 * S / w) / delta)) - 1
+    yield sp.simplify(sp.diff(sp.log(ratio), x) - delta)  # the logarithm of their ratio grows with the slope delta > 0
+    gap = sp.log(1 + y) - y / 2
+    yield gap.subs(y, 0)
+    yield sp.simplify(sp.diff(gap, y, 2) + 1 / (1 + y) ** 2)  # concave

@@ -8,16 +8,12 @@ positive pair pays as a negative, too, and its best score is finite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 from scipy.special import expit
-
-from course_lib.lessons.shared.symbolic import proof
 
 Float = NDArray[np.float64]
 
@@ -67,22 +63,6 @@ def separating_tables(labels: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         users[i, : len(product)] = -product
         users[i, 0] += Fraction(1, 2)
     return users, items
-
-
-@proof
-def thm_no_logistic_minimiser() -> Iterator[sp.Expr]:
-    """Along t (U, V) a pair of margin g > 0 pays log(1 + exp(-t^2 g)): it falls for ever, to 0, and so do its slopes.
-
-    The slope of the pair in u_i at t (U, V) is -z w s(t) t v_j with s(t) = 1 / (1 + exp(t^2 g)).
-    """
-    t, g = sp.symbols("t g", positive=True)
-    loss = sp.log(1 + sp.exp(-(t**2) * g))
-    share = 1 / (1 + sp.exp(t**2 * g))
-    yield sp.diff(loss, t) + 2 * t * g * share  # the derivative is -2 t g share: below 0 for every t > 0
-    yield sp.limit(loss, t, sp.oo)
-    yield sp.limit(t * share, t, sp.oo)
-    score = sp.Symbol("s", real=True)
-    yield sp.diff(sp.log(1 + sp.exp(-score)), score) + 1 / (1 + sp.exp(score))
 
 
 def bounds(U: Float, V: Float, labels: Any, weights: Any = 1.0) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from course_lib.lessons.in_batch_bias import separable
+from course_lib.lessons.in_batch_bias import proofs, separable
 
 LABELS = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
 
@@ -27,8 +27,8 @@ def test_every_label_matrix_is_separated_at_twice_its_longest_row_and_one() -> N
         assert separable.margin(users, items, labels) >= Fraction(1, 2)
 
 
-def test_the_proof_leaves_nothing() -> None:
-    assert set(separable.thm_no_logistic_minimiser()) == {0}
+def test_the_proofs_leave_nothing() -> None:
+    assert {*proofs.thm_no_logistic_minimiser(), *proofs.prop_logistic_margin()} == {0}
 
 
 def test_the_gradient_is_that_of_the_objective() -> None:
