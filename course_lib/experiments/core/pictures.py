@@ -72,6 +72,7 @@ FOR_A_PAGE = (  # of matplotlib's SVG: faces come from the page, ids and a style
     (r">\s+<", "><"),
     (r'width="[\d.]+pt" height="([\d.]+)pt"', rf'width="{WIDTH}" height="\1" style="max-width:100%;height:auto"'),
 )
+LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -355,6 +356,11 @@ def _words(mark: Any) -> str:
     return f"{mark.series.name}{number}" + (f" ± {mark.half:.2g}" if mark.half else "")
 
 
+def _shorter(number: re.Match[str]) -> str:
+    """A coordinate to a hundredth of a pixel: what is left does not depend on the machine's last digits."""
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
 def _svg(fig: Figure, said: str) -> str:
     """A figure as SVG inside a page, which says its numbers and takes the page's colours and face."""
     drawn, unsaid = io.StringIO(), dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -363,5 +369,6 @@ def _svg(fig: Figure, said: str) -> str:
     text = drawn.getvalue().partition("<svg ")[2]
     for pattern, by in FOR_A_PAGE:
         text = re.sub(pattern, by, text, flags=re.DOTALL)
+    text = re.sub(r'="[^"]*"', lambda value: LONG_NUMBER.sub(_shorter, value[0]), re.sub(r"\s*\n\s*", " ", text))
     text = re.sub("#[0-9a-f]{6}", lambda colour: ON_A_PAGE.get(colour[0], colour[0]), text)
     return f'<svg role="img" aria-label="{html.escape(said)}" fill="currentColor" {text}'
