@@ -1,4 +1,4 @@
-"""LISTS-X1: what lists without a model find on the data and splits of all other experiments. No paper prints them.
+"""LISTS-X1: what lists without a model find, on the data and splits of most other experiments. No paper prints them.
 
 A table that compares models by their lists is to be read beside these rows: the same list of hits for everybody, the
 list of what was popular lately (where the data have times), and chance.
@@ -34,6 +34,7 @@ RECIPES = Recipes(
 SPLITS = ("random 9:1", "random 8:1:1", "last tenth in time")
 LATELY = 0.1  # of the training pairs
 CUTOFFS = (1, 5, 10, 25)
+KNOWN = 2.0  # in place of a random number below 1: never drawn
 
 
 class ListCell(TypedDict):
@@ -107,13 +108,15 @@ def list_cell(cell: ListCell) -> list[Row]:
 
 
 def by_chance(train: Interactions, k: int, rng: np.random.Generator) -> np.ndarray:
-    """(m, k) for each user k of the items without a training pair, in random order; a thousand users at a time."""
-    found = np.empty((train.n_users, k), dtype=np.int64)
+    """(m, k) for each user k of the items that they lack, in random order, -1 for none; a thousand users at a time."""
+    found = np.full((train.n_users, k), -1, dtype=np.int64)
+    k = min(k, train.n_items)
     for start in range(0, train.n_users, 1000):
         scores = rng.random((min(1000, train.n_users - start), train.n_items))
         known = train.matrix[start : start + len(scores)].nonzero()
-        scores[known] = 2
-        best = scores.argpartition(k, axis=1)[:, :k]
-        order = np.take_along_axis(scores, best, axis=1).argsort(axis=1)
-        found[start : start + len(scores)] = np.take_along_axis(best, order, axis=1)
+        scores[known] = KNOWN
+        best = scores.argpartition(k - 1, axis=1)[:, :k]
+        best = np.take_along_axis(best, np.take_along_axis(scores, best, axis=1).argsort(axis=1), axis=1)
+        best[np.take_along_axis(scores, best, axis=1) == KNOWN] = -1
+        found[start : start + len(scores), :k] = best
     return found

@@ -250,7 +250,8 @@ def two_way_softmax(scores: Any, *, tau: Any, log_q: Any = None, log_q_queries: 
 
     Notes
     -----
-    Source: Radford et al., ICML 2021 (CLIP), with the logQ correction of either direction on request.
+    Copies of an item in the batch are negatives of each other. Source: Radford et al., ICML 2021 (CLIP), with the logQ
+    correction of either direction on request.
 
     Examples
     --------
@@ -296,7 +297,8 @@ def in_batch_sigmoid(scores: Any, *, scale: Any = 1.0, bias: Any = 0.0, item_ids
     Notes
     -----
     This is the logistic loss of ``losses.logistic`` over the whole grid of the batch, with weight 1 for a positive and
-    for a negative pair. Source: Zhai et al., ICCV 2023 (SigLIP), equation (1).
+    for a negative pair. Scores of -infinity are refused: no mask can be passed in them. Source: Zhai et al., ICCV 2023
+    (SigLIP), Algorithm 1.
 
     Examples
     --------

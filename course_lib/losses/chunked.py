@@ -17,7 +17,7 @@ try:
 except ImportError:
     torch = None  # type: ignore[assignment]
 
-CHUNK_BYTES = 32 * 2**20  # one chunk of scores
+CHUNK_BYTES = 32 * 2**20  # of one chunk of scores; two are held at a time
 
 
 def chunked_softmax(
@@ -46,7 +46,7 @@ def chunked_softmax(
     item_ids : Tensor of int, shape (n,), optional
         Which item each candidate is. Copies of a row's positive in other columns are left out.
     rows : int, optional
-        How many rows are computed together. By default their scores take 32 MiB.
+        How many rows are computed together. By default their scores take 32 MiB, twice: as logits and as probabilities.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def chunked_softmax(
 
     Notes
     -----
-    Memory beside the tables: their gradients and one chunk of scores. Time: three products of the size of the scores
-    with a gradient, one without.
+    Memory beside the tables: their gradients, two chunks of scores, and for tables of 16 bits a copy in
+    float32. Time: three products of the size of the scores with a gradient, one without.
 
     Examples
     --------
@@ -84,7 +84,9 @@ def chunked_softmax(
     for name, column in (("log_q", log_q), ("item_ids", item_ids)):
         if column is not None and (not isinstance(column, Tensor) or column.shape != (n,)):
             raise checking.refuse(column, name, f"a tensor of shape ({n},), one entry for each candidate")
-    size = max(1, CHUNK_BYTES // (4 * n)) if rows is None else checking.whole(rows, "rows")
+    if log_q is not None and not bool(torch.isfinite(log_q).all()):
+        raise checking.refuse(log_q, "log_q", "finite numbers")
+    size = max(1, CHUNK_BYTES // (max(4, queries.itemsize) * n)) if rows is None else checking.whole(rows, "rows")
     loss: Tensor = _softmax()(queries, candidates, tau, log_q, item_ids, min(size, m))
     if not bool(loss.isfinite()):
         raise ValueError(f"the loss is {float(loss.detach())}: queries, candidates or log_q hold NaN or infinity")

@@ -95,8 +95,9 @@ def hardest_law(n: int, m: int, k: int) -> Float:
     n = checking.whole(n, "n")
     m = checking.whole(m, "m", 1, n, why="the number of items")
     k = checking.whole(k, "k", 1, m, why="the number of sampled items")
-    better = np.arange(n)
-    law: Float = m / n * stats.hypergeom.cdf(k - 1, n - 1, better, m - 1)
+    if n == 1:
+        return np.ones(1)
+    law: Float = m / n * stats.hypergeom.cdf(k - 1, n - 1, np.arange(n), m - 1)
     return law
 
 
@@ -172,7 +173,8 @@ class StreamFrequencies:
     Notes
     -----
     The first gap of an item is the number of steps until it was first seen. An item that comes into one batch several
-    times counts once, so the probability is that of being in the batch, ``1 - (1 - q)^B``, about ``B q``.
+    times counts once, so the probability is that of being in the batch, ``p = 1 - (1 - q)^B``. That is about ``B q``
+    only where ``B q`` is far below 1: for an item that is in nearly every batch take ``q = 1 - (1 - p)^(1/B)``.
     Source: Yi et al., RecSys 2019, Algorithm 2, without hashing.
 
     Examples

@@ -128,7 +128,8 @@ def popularity_scores(train: Interactions, *, lately: float | None = None) -> ND
     train : Interactions
         The known pairs.
     lately : float, optional
-        The share of the pairs, latest in time, that count; by default all pairs count. 0.1 is the last tenth.
+        The share of the pairs, latest in time, that count; by default all pairs count. 0.1 is the last tenth. Pairs of
+        one time count together, so that they can be more.
 
     Returns
     -------
@@ -138,7 +139,7 @@ def popularity_scores(train: Interactions, *, lately: float | None = None) -> ND
     Raises
     ------
     ValueError
-        For a share outside (0, 1), and where ``train`` has no times although ``lately`` is given.
+        For a share outside (0, 1), and, with ``lately``, for a ``train`` without times or with one time only.
 
     Examples
     --------
@@ -158,6 +159,8 @@ def _lists(lists: Any, name: str) -> Ids:
     found = checking.as_numpy(lists)
     if found.ndim != 2 or found.dtype.kind not in "iu":
         raise ValueError(f"{name} has shape {found.shape} and dtype {found.dtype}; expected whole ids of shape (u, K)")
+    if found.size and found.min() < -1:
+        raise ValueError(f"{name} holds {found.min()}; expected item ids from 0 on, or -1 for none")
     return found.astype(np.int64, copy=False)
 
 
@@ -165,7 +168,7 @@ def _shown(lists: Any, n_items: int) -> Ids:
     """(n,) how many places of the lists each item has."""
     n = checking.whole(n_items, "n_items")
     ids = _lists(lists, "lists").ravel()
-    wrong = ids[(ids < -1) | (ids >= n)]
+    wrong = ids[ids >= n]
     if wrong.size:
         raise ValueError(f"lists holds {wrong[0]}; expected items in 0..{n - 1} (n_items={n}), or -1")
     return np.bincount(ids[ids >= 0], minlength=n)

@@ -1,7 +1,7 @@
 """Sampled metrics: the test item is ranked among m sampled items in place of all N others, and what that does.
 
 A test item of rank r (1 is best) has r - 1 better items among the N others. Of m of them, sampled without replacement,
-the number J of better ones is hypergeometric, so that every expectation here is a finite sum.
+the number J of better ones is hypergeometric, so that every expectation here is a finite sum. Ranks have no ties.
 
 Source: W. Krichene and S. Rendle, On sampled metrics for item recommendation, KDD 2020.
 """
@@ -123,7 +123,7 @@ def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0
     k : int
         The length of the list among all items.
     gamma : float, optional
-        The weight of the variance: 0 asks for the least bias, 1 for the least mean squared error.
+        The weight of the variance, in [0, 1]: 0 asks for the least bias, 1 for the least mean squared error.
 
     Returns
     -------
@@ -137,8 +137,8 @@ def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0
 
     Notes
     -----
-    For ``m < N`` no function of ``J`` is unbiased for every rank: its mean is a polynomial of degree at most ``m`` in
-    the rank, and ``1{r <= k}`` at ``N + 1`` ranks is one of degree ``N`` or more.
+    For ``m < N`` and ``k <= N`` no function of ``J`` is unbiased for every rank: its mean is a polynomial of degree at
+    most ``m`` in the rank, and none of degree below ``N`` takes the values ``1{r <= k}`` at all ``N + 1`` ranks.
 
     Source: Krichene and Rendle 2020, Section 6 (the bias-variance trade-off, with a uniform prior of ranks).
 
@@ -150,13 +150,16 @@ def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0
     >>> sampled.estimate_hit([0, 1, 2], 2, 2, 1).round(6).tolist()
     [1.0, 0.0, 0.0]
     """
-    k, gamma = checking.whole(k, "k"), checking.real(gamma, "gamma", least=0)
+    k, gamma = checking.whole(k, "k"), checking.real(gamma, "gamma", least=0, most=1)
     law = better_in_sample(np.arange(1, n_others + 2), n_others, m)  # (N + 1, m + 1)
     better = np.asarray(better)
     if better.ndim != 1 or better.dtype.kind not in "iu" or ((better < 0) | (better > m)).any():
         raise checking.refuse(better, "better", f"whole numbers in 0..{m}, how many of the m={m} sampled are better")
     wanted = (np.arange(1, n_others + 2) <= k).astype(np.float64)
-    second = np.diag(law.sum(axis=0))
-    normal = (1 - gamma) * law.T @ law + gamma * second
-    values = np.linalg.lstsq(normal, law.T @ wanted, rcond=None)[0]
+    if gamma == 1:
+        values = law.T @ wanted / law.sum(axis=0)
+    else:  # one least squares; the normal equations would square its condition number
+        bias, spread = (1 - gamma) ** 0.5, np.diag((gamma * law.sum(axis=0)) ** 0.5)
+        target = np.concatenate([wanted / bias, np.zeros(m + 1)])
+        values = np.linalg.lstsq(np.vstack([bias * law, spread]), target, rcond=None)[0]
     return np.asarray(values[better], dtype=np.float64)

@@ -92,6 +92,7 @@ def test_the_sigmoid_loss_is_the_logistic_loss_of_every_cell() -> None:
 def test_the_law_of_the_hardest_by_visiting_every_sample(m: int, k: int) -> None:
     kept = Counter(item for sample in combinations(range(7), m) for item in sorted(sample)[:k])
     samples = len(list(combinations(range(7), m)))
+    assert losses.hardest_law(1, 1, 1).tolist() == [1.0]
     assert losses.hardest_law(7, m, k) == pytest.approx([kept[item] / samples for item in range(7)])
 
 
@@ -148,6 +149,7 @@ left, right = tables(3, 3)
         (lambda: losses.chunked_softmax(left, right.float(), tau=1.0), "dtype"),
         (lambda: losses.chunked_softmax(left * torch.inf, right, tau=1.0), "NaN or infinity"),
         (lambda: losses.chunked_softmax(left, right, tau=1.0, log_q=left[:, 0][:2]), "log_q"),
+        (lambda: losses.chunked_softmax(left, right, tau=1.0, log_q=torch.tensor([0.0, torch.inf, 0.0])), "log_q"),
         (lambda: losses.in_batch_sigmoid(grid), "no diagonal of positives"),
         (lambda: losses.mixed_log_q([1, 2], 1.5), "uniform"),
         (lambda: losses.mixed_log_q([0, 0], 0.5), "counts are all 0"),

@@ -378,7 +378,7 @@ def along_the_way(
     """
     if not panels or not all(panels.values()):
         raise ValueError("panels is empty; expected at least one data set with one objective")
-    fig, axes = plt.subplots(1, len(panels), figsize=(4.4 * len(panels) + 1.4, 4.0), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(panels), figsize=(3.3 * len(panels) + 1.3, 3.6), sharey=True, squeeze=False)
     for place, (ax, (name, objectives)) in enumerate(zip(axes[0], panels.items(), strict=True)):
         for index, (objective, (iterations, values)) in enumerate(objectives.items()):
             look = series_style(objective, index)

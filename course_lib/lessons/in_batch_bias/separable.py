@@ -3,7 +3,7 @@
 The objective is F(U, V) = sum_ij w_ij log(1 + exp(-z_ij <u_i, v_j>)) with the sign z_ij = 1 of a positive pair and -1
 of a negative one, and weights w_ij > 0. Tables that give every score its sign are called separating; their margin is
 min_ij z_ij <u_i, v_j>. P3's Unbiased and Pos-Neg are of this form. Its In-Batch and Popularity are not: there a
-positive pair pays as a negative, too, and its best score is finite.
+positive pair of popularity above 1 pays as a negative, too, and its own best score is finite.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def test_the_best_tables_of_a_norm_come_as_close_to_the_best_margin_as_proved_wh
 
 
 def test_a_positive_that_pays_as_a_negative_has_a_finite_best_score() -> None:
-    """Breaking the form: In-Batch's l+ + c l- has its least value at -log c, so nothing runs away."""
+    """Breaking the form: In-Batch's l+ + c l- has its least value at -log c, so the positives do not run away."""
     for cost in (0.1, 2.0):
         least = minimize(lambda s, c=cost: np.logaddexp(0, -s[0]) + c * np.logaddexp(0, s[0]), [0.0]).x[0]
         assert least == pytest.approx(-np.log(cost), abs=1e-4)
