@@ -39,7 +39,7 @@ on_p3_t5 = partial(finding, rests_on=["P3-T5-laptop"])
 on_p3_t6 = partial(finding, rests_on=["P3-T6-laptop"])
 on_a_gpu = partial(finding, case="objective", rests_on=["P3-T6-full"])
 on_p3_x1 = partial(finding, rests_on=["P3-X1-laptop"])
-on_paths = partial(finding, case="objective and data set", rests_on=["P3-X2-full"])
+on_paths = partial(finding, case="path", rests_on=["P3-X2-full"])
 
 
 # ---- the page's own runs, square loss: one result for each seed
