@@ -109,8 +109,8 @@ def test_the_walls_stood(graded: Graded) -> None:
 def test_no_hidden_check_and_no_file_was_read(graded: Graded) -> None:
     (path,) = graded.folder.glob("verdicts/in-batch-bias/hostile-hidden-tests-*--in-batch-bias.json")
     assert "[]" in path.read_text()  # what the look for the hidden checks found, as it printed it
-    for file in ("source/in-batch-bias/in-batch-bias.ipynb", "hidden/in_batch_bias.py"):
-        assert "spoilt" not in (ROOT / "exercises" / file).read_text(encoding="utf-8")
+    for file in ("assignment.ipynb", "hidden.py"):
+        assert "spoilt" not in (ROOT / "exercises" / "in_batch_bias" / file).read_text(encoding="utf-8")
 
 
 def test_nothing_is_left_of_any_submission(graded: Graded) -> None:
