@@ -24,7 +24,6 @@ from course_lib.arrays import (
     is_torch,
     like,
     namespace,
-    number,
     readable,
     same_kind,
     same_precision,
@@ -315,7 +314,10 @@ def in_batch_sigmoid(scores: Any, *, scale: Any = 1.0, bias: Any = 0.0, item_ids
     m, n = shape_of(scores)
     if readable(scores):
         check_finite(scores, "scores")
-    logits = number(scale, scores, "scale") * scores + number(bias, scores, "bias")
+    scale, bias = (
+        value if is_torch(value) else checking.real(value, name) for value, name in ((scale, "scale"), (bias, "bias"))
+    )
+    logits = scale * scores + bias
     own = _own(scores, _numbers(m, scores))
     each = softplus(namespace(scores).where(own, -logits, logits))
     if item_ids is not None:

@@ -83,6 +83,8 @@ def chunked_softmax(
     for name, column in (("log_q", log_q), ("item_ids", item_ids)):
         if column is not None and (not isinstance(column, torch.Tensor) or column.shape != (n,)):
             raise checking.refuse(column, name, f"a tensor of shape ({n},), one entry for each candidate")
+    if item_ids is not None and (item_ids.is_floating_point() or item_ids.is_complex()):
+        raise checking.refuse(item_ids, "item_ids", "whole numbers")
     if log_q is not None and not bool(torch.isfinite(log_q).all()):
         raise checking.refuse(log_q, "log_q", "finite numbers")
     size = max(1, CHUNK_BYTES // (max(4, queries.itemsize) * n)) if rows is None else checking.whole(rows, "rows")

@@ -151,6 +151,8 @@ def popularity_scores(train: Interactions, *, lately: float | None = None) -> ND
     >>> metrics.popularity_scores(train).tolist(), metrics.popularity_scores(train, lately=0.3).tolist()
     ([2.0, 1.0], [0.0, 1.0])
     """
+    if not isinstance(train, Interactions):
+        raise checking.refuse(train, "train", "Interactions, the known pairs")
     counted = train if lately is None else train.split_by_time(1 - checking.real(lately, "lately", above=0, below=1))[1]
     return counted.col_counts.astype(np.float64)
 

@@ -112,6 +112,7 @@ timeless = Interactions([0], [0], n_users=1, n_items=1)
         (lambda: metrics.index_recall(LISTS, LISTS, [0]), "groups has 1 entries"),
         (lambda: metrics.index_recall(LISTS, LISTS, [0, 2]), "no item of group 1"),
         (timeless.split_leave_last, "times is None"),
+        (lambda: metrics.popularity_scores([(0, 0)]), "train"),  # type: ignore[arg-type]
         (lambda: metrics.popularity_scores(timeless, lately=1.0), "lately"),
     ],
 )

@@ -150,6 +150,9 @@ left, right = tables(3, 3)
         (lambda: losses.chunked_softmax(left * torch.inf, right, tau=1.0), "NaN or infinity"),
         (lambda: losses.chunked_softmax(left, right, tau=1.0, log_q=left[:, 0][:2]), "log_q"),
         (lambda: losses.chunked_softmax(left, right, tau=1.0, log_q=torch.tensor([0.0, torch.inf, 0.0])), "log_q"),
+        (lambda: losses.chunked_softmax(left, right, tau=1.0, item_ids=torch.ones(3)), "item_ids"),
+        (lambda: losses.in_batch_sigmoid(grid.T, scale=float("nan")), "scale"),
+        (lambda: losses.false_negatives([(0, 0)], [0], [0]), "known"),  # type: ignore[arg-type]
         (lambda: losses.in_batch_sigmoid(grid), "no diagonal of positives"),
         (lambda: losses.mixed_log_q([1, 2], 1.5), "uniform"),
         (lambda: losses.mixed_log_q([0, 0], 0.5), "counts are all 0"),
