@@ -31,7 +31,10 @@ COMMENT = re.compile(r"^<!-- fill: (?P<what>\w+)(?: (?P<of>[\w/-]+))? -->$", re.
 API = "book/reference/api"  # the index of the library; below it one page for each group, and for each lesson
 NAMES = '<div class="every-name"></div>'  # where the index lists every name, once Sphinx has read them all
 GROUPS = {  # page of the library: its title, and the rooms on it
-    "data": ("Interactions, data sets and metrics", ("datasets", "hits", "interactions", "intervals", "metrics", "tables")),
+    "data": (
+        "Interactions, data sets and metrics",
+        ("datasets", "hits", "interactions", "intervals", "metrics", "tables"),
+    ),
     "maths": (
         "Mathematics",
         (
