@@ -1,0 +1,9 @@
+"""The experiments of the part "In practice", on one scoreboard: recall later in time. No paper prints them.
+
+scoreboard   windows of time, lists of hits, people's recall, what a list shows: what all of them measure
+judging      PRACTICE-1: lists without a model and four trainings, by three protocols
+"""
+
+from course_lib.experiments.practice import judging
+
+__all__ = ["judging"]
