@@ -26,3 +26,8 @@ def main_pages() -> list[Path]:
     """The notebooks that are main pages of chapters, without labs and further pages; drafts among them."""
     found = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))
     return sorted(path for path in found if not path.stem.endswith(BESIDE))
+
+
+def short_chapters() -> list[Path]:
+    """The finished chapters of the part "In practice": each is its main page alone, without lab and further page."""
+    return sorted(path for path in (ROOT / "book" / "practice").glob("*.ipynb") if not is_draft(path))

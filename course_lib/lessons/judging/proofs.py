@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, pairwise
 from math import comb
 
 import sympy as sp
@@ -36,9 +36,7 @@ def prop_sampled_hit() -> Iterator[Fraction]:
     """The sum against every sample, for up to six others and every rank, sample size and length of the list."""
     for n in range(1, MOST + 1):
         for m in range(1, n + 1):
-            yield from (
-                hit(r, n, m, k) - hit_by_counting(r, n, m, k) for r in range(1, n + 2) for k in range(1, n + 2)
-            )
+            yield from (hit(r, n, m, k) - hit_by_counting(r, n, m, k) for r in range(1, n + 2) for k in range(1, n + 2))
 
 
 def flips(people: int, n: int) -> list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]:
@@ -72,11 +70,11 @@ def prop_smallest_flip() -> Iterator[int]:
     for n in range(1, MOST + 1):
         for m in range(1, n + 1):
             values = [[hit(r, n, m, k) for r in range(1, n + 2)] for k in range(1, n + 1)]
-            yield sum(a < b for row in values for a, b in zip(row, row[1:], strict=False))
+            yield sum(a < b for row in values for a, b in pairwise(row))
 
 
 def two_people() -> Counterexample:
-    """"The better model has the better sampled metric": two people, three others, samples of one, lists of one."""
+    """ "The better model has the better sampled metric": two people, three others, samples of one, lists of one."""
     first, second = (1, 4), (2, 2)
     sampled = [sum(hit(r, 3, 1, 1) for r in ranks) for ranks in (first, second)]
     order = [sum(r <= 1 for r in ranks) for ranks in (first, second)]
@@ -95,9 +93,7 @@ def thm_no_repair() -> Iterator[Fraction | int]:
             law = [[comb(r - 1, j) * comb(n - r + 1, m - j) for r in range(1, n + 2)] for j in range(m + 1)]
             for start in range(n - m):
                 window = range(m + 2)
-                yield from (
-                    sum((-1) ** t * comb(m + 1, t) * values[start + t] for t in window) for values in law
-                )
+                yield from (sum((-1) ** t * comb(m + 1, t) * values[start + t] for t in window) for values in law)
     for m in range(1, 12):
         yield from (
             sum((-1) ** t * comb(m + 1, t) for t in range(i + 1)) - (-1) ** i * comb(m, i) for i in range(m + 1)
@@ -109,7 +105,9 @@ def enumerate_no_repair() -> int:
     wrong = 0
     for n in range(1, 6):
         for m in range(1, n + 1):
-            law = sp.Matrix(n + 1, m + 1, lambda r, j: sp.Rational(comb(r, j) * comb(n - r, m - j), comb(n, m)))
+            law = sp.Matrix([[comb(r, j) * comb(n - r, m - j) for j in range(m + 1)] for r in range(n + 1)]) / comb(
+                n, m
+            )
             for k in range(1, n + 1):
                 target = sp.Matrix([int(r < k) for r in range(n + 1)])
                 solvable = law.row_join(target).rank() == law.rank()

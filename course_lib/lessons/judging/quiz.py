@@ -30,7 +30,7 @@ def one_of_three() -> dict[str, bool]:
 
 
 def which_know_the_future() -> dict[str, bool]:
-    """Splits of the embedded films after which some training pair, or the choice of the films, is later than a test pair."""
+    """After which splits a training pair, or what chose the films, is later than some test pair: the embedded films."""
     pairs = datasets.load("movietweetings", min_rating=7, core=10)
 
     def late(train: Interactions, test: Interactions) -> bool:
@@ -39,7 +39,7 @@ def which_know_the_future() -> dict[str, bool]:
 
     everything = datasets.load("movietweetings", min_rating=7)
     earlier, _ = everything.split_by_time(0.9)
-    of_all = np.isin(everything.item_names, pairs.item_names)  # films of the core of all pairs
+    of_all = np.isin(np.asarray(everything.item_names), np.asarray(pairs.item_names))  # films of the core of all pairs
     return {
         "random": late(*pairs.split_random(0.9, np.random.default_rng(0))),
         "leave-last": late(*pairs.split_leave_last()),

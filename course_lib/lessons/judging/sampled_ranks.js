@@ -94,9 +94,9 @@ function chart(state) {
   const at = x(samples[state.place]);
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Shares of hidden films that are hit, at ${compared(state)}`, style: `--cw-wide:${width}` },
     [0, 0.25, 0.5, 0.75, 1].map((share) => [svg("path", { d: `M${left} ${y(share)}H${width - right}`, style: "stroke:var(--cw-line);stroke-width:1" }),
-      svg("text", { class: "cw-axis-text", x: left - 20, y: y(share) + 4 }, `${100 * share} %`)]),
-    [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text", x: Math.min(x(m), width - 14).toFixed(1), y: height - bottom + 17 }, m === samples.at(-1) ? "all" : m)),
-    svg("text", { class: "cw-axis-text", x: (left + width - right) / 2, y: height - 6 }, "sampled films"),
+      svg("text", { class: "cw-axis-text cw-large", x: left - 20, y: y(share) + 4 }, `${100 * share} %`)]),
+    [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text cw-large", x: Math.min(x(m), width - 22).toFixed(1), y: height - bottom + 17 }, m === samples.at(-1) ? "all" : m)),
+    svg("text", { class: "cw-axis-text cw-large", x: (left + width - right) / 2, y: height - 6 }, "sampled films"),
     svg("path", { d: `M${at.toFixed(1)} ${top}V${height - bottom}`, style: "stroke:var(--cw-ink);stroke-width:1.2;stroke-dasharray:4 3" }),
     hits(state).map((row, k) => line(k, row.map((share, place) => `${place ? "L" : "M"}${x(samples[place]).toFixed(1)} ${y(share).toFixed(1)}`).join(""))),
     hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));
