@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from course_lib import metrics
+from course_lib import experiments, metrics
 from course_lib.checking import some
+from course_lib.experiments.practice import judging
 from course_lib.interactions import Interactions
-from course_lib.lessons.judging import boards, findings, proofs, sampled_ranks
+from course_lib.lessons.judging import boards, findings, predictions, proofs, sampled_ranks
 from course_lib.lessons.shared.findings import FindingError
 from tests.lessons.every import broken
 
@@ -89,7 +91,7 @@ class Stored:
     def select(self, **where: Any) -> list[dict[str, Any]]:
         if where["data"] == "ml-1m":
             return []
-        row = where.get("row", "logQ")
+        row = where["row"]
         path = [0.0] * 4 + [self.paths[0][row]] + [0.0] * 3 + [self.paths[1].get(row, 0.5)]
         return [{"seed": seed, "path": [value + 0.001 * seed for value in path]} for seed in (0, 1)]
 
@@ -101,3 +103,33 @@ def test_a_sentence_that_is_false_stops_the_page() -> None:
         sentence.evidence(right)
         with pytest.raises(FindingError):
             sentence.evidence(wrong)
+
+
+@pytest.fixture(scope="module")
+def result() -> experiments.Result:
+    return experiments.load_result("PRACTICE-1", "laptop")
+
+
+def changed(result: experiments.Result, value: float, **where: Any) -> experiments.Result:
+    """The result with another value in the rows that agree with `where`."""
+    hit = [all(row.get(key) == wanted for key, wanted in where.items()) for row in result.rows]
+    assert any(hit)
+    return replace(
+        result, rows=[row | {"value": value} if one else row for row, one in zip(result.rows, hit, strict=True)]
+    )
+
+
+def test_predictions_are_judged_by_the_stored_numbers_and_can_fail(result: experiments.Result) -> None:
+    assert predictions.plain_shows_more(result) is True and predictions.towers_win_beyond(result) is True
+    few = changed(result, 10.0, row="plain + hits", metric="films shown")
+    assert predictions.plain_shows_more(few) is False
+    below = changed(result, -0.01, row="logQ", metric="beyond gain low")
+    assert predictions.towers_win_beyond(below) is False
+    table = repr(predictions.table(result))
+    assert table.count("held") + table.count("failed") + table.count("not run") == len(predictions.PREDICTIONS) == 7
+
+
+def test_the_same_predictions_stand_before_the_run() -> None:
+    """Seven, numbered."""
+    said = judging.PREDICTIONS
+    assert [f" {number}. " in said for number in range(1, 9)] == [True] * 7 + [False]
