@@ -59,7 +59,7 @@ BOARDS: dict[str, dict[str, Any]] = {
 }
 WITH_SAMPLES = {name: BOARDS[name] for name in ("MovieTweetings, core of all", "ML-1M")}
 FILMS = "MovieTweetings, core of all"
-on_boards = partial(finding, rests_on=["PRACTICE-1-laptop"], case="data set and protocol")
+on_boards = partial(finding, rests_on=["PRACTICE-1-laptop"], case="board")
 on_sets = partial(finding, rests_on=["PRACTICE-1-laptop"], case="data set")
 
 

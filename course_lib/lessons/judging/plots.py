@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.lessons.judging.proofs import hit
-from course_lib.lessons.shared.house import INK, SPARE, in_style
+from course_lib.lessons.shared.house import INK, SPARE, in_style, plain_numbers
 
 
 @in_style
@@ -19,12 +19,13 @@ def sampled_chances(others: int, samples: Sequence[int], *, k: int = 10) -> tupl
     fig, ax = plt.subplots(figsize=(6.6, 3.6))
     ranks = np.unique(np.geomspace(1, others + 1, 60).round().astype(int))
     for index, m in enumerate((*samples, others)):
-        colour, _, line = SPARE[index % len(SPARE)]
+        colour, _, line = SPARE[1 + index % (len(SPARE) - 1)]
         if m == others:  # a step, drawn as one
             ax.step([1, k, others + 1], [1, 0, 0], where="post", color=INK, label="all films")
             continue
         chances = [float(hit(int(r), others, m, k)) for r in ranks]
         ax.plot(ranks, chances, color=colour, ls=line, label=f"{m} sampled films")
     ax.set(xscale="log", xlabel="rank of the hidden film among all", ylabel=f"chance to be among the best {k}")
+    plain_numbers(ax)
     ax.legend()
     return fig, ax
