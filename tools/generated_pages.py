@@ -247,7 +247,7 @@ def hero() -> str:
     """The interactive of the landing page: a model that learns."""
     from course_lib.lessons.first_model.training_film import TrainingFilm
 
-    return f"```{{raw}} html\n{TrainingFilm(person=2).static_html()}\n```"
+    return f"```{{raw}} html\n{TrainingFilm(person=2, moment=0).static_html()}\n```"
 
 
 def _beliefs_of(quiz_of_chapter: Any) -> str:

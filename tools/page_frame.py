@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 
 from course_lib import __version__
 from course_lib.lessons.shared.house import PULL
-from tools import address, conclusions, drawing, editions, toc
+from tools import address, conclusions, drawing, editions, evidence, toc
 
 CHANGES = "book/reference/changelog"
 LONGEST = 200  # characters of a description; search engines cut it there or earlier
@@ -71,6 +71,8 @@ def description(doctree: nodes.document) -> str:
 def _sentences(paragraph: nodes.paragraph) -> list[str]:
     """The sentences of a paragraph, a symbol such as α among them; none of a cell, or beside a longer formula."""
     copy = paragraph.deepcopy()
+    for mark in list(copy.findall(evidence.Support)):
+        mark.parent.remove(mark)
     try:
         for formula in list(copy.findall(nodes.math)):
             name = formula.astext().strip()
