@@ -108,3 +108,12 @@ def test_the_list_that_was_chosen_gains_nothing_over_itself_and_beats_chance() -
                 "recall@10", row="chance", **where
             )
             assert stored.mean("hindsight", row="best list in hindsight", **where) == 0
+
+
+def test_twelve_trainings_against_a_thirteenth_are_compared_over_people() -> None:
+    """The stored changes are differences of the stored recalls, and one of twelve has a p below 5 %."""
+    stored = experiments.load_result("PRACTICE-1", "laptop")
+    where = {"protocol": judging.NOTHING, "row": "logQ"}
+    recalls, changes, ps = (np.array(stored.values(name, **where)) for name in ("recall@10", "change", "p"))
+    assert len(recalls) == judging.MORE_SEEDS + 1 and recalls[1:] - recalls[0] == pytest.approx(changes)
+    assert (ps < 0.05).sum() == 1 and ps.argmin() == np.abs(changes).argmax()
