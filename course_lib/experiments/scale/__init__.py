@@ -8,6 +8,6 @@ calibration  SCALE-X5: the cost of a step, fitted to two processes and predicted
 team       starts the processes, and is what they run; two_towers is what those of SCALE-X4 run
 """
 
-from course_lib.experiments.scale import calibration, gradients, shards, tables, traffic
+from course_lib.experiments.scale import calibration, gradients, lost_pushes, shards, tables, traffic
 
-__all__ = ["calibration", "gradients", "shards", "tables", "traffic"]
+__all__ = ["calibration", "gradients", "lost_pushes", "shards", "tables", "traffic"]
