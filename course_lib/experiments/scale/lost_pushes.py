@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from course_lib import losses, metrics, popularity
+from course_lib import metrics, popularity
 from course_lib.experiments.core.data import Recipes, drop_untrained
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
@@ -168,29 +168,54 @@ def trained(cell: PushCell, parts: Parts, at: list[int]) -> Iterator[dict[str, f
     train, generator = parts.train, torch.Generator().manual_seed(cell["seed"])
     rng, temperature = np.random.default_rng(cell["seed"]), cell["temperature"]
     tables = [(0.3 * torch.randn(n, WIDTH, generator=generator)).requires_grad_() for n in train.shape]
-    optimizer = torch.optim.Adam(tables, lr=cell["lr"])
+    optimizer = torch.optim.Adam(tables, lr=cell["lr"], fused=True)
     log_q = torch.from_numpy(np.log(train.col_counts / len(train))).float()
-    left, right = torch.tensor(train.users), torch.tensor(train.items)
+    places = [torch.tensor(train.users), torch.tensor(train.items)]
     past: list[float] = []
     for step in range(at[-1] + 1):
         drawn = torch.from_numpy(rng.choice(len(train), PAIRS, replace=False))
-        films = right[drawn]
-        q, k = tables[0][left[drawn]], tables[1][films]
-        scores = scores_on(*((q, k) if temperature is None else (normalize(q) / temperature, normalize(k))), cell)
-        loss = losses.in_batch_softmax(scores, tau=1.0, log_q=log_q[films], item_ids=films)
-        past.append(loss.item())
-        optimizer.zero_grad()
-        loss.backward()
+        ids = [place[drawn] for place in places]
+        left, right = (table.detach()[own] for table, own in zip(tables, ids, strict=True))
+        loss, slopes = averaged(left, right, ids[1], log_q, machines=cell["machines"], temperature=temperature)
+        past.append(loss)
+        for table, own, slope in zip(tables, ids, slopes, strict=True):
+            table.grad = torch.zeros_like(table) if table.grad is None else table.grad.zero_()
+            table.grad.index_add_(0, own, slope)
         if step in at:
             users, items = (t.detach() if temperature is None else normalize(t.detach()) for t in tables)
-            slope = sum(float(table.grad.square().sum()) for table in tables if table.grad is not None) ** 0.5
+            length = sum(float(table.grad.square().sum()) for table in tables if table.grad is not None) ** 0.5
             found = judged(users.numpy(), items.numpy(), parts)
-            yield {**found, "loss": float(np.mean(past)), "gradient norm": slope}
+            yield {**found, "loss": float(np.mean(past)), "gradient norm": length}
             past = []
         optimizer.step()
 
 
-def scores_on(q: Tensor, k: Tensor, cell: PushCell) -> Tensor:
-    """The scores (P B, P B) of which those with films of another machine carry no gradient to the film."""
-    machine = torch.arange(len(q)) // (len(q) // cell["machines"])
-    return torch.where(machine[:, None] == machine[None, :], q @ k.T, q @ k.detach().T)
+def averaged(
+    users: Tensor, items: Tensor, films: Tensor, log_q: Tensor, *, machines: int, temperature: float | None
+) -> tuple[float, tuple[Tensor, Tensor]]:
+    """The loss of a batch, and what P machines have after they averaged: the gradients in its users and its items.
+
+    users, items (P B, d): the rows of the tables, one of each for a pair; films (P B,): the items' ids; log_q (n,). A
+    user gets the whole gradient, an item the part that the rows of its own machine send. By hand, as autograd takes
+    twice as long; tests/experiments/test_lost_pushes.py compares.
+    """
+    size, tau = len(users), temperature or 1.0
+    q, k = (users, items) if temperature is None else (normalize(users), normalize(items))
+    logits = (q @ k.T).div_(tau).sub_(log_q[films])  # (P B, P B)
+    hits = (films[:, None] == films[None, :]).fill_diagonal_(False)
+    slopes = logits.masked_fill_(hits, -torch.inf).softmax(1)
+    loss = -float(slopes.diagonal().log().mean())
+    slopes.diagonal().sub_(1.0)
+    slopes.div_(size * tau)
+    blocks = slopes.view(machines, size // machines, machines, -1).diagonal(dim1=0, dim2=2).permute(2, 1, 0)
+    to_q, to_k = slopes @ k, (blocks @ q.view(machines, -1, q.shape[1])).reshape(k.shape)
+    if temperature is None:
+        return loss, (to_q, to_k)
+    return loss, (_through_length(users, q, to_q), _through_length(items, k, to_k))
+
+
+def _through_length(rows: Tensor, unit: Tensor, slopes: Tensor) -> Tensor:
+    """The gradient in the rows, from that in the rows divided by their lengths."""
+    tangent = slopes - (slopes * unit).sum(1, keepdim=True) * unit
+    found: Tensor = tangent / rows.norm(dim=1, keepdim=True)
+    return found
