@@ -20,7 +20,7 @@ def test_chance_shows_each_item_that_a_user_lacks_alike_and_never_a_known_one() 
 
 def test_a_cell_has_the_metrics_of_its_lists() -> None:
     cell = lists.ListCell(data="movietweetings-10core", split="random 9:1", list="most popular", seed=0)
-    train, test = lists.split_of(cell)
+    train, _, test = lists.split_of(cell)
     found = {row["metric"]: row["value"] for row in lists.list_cell(cell)}
     popular = metrics.evaluate(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float), train, test, 10)
     assert found["recall@10"] == pytest.approx(popular["recall@10"], abs=0.01)  # which has the mean over ties
