@@ -97,3 +97,16 @@ def test_every_stored_table_about_lists_has_them_beside_it(name: str, scale: str
     assert "Who beats the lists" in shown and "most popular" in shown and ">chance<" in shown
     for one in some(beside.against(result, **arguments)):
         assert one.above + one.below <= one.numbers
+
+
+def test_without_a_stored_list_a_table_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: str) -> Result:
+        raise FileNotFoundError
+
+    caches = (beside._lists, beside._data_of_lists, beside._numbers)
+    monkeypatch.setattr(beside, "load_result", nothing)
+    for one in caches:
+        one.cache_clear()
+    assert "No list without a model is stored" in beside.html(made({"one": [1.0]}))
+    for one in caches:
+        one.cache_clear()
