@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from course_lib import checking, datasets, metrics
 from course_lib.interactions import Interactions
+from course_lib.training.on_pairs import new_tables, train_on_pairs
 
 WIDTH, TEMPERATURE, BATCH, RATE, PASSES = 32, 0.2, 512, 0.01, 20
 SEEDS = range(5)
@@ -39,28 +40,21 @@ def trained(
     """
     passes = checking.whole(passes, "passes", 0)
     generator = torch.Generator().manual_seed(seed)
-    people, films = (
-        (0.1 * torch.randn(rows, WIDTH, generator=generator)).requires_grad_()
-        for rows in (train.n_users, train.n_items)
-    )
-    users, items = torch.tensor(train.users).long(), torch.tensor(train.items).long()
+    people, films = new_tables(train, WIDTH, generator)
     correction = log_shares(train) if corrected else torch.zeros(train.n_items)
-    optimiser = torch.optim.Adam([people, films], lr=RATE)
     kept = []
-    for done in range(passes + 1):
+
+    def loss(u: Tensor, i: Tensor) -> Tensor:
+        logits = cosines(people[u], films[i]) / TEMPERATURE - correction[i]
+        return F.cross_entropy(logits, torch.arange(len(u)))
+
+    def keep_tables(done: int) -> None:
         if done in keep or done == passes:
             kept.append((people.detach().clone(), films.detach().clone()))
-        if done == passes:
-            break
-        order = torch.randperm(len(users), generator=generator)
-        for start in range(0, len(users), BATCH):
-            batch = order[start : start + BATCH]
-            u, i = users[batch], items[batch]
-            logits = cosines(people[u], films[i]) / TEMPERATURE - correction[i]
-            loss = F.cross_entropy(logits, torch.arange(len(batch)))
-            optimiser.zero_grad()
-            torch.autograd.backward(loss)
-            optimiser.step()
+
+    train_on_pairs(
+        train, loss, (people, films), generator, passes=passes, batch=BATCH, rate=RATE, after_pass=keep_tables
+    )
     return kept
 
 

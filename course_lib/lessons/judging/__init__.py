@@ -1,0 +1,1 @@
+"""What belongs to the chapter *Judge a recommender* of the part In practice alone."""

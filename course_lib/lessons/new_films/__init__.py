@@ -1,0 +1,1 @@
+"""What belongs to the chapter *New films* of the part In practice alone."""

@@ -1,0 +1,113 @@
+"""Lists of hits by age, served beside a model in one inner product; the loop on pairs; intervals over people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from course_lib import hits, metrics
+from course_lib.interactions import Interactions
+from course_lib.intervals import bootstrap_interval
+from course_lib.training.on_pairs import cosine_tables, new_tables, train_on_pairs
+
+DAY = 86_400.0
+
+
+def pairs(seed: int = 0, people: int = 30, films: int = 20, count: int = 200) -> Interactions:
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(people * films, count, replace=False)
+    return Interactions(
+        cells // films, cells % films, n_users=people, n_items=films, times=rng.permutation(count) * DAY
+    )
+
+
+def test_a_decayed_count_is_the_sum_over_the_pairs_of_a_film() -> None:
+    train = pairs()
+    by_hand = np.zeros(train.n_items)
+    for item, time in zip(train.items, train.times, strict=True):
+        by_hand[item] += 0.5 ** ((199 * DAY - time) / (7 * DAY))
+    np.testing.assert_allclose(hits.decayed_counts(train, 7.0), by_hand, rtol=1e-12)
+    np.testing.assert_array_equal(hits.decayed_counts(train, np.inf), train.col_counts)
+    np.testing.assert_allclose(hits.decayed_counts(train, 7.0, now=206 * DAY), by_hand / 2, rtol=1e-12)
+
+
+def test_later_pairs_are_of_people_whom_the_earlier_pairs_know() -> None:
+    earlier, later = hits.known_later(pairs(count=60), 0.5)
+    assert len(later) and earlier.times.max() < later.times.min()
+    assert (earlier.row_counts[later.users] > 0).all() and len(earlier) + len(later) < 60
+
+
+def test_one_inner_product_is_the_cosine_and_the_hits() -> None:
+    rng = np.random.default_rng(1)
+    users, items, counts = rng.normal(size=(4, 3)), rng.normal(size=(5, 3)), rng.integers(0, 9, 5)
+    left, right = hits.with_hits(users, torch.tensor(items), counts, tau=0.25, weight=0.5)
+    cosines = users @ items.T / np.linalg.norm(users, axis=1)[:, None] / np.linalg.norm(items, axis=1)
+    np.testing.assert_allclose(left @ right.T, cosines / 0.25 + 0.5 * np.log(counts + 0.05), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hits.decayed_counts(pairs(), 0.0), "half_life"),
+        (lambda: hits.decayed_counts(pairs(), 1.0, now=0.0), "now is 0.0, and train has a pair at"),
+        (lambda: hits.decayed_counts(Interactions([0], [0], n_users=1, n_items=1), 1.0), "train has no times"),
+        (lambda: hits.decayed_counts([[0, 1]], 1.0), "train"),
+        (lambda: hits.with_hits([[0.0, 0.0]], [[1.0, 0.0]], [1], tau=1, weight=1), r"users\[0\] has length 0"),
+        (lambda: hits.with_hits([[1.0]], [[1.0]], [1, 2], tau=1, weight=1), "hits has shape"),
+        (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=0, weight=1), "tau"),
+        (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=1, weight=-1), "weight"),
+        (lambda: cosine_tables(pairs(), log_q=torch.zeros(3)), "log_q has shape"),
+        (lambda: cosine_tables(Interactions([0], [0], n_users=1, n_items=1), in_time=True), "train has no times"),
+        (lambda: cosine_tables(Interactions([], [], n_users=1, n_items=1)), "train has no pair"),
+        (lambda: bootstrap_interval([1.0], np.random.default_rng(0)), "values has 1 person"),
+        (lambda: bootstrap_interval([1.0, 2.0], 0), "rng"),
+    ],
+)
+def test_nonsense_is_named(call: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_batches_in_order_of_time_hold_neighbours_in_time_and_every_pair_once() -> None:
+    train, seen = pairs(), []
+
+    def loss(users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
+        seen.append((users, items))
+        return score.sum()
+
+    score = torch.zeros(2, requires_grad=True)
+    train_on_pairs(train, loss, [score], torch.Generator().manual_seed(0), passes=1, batch=50, in_time=True)
+    times = {(u, i): t for u, i, t in zip(train.users.tolist(), train.items.tolist(), train.times, strict=True)}
+    spans = [[times[pair] for pair in zip(u.tolist(), i.tolist(), strict=True)] for u, i in seen]
+    assert sorted(len(span) for span in spans) == [50] * 4 and len({t for span in spans for t in span}) == 200
+    assert all(max(span) - min(span) == 49 * DAY for span in spans)
+    assert sorted(spans, key=min) != spans  # the order of the batches is drawn
+
+
+def test_a_loss_that_is_not_finite_names_the_pass() -> None:
+    table = torch.ones(1, requires_grad=True)
+    with pytest.raises(ValueError, match="in pass 1; expected a finite loss"):
+        train_on_pairs(pairs(), lambda u, i: (table / 0).sum(), [table], torch.Generator())
+
+
+def test_training_finds_two_groups_of_people_and_films() -> None:
+    left, right = np.divmod(np.arange(400), 20)
+    same = (left < 10) == (right < 10)
+    rng = np.random.default_rng(0)
+    known = rng.random(400) < 0.7
+    train = Interactions(left[same & known], right[same & known], n_users=20, n_items=20)
+    test = Interactions(left[same & ~known], right[same & ~known], n_users=20, n_items=20)
+    users, items = cosine_tables(train, width=4, passes=60, batch=32, rate=0.05)
+    assert metrics.evaluate(users, items, train, test, 5)["recall@5"] > 0.9
+    before = new_tables(train, 4, torch.Generator().manual_seed(0))
+    assert metrics.evaluate(*(table.detach() for table in before), train, test, 5)["recall@5"] < 0.5
+
+
+def test_the_bootstrap_over_people_agrees_with_the_normal_law() -> None:
+    values = np.random.default_rng(0).normal(size=400)
+    mean, low, high = bootstrap_interval(values, np.random.default_rng(1))
+    error = stats.sem(values)
+    assert mean == values.mean() and abs(low - (mean - 1.96 * error)) < 0.2 * error
+    assert abs(high - (mean + 1.96 * error)) < 0.2 * error
