@@ -52,9 +52,9 @@ def without_a_model(train: Interactions, *, seed: int = 0) -> dict[str, Tables]:
     """Tables whose scores are the counts, the counts of the last tenth (where there are times), and random numbers.
 
     >>> from course_lib.interactions import Interactions
-    >>> train = Interactions([0, 1, 2], [0, 0, 1], n_users=3, n_items=2, times=[1, 2, 3])
+    >>> train = Interactions(range(10), [0] * 9 + [1], n_users=10, n_items=2, times=range(10))
     >>> {name: items.ravel().tolist() for name, (_, items) in without_a_model(train).items() if name != RANDOM}
-    {'the most popular films': [2.0, 1.0], 'popular lately': [0.0, 1.0]}
+    {'the most popular films': [9.0, 1.0], 'popular lately': [0.0, 1.0]}
     """
     ones, rng = np.ones((train.n_users, 1)), np.random.default_rng([seed, 1])
     found = {POPULAR: (ones, metrics.popularity_scores(train)[:, None])}
@@ -132,9 +132,9 @@ def beside(
 
     >>> import numpy as np
     >>> from course_lib.interactions import Interactions
-    >>> train = Interactions([0, 0, 1], [0, 1, 0], n_users=3, n_items=4, times=[1, 2, 3])
-    >>> test = Interactions([1], [1], n_users=3, n_items=4)
-    >>> right = np.ones((3, 1)), np.array([[3.0], [2.0], [1.0], [0.0]])
+    >>> train = Interactions(range(10), [0] * 7 + [1] * 3, n_users=10, n_items=3, times=range(10))
+    >>> test = Interactions([0], [1], n_users=10, n_items=3)
+    >>> right = np.ones((10, 1)), np.array([[3.0], [2.0], [1.0]])
     >>> beside({"model": [right]}, train, test, caption="An example.", k=1, metric="recall").words
     'Who beats the lists? None of the 1 models finds more than the most popular films (1.000) with every seed.'
     """
