@@ -80,21 +80,41 @@ def html(result: Result, **arguments: Any) -> str:
         return result.to_html(**arguments) + (f'<p class="lists">{escaping.escape(why)}</p>' if why else "")
     layout = {"rows": arguments.get("rows"), "columns": arguments.get("columns"), "digits": arguments.get("digits")}
     whole = replace(result, rows=[*rows, *added], layout=cast(Layout, {**result.layout, "metrics": ()}))
-    said = f'<p class="lists">{escaping.escape(sentence(result, **arguments))}</p>'
+    found = against(result, **arguments)
+    more = NO_COVERAGE if _only_metrics(result, arguments) else _shown_by(result, found)
+    said = f'<p class="lists">{escaping.escape(_counted(found) + more)}</p>' if found else ""
     return whole.to_html(**{key: value for key, value in layout.items() if value is not None}) + said
 
 
 def sentence(result: Result, **arguments: Any) -> str:
-    """Who beats the lists: for each data set how many numbers lie above the better list of hits in every run."""
+    """Who beats the lists: for each data set how many numbers lie above the better list of hits in every run.
+
+    And what share of the items the lists show, and how often these occur.
+    """
     found = against(result, **arguments)
-    if not found:
-        return missing(result, chosen(result, arguments))
+    return _counted(found) + _shown_by(result, found) if found else missing(result, chosen(result, arguments))
+
+
+def _counted(found: Sequence[Against]) -> str:
     words = "; ".join(one.words for one in found)
-    more = "" if SHOWN in result.columns() or SHOWN in result.distinct("metric") else NO_COVERAGE
-    return f"Who beats the lists in {display.name_of(found[0].metric)}? {words[0].upper()}{words[1:]}.{more}"
+    return f"Who beats the lists in {display.name_of(found[0].metric)}? {words[0].upper()}{words[1:]}."
 
 
 NO_COVERAGE = " These trainings kept no share of items ever shown; that of the lists stands in the table."
+
+
+def _shown_by(result: Result, found: Sequence[Against]) -> str:
+    """The coverage and the mean count of the lists, where a table has no columns for them."""
+    told = []
+    for one in found:
+        parts = []
+        for kind in LISTS:
+            shown, count = (of_list(result, one.data, kind, metric) for metric in (SHOWN, "mean count@10"))
+            if shown:
+                ends = [float(np.mean(list(values.values()))) for values in (shown, count)]
+                parts.append(f"{kind} {100 * ends[0]:.0f} % and {ends[1]:,.0f}")
+        told.append(f"on {display.text_of(one.data)} {', '.join(parts)}")
+    return f" Share of the items in any list of ten, and mean count of a listed item: {'; '.join(told)}."
 
 
 def against(result: Result, **arguments: Any) -> list[Against]:
