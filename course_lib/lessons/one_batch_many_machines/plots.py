@@ -145,5 +145,5 @@ def recall_lost(lost: Any, model: str = "cosines, logQ", pairs: int = 256) -> tu
         )
         by_kappa.set(xlabel="1 − κ", ylim=(0, 1), xlim=(0, 1.03), title=f"{NAMES.get(data, data)}, stated ends")
     told = [ax.get_legend_handles_labels() for ax in axes[0]]
-    fig.legend(told[0][0] + told[1][0], told[0][1] + told[1][1], loc="outside lower center", ncols=5, frameon=False)
+    fig.legend(told[0][0] + told[1][0], told[0][1] + told[1][1], loc="outside lower center", ncols=3, frameon=False)
     return fig, axes
