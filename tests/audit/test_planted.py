@@ -19,6 +19,8 @@ from scipy import stats
 from course_lib.audit import CATALOGUE, CHANGES
 from course_lib.audit.rates import rates
 
+pytestmark = pytest.mark.seconds
+
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
 NEEDED = 19 if THOROUGH else 1  # of the seeds, at each of the two stronger strengths
 KINDS = list(make_rates.PLANTED)

@@ -187,6 +187,7 @@ def test_a_broken_notebook_belongs_to_the_only_assignment_there_is(folder: Path)
     assert _found(folder, "jacobian-conditions") == {"jacobian-conditions": ["bob"]}
 
 
+@pytest.mark.seconds
 def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:
     (folder / "in" / "notes.ipynb").write_bytes(b'{"cells": []}')
     done = classroom("all", "--submissions", folder / "in", "--course", folder, check=False)
@@ -225,6 +226,7 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     assert errors[len(cells) :] == [None] * len(fine)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", NEW)
 def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: str) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in judge.grading_code(name)}

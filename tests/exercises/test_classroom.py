@@ -257,6 +257,7 @@ def test_the_command_says_what_is_wrong(
     assert message in f"{ended.value.code}\n{capsys.readouterr().err}"
 
 
+@pytest.mark.seconds
 def test_links_and_strange_names_are_not_collected(tmp_path: Path) -> None:
     pytest.importorskip("nbgrader")
     folder = tmp_path / "in"

@@ -177,6 +177,7 @@ def test_a_notebook_as_it_was_handed_out_has_no_cell_of_the_students() -> None:
         assert not notebooks.is_worked_on(notebook, released())
 
 
+@pytest.mark.seconds
 def test_split_and_moved_answers_earn_what_they_would_have_earned(cells: Cells, tmp_path: Path) -> None:
     """The review's case: helpers first and the function second, in one cell split in two; and one typed anew."""
     at = place(cells, "share_pushed_down")

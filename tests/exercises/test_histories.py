@@ -38,6 +38,8 @@ from exercises.engine.office.book import Book
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
 
+pytestmark = pytest.mark.seconds
+
 HISTORIES = int(os.environ.get("COURSE_TRIES", "6"))
 REAL_HISTORIES = max(1, HISTORIES // 50)
 STEPS = 30

@@ -12,6 +12,8 @@ from in_process import ASSIGNMENTS, marks
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge
 
+pytestmark = pytest.mark.seconds
+
 
 @pytest.mark.parametrize(
     "style", [STYLES[0], *(pytest.param(style, marks=pytest.mark.pipeline) for style in STYLES[1:])]

@@ -27,6 +27,7 @@ def test_a_page_of_the_kit_passes_the_copy_editor(path: Path) -> None:
     assert list(prose.finds(path.read_text(encoding="utf-8"))) == []
 
 
+@pytest.mark.seconds
 def test_an_exam_passes_the_copy_editor() -> None:
     seed = "any words"
     drawn = [(template, template.draw(seed)) for name in exam.with_exam() for template in exam.exam(name).templates]

@@ -28,6 +28,8 @@ from exercises.engine.office import late, people, stages
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import HERE, Room, settings
 
+pytestmark = pytest.mark.seconds
+
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
 

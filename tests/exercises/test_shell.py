@@ -19,6 +19,8 @@ from exercises.engine.grading import judge, notebooks, reading, sandbox
 from exercises.engine.grading.looking import graded_with
 from exercises.engine.grading.sandbox import Sandbox
 
+pytestmark = pytest.mark.seconds
+
 SOURCE = chapters.file(simulate.FIRST, "assignment.ipynb")
 Cells = list[dict[str, Any]]
 

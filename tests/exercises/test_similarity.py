@@ -13,6 +13,8 @@ pytest.importorskip("copydetect", reason="copydetect is missing: pip install '.[
 from exercises.engine import similarity, simulate, variants
 from tests.exercises.test_honest import written
 
+pytestmark = pytest.mark.seconds
+
 NAME = "one-batch-many-machines"
 STYLES = ("loops", "vectorised", "torch", "scipy")
 

@@ -66,6 +66,7 @@ def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -
         assert function.__code__.co_argcount or check in varied, f"{check} can be passed by copied numbers"
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_no_public_answer_and_no_answer_of_another_seed_passes(name: str) -> None:
     made = [variants.build(name, seed) for seed in SEEDS]

@@ -21,6 +21,8 @@ from course_lib.experiments.core import code, extend, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
 from course_lib.experiments.core.registry import Experiment
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

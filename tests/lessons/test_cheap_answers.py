@@ -18,6 +18,8 @@ from in_process import ASSIGNMENTS, functions, public_checks
 from exercises.engine import simulate
 from exercises.engine.solving import through_the_wall
 
+pytestmark = pytest.mark.seconds
+
 ONE_CONSTRUCTION = {  # tasks that ask for an example: one may answer all questions, and is the student's own work
     ("ddc", "test_worse"),
     ("jacobian-conditions", "test_tower_i"),

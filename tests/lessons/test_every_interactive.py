@@ -56,6 +56,7 @@ def test_every_interactive_lies_in_a_lesson() -> None:
     assert {*INTERACTIVES, "quiz"} == set(bundle.interactives())
 
 
+@pytest.mark.seconds
 @every
 def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
     shown = make()
@@ -189,6 +190,7 @@ def test_what_jupyter_gets_is_one_module_and_the_words(make: Make) -> None:
 CONTROLS = ".cw :is(input[type=range], input[type=radio], input[type=checkbox], select, [data-preset])"
 
 
+@pytest.mark.seconds
 @every
 def test_every_control_changes_the_state_and_the_words_follow(in_jupyter: Callable[..., Any], make: Make) -> None:
     """By keyboard, in Jupyter. The words are those of a new picture of the state; JupyterLab never sees a key."""
@@ -267,6 +269,7 @@ WALK = r"""async () => {
 }"""
 
 
+@pytest.mark.seconds
 @every
 def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any], make: Make) -> None:
     assert open_folds(site_page(make().static_html())).evaluate(WALK) == []

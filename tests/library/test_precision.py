@@ -72,6 +72,7 @@ COMPILED: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", COMPILED)
 def test_torch_compiles_it_whole(name: str) -> None:
     ours, theirs = (SCORES.clone().requires_grad_() for _ in "12")

@@ -30,6 +30,8 @@ from course_lib.checking import some
 from course_lib.training import FabricProcesses, alike, processes
 from course_lib.training.recommenders import _triples
 
+pytestmark = pytest.mark.seconds
+
 WORLD, SEED = 2, 3
 Steps = Iterable[list[tuple[Batch, float]]]  # for each step the batches of the processes that have one, with weights
 

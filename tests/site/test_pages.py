@@ -162,6 +162,7 @@ def test_there_are_pages(site_folder: Path) -> None:
     assert sum(name.startswith("book/") for name in PAGES) >= 9, f"only {PAGES} were built into {site_folder}"
 
 
+@pytest.mark.seconds
 def test_it_asks_no_other_host(opened: Opened) -> None:
     assert opened.outside == []
 
@@ -317,6 +318,7 @@ def faults_seen_by_axe(page: object, options: dict[str, object]) -> list[str]:
     return [f"{rule['impact']}: {rule['id']}: {one['html'][:200]}" for rule in violations for one in rule["nodes"]]
 
 
+@pytest.mark.seconds
 def test_axe_finds_nothing_on_the_page(opened: Opened) -> None:
     """Neither a fault nor what is only not best practice."""
     only_in_the_book(opened)

@@ -416,6 +416,7 @@ def test_a_proof_must_return_its_residual(monkeypatch):
     assert "must return its residual" in checks.run_function(f"course_lib.lessons.{lesson}.proofs:forgetful")
 
 
+@pytest.mark.seconds
 def test_tests_are_run_and_only_passed_ones_count(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_y.py").write_text(

@@ -11,6 +11,7 @@ from tools import conclusions, prose
 PAGES = prose.pages()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_says_nothing_that_a_copy_editor_would_strike_out(page: Path) -> None:
     assert list(prose.finds(conclusions.text_of(page))) == []

@@ -48,6 +48,7 @@ def test_a_script_that_stops_says_which_and_why() -> None:
         paper.drawn("training_film", "{}")
 
 
+@pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
     shown, printed = TrainingFilm(model="corrected", moment=3, person=2), io.StringIO()
     names: dict[str, Any] = {}

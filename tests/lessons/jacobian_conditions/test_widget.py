@@ -73,6 +73,7 @@ def test_what_a_training_says() -> None:
     assert "Nothing has moved yet." in still.summary() and still.table()[1] == []
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("tower", small_towers.TOWERS)
 def test_every_leaf_holds_in_the_training(tower: str) -> None:
     """Kept: right angles, or a length that stays; longer: no right angle, nothing shrinks; lost: a vector shrinks."""

@@ -198,6 +198,7 @@ def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
 # ---- PopularityAxis: the Python object
 
 
+@pytest.mark.seconds
 def test_the_stored_films_show_what_the_chapter_says() -> None:
     """A real axis: far above all shuffles, whoever is measured. Nothing to find:
     within what chance gives, and 0 if cross-fitted.
@@ -256,6 +257,7 @@ def test_the_models_can_be_trained_again() -> None:
 # ---- in the browser
 
 
+@pytest.mark.seconds
 def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
     page.locator('input[name="ratio"]').focus()

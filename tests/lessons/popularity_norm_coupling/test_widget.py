@@ -174,6 +174,7 @@ def test_the_exact_law_gives_every_norm(state: dict[str, Any]) -> None:
     np.testing.assert_allclose(law, run.norms, rtol=1e-11)
 
 
+@pytest.mark.seconds
 def test_what_the_line_leaves_out_is_named() -> None:
     """Little at a rate of 1; most of the growth where the first step is far longer than the embedding."""
     parts = {lr: step_part(shown(lr=lr).run(), lr) for lr in (0.01, 1.0, 5.0, 100.0)}
@@ -227,6 +228,7 @@ def test_starts_have_the_norm_that_is_asked() -> None:
 # ---- the Python object
 
 
+@pytest.mark.seconds
 def test_before_the_first_step_there_is_nothing_to_say() -> None:
     one = NormGrowth(step=0)
     assert "Before the first step no item has been drawn, and no norm has grown." in one.summary()
@@ -234,6 +236,7 @@ def test_before_the_first_step_there_is_nothing_to_say() -> None:
     assert "nan" not in one.static_html().lower()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("changes", [{}, {"lr": 0.05, "start_norm": 2.0, "step": 100}])
 def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     one = shown(**changes)
@@ -245,6 +248,7 @@ def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], caps
     assert [words.whole_percent(float(share.split()[0])) for share in shares] == one.table()[1][0][5:]
 
 
+@pytest.mark.seconds
 def test_the_table_speaks_of_all_items() -> None:
     heads, rows = NormGrowth().table()
     assert len(heads) == 7 and [row[0] for row in rows][:2] == ["1 to 12", "13 to 24"]

@@ -88,6 +88,7 @@ WALK = """async () => {
 }"""
 
 
+@pytest.mark.seconds
 @each
 def test_no_choice_shows_a_number_that_is_none(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(kind_of(name)().static_html())
