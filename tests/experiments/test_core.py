@@ -377,6 +377,7 @@ experiments.run("P3-T6", seeds=(0, 1), only=json.loads(sys.argv[2]), store=Path(
 """
 
 
+@pytest.mark.pipeline
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     """SIGKILL in the middle; the second start runs only the missing cells and gives the rows of an undisturbed run."""
     only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}

@@ -92,14 +92,14 @@ def test_the_gramians_cost_the_same_for_any_batch(counted: list[dict[str, Any]])
     assert len(found) == 2 and len(set(found.values())) == 1
 
 
-@pytest.mark.seconds
+@pytest.mark.pipeline
 def test_a_process_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "__name__", "course_lib.experiments.scale.nobody")
     with pytest.raises(RuntimeError, match="gradients in 2 processes: a process failed"):
         team.start("gradients", 2, 0, seconds=60)
 
 
-@pytest.mark.seconds
+@pytest.mark.pipeline
 def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A child of the started process is ended with it."""
     sleep = "import time; time.sleep(99)"
@@ -118,7 +118,7 @@ def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pyte
     assert [child for child in left if child.status() != psutil.STATUS_ZOMBIE] == []
 
 
-@pytest.mark.seconds
+@pytest.mark.pipeline
 def test_processes_end_when_their_caller_is_killed() -> None:
     script = "from course_lib.experiments.scale import team; team.start('gradients', 2, 0)"
     caller = psutil.Popen([sys.executable, "-c", script])

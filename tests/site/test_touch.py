@@ -11,7 +11,7 @@ import pytest
 
 from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
-from tests.site.html_pages import WITH_INTERACTIVES
+from tests.site.html_pages import WITH_INTERACTIVES, one_quickly
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 
@@ -94,7 +94,7 @@ def test_these_are_all_the_pages_with_points_to_drag() -> None:
     assert [name for name, text in bundle.sources().items() if "pointermove" in text] == ["motion_plane"]
 
 
-@pytest.mark.parametrize("name", DRAGGED)
+@pytest.mark.parametrize("name", one_quickly(list(DRAGGED)))
 def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(page_of(name))
     handles = page.locator(f"[data-course-widget={name}] {HANDLE}")
@@ -111,7 +111,7 @@ def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, ph
         assert handle.evaluate(VALUE) != value and math.dist(centre(picture), middle) < 2
 
 
-@pytest.mark.parametrize("name", DRAGGED)
+@pytest.mark.parametrize("name", one_quickly(list(DRAGGED)))
 def test_a_finger_beside_the_points_scrolls(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(page_of(name))
     picture = page.locator(f"[data-course-widget={name}] svg:has(.cw-handle)")
@@ -127,7 +127,7 @@ def test_a_finger_beside_the_points_scrolls(name: str, phone: Callable[[str], An
     assert [handle.evaluate(VALUE) for handle in handles.all()] == before
 
 
-@pytest.mark.parametrize("name", WITH_INTERACTIVES)
+@pytest.mark.parametrize("name", one_quickly(WITH_INTERACTIVES))
 def test_a_finger_moves_a_slider_of_every_interactive(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(name)
     finger = Finger(page)

@@ -446,7 +446,6 @@ def test_tests_are_run_and_only_passed_ones_count(tmp_path):
     assert verdicts["tests/test_y.py::test_many"] == "failed (2 tests)"
     assert verdicts["tests/test_y.py::test_skipped"] == "skipped (1 test)"
     assert {verdicts[node] for node in nodes[-4:]} == {"not collected"}
-    assert checks.run_nodes(nodes[-1:], tmp_path) == {nodes[-1]: "not collected"}
 
 
 def scalar_of(tmp_path, **change):
