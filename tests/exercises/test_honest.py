@@ -1,4 +1,4 @@
-"""Honest solutions of every assignment, written in six ways: each earns every point."""
+"""Honest solutions of every assignment, written in five ways: each earns every point."""
 
 from __future__ import annotations
 

@@ -690,14 +690,6 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
 # ---- marks that change are shown, and the others stay ----
 
 
-def late_by(term: Class, *files: tuple[str, int, str]) -> Rows:
-    """Weeks in which (student, number, day and hour) came for the first assignment, each collected and graded."""
-    rows: Rows = {}
-    for student, number, when in files:
-        rows = term.all(stamped(term, (student, WEEK_1, number, when)))
-    return rows
-
-
 def test_without_its_due_date_an_assignment_has_no_penalty_and_no_trace_of_one(term: Class) -> None:
     path = term.course / "deadlines.toml"
     path.write_text(DEADLINES, encoding="utf-8")

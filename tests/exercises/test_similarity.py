@@ -1,4 +1,4 @@
-"""The similarity report: copies stand out, also with other names in them; honest solutions in four styles do not."""
+"""The similarity report: copies stand out, also with other names in them; honest solutions in three styles do not."""
 
 from __future__ import annotations
 

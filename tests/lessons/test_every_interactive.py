@@ -1,6 +1,7 @@
 """Every interactive: its HTML is whole, the page says what Python says, fits, can be read and reached without a mouse.
 
-Shown as it opens, or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments.
+Shown as it opens, or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments; its
+`REFUSED` has what it cannot show: (interactive, arguments, what the error says).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from traitlets import TraitError
 
 from course_lib.lessons.shared.widgets import bundle, paper
 from course_lib.lessons.shared.widgets.base import CourseWidget
@@ -25,14 +27,16 @@ from tests.widget_pages import (
     open_folds,
     serious_violations_in_both_themes,
     settled,
+    table_rows,
 )
 
-SHOWN = {
-    name: arguments
+TESTS = [
+    tests
     for file in ("test_widget", "test_widgets")  # a lesson has one interactive, or several
     for tests in modules(file, of="tests.lessons").values()
-    for name, arguments in getattr(tests, "SHOWN", {}).items()
-}
+]
+SHOWN = {name: arguments for tests in TESTS for name, arguments in getattr(tests, "SHOWN", {}).items()}
+REFUSED = [case for tests in TESTS for case in getattr(tests, "REFUSED", [])]
 
 
 def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
@@ -80,6 +84,23 @@ def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
 
 
 @every
+def test_nonsense_is_refused_by_the_name_of_its_trait_and_changes_nothing(make: Make) -> None:
+    shown = make()
+    before = shown.state()
+    for name in before:
+        for nonsense in ("nobody", -1e9, float("nan")):
+            with pytest.raises((ValueError, TraitError), match=rf"\b{name}\b"):
+                setattr(shown, name, nonsense)
+    assert shown.state() == before
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), REFUSED)
+def test_what_it_cannot_show_is_named(name: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        type(INTERACTIVES[name]())(**arguments)
+
+
+@every
 def test_the_page_says_what_python_says_and_the_keyboard_reaches_every_control(
     site_page: Callable[..., Any], make: Make
 ) -> None:
@@ -100,6 +121,7 @@ def test_the_page_says_what_python_says_and_the_keyboard_reaches_every_control(
         reached.add(page.evaluate("document.activeElement.dataset?.number ?? ''"))
     assert set(wanted) <= reached and len(wanted) >= 5
     assert made_in_python(page).state() == shown.state()
+    assert table_rows(page) == shown.table()[1]
 
 
 @pytest.mark.parametrize("name", [name for name in BESIDE if "presets(" in bundle.sources()[name]])

@@ -21,10 +21,6 @@ from tests.widget_pages import far_apart, replacing, settled
 
 SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
 SHOWN = {"two_scalars": SCALARS}
-IN_JUPYTER = {
-    "two_scalars": ({"beta": 1.0}, 'input[name="beta"]', "ArrowLeft", {"beta": 0.95}),
-    "over_seeds": ({"beta": 0.5}, 'input[name="beta"]', "ArrowLeft", {"beta": 0.45}),
-}
 USERS, ITEMS = np.random.default_rng(0).normal(size=(3, 4)), np.random.default_rng(1).normal(size=(30, 4))
 GIVEN = {
     "users": USERS,

@@ -465,15 +465,6 @@ def test_bad_arguments_are_named() -> None:
             InBatchWeights(**arguments)
 
 
-def test_traits_refuse_bad_values_and_keep_the_old_one() -> None:
-    shown = InBatchWeights()
-    with pytest.raises(ValueError, match="batch_size is 1"):
-        shown.batch_size = 1
-    with pytest.raises(ValueError, match="kind is 'x'"):
-        shown.kind = "x"
-    assert (shown.batch_size, shown.kind) == (3, "in_batch")
-
-
 def test_labels_may_be_an_array_and_fewer_than_the_batch_size() -> None:
     shown = InBatchWeights(np.eye(4), batch_size=4)
     shown.labels = [[1, 0, 0, 0], [0, 1, 0, 0]]

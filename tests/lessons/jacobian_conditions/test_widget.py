@@ -16,14 +16,6 @@ from course_lib.papers import p0
 from tests.widget_pages import run, settled
 
 SHOWN = {"tower_motion": {"loss": "infonce", "steps": 9}}
-IN_JUPYTER = {"tower_motion": ({"steps": 7}, 'input[name="lr"]', "ArrowLeft", {"lr": 0.3})}
-REFUSED = [
-    ("tower_motion", {"tower": "deep"}, "tower is 'deep'; expected one of lookup, one_hot, dense, two_layers, bias, "),
-    ("tower_motion", {"optimiser": "lion"}, "optimiser is 'lion'; expected one of sgd, "),
-    ("tower_motion", {"loss": "cosine"}, "loss is 'cosine'; expected one of infonce, cosine_squared, infonce_dot"),
-    ("tower_motion", {"batch_size": 3}, "batch_size is 3; expected 4 to 24"),
-    ("tower_motion", {"follow": 0}, "follow is 0; expected 1 to 24"),
-]
 
 
 def shares(angles: np.ndarray, count: int) -> np.ndarray:

@@ -25,18 +25,6 @@ from tests.widget_pages import (
 from tests.widget_pages import run as run_code
 
 SHOWN = {"norm_growth": {"lr": 1.0, "seed": 7, "step": 420}}
-IN_JUPYTER = {
-    "norm_growth": ({"lr": 0.01}, 'input[name="tau"]', "ArrowRight", {"tau": 0.15}),
-    "effective_rate": ({"rate": 0.5}, 'input[name="rate"]', "ArrowRight", {"rate": 1}),
-}
-REFUSED = [
-    ("norm_growth", {"lr": float("nan")}, "lr is nan; expected 0.001 to 1000"),
-    ("norm_growth", {"exponent": -1.0}, "exponent is -1.0; expected 0 to 3"),
-    ("norm_growth", {"step": 30}, "step is 30; expected 0 to 800 in steps of 20"),
-    ("norm_growth", {"seed": -1}, "seed is -1; expected 0 to"),
-    ("effective_rate", {"rate": 3.0}, "rate is 3.0; expected one of 0.2, 0.5"),
-    ("effective_rate", {"person": 5}, "person is 5; expected 1 to 4"),
-]
 
 SETTINGS = [
     {"lr": 1.0, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 800, "seed": 0},
