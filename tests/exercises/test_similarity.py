@@ -16,7 +16,7 @@ from tests.exercises.test_honest import written
 pytestmark = pytest.mark.seconds
 
 NAME = "one-batch-many-machines"
-STYLES = ("loops", "vectorised", "torch", "scipy")
+STYLES = ("loops", "vectorised", "torch")
 
 
 def honest(style: str) -> dict:
