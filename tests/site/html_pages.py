@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import pytest
-from drafts import FIRST, main_pages
+from drafts import FIRST, main_pages, one_quickly
 
 ROOT = Path(__file__).resolve().parents[2]
 START, *CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (FIRST, *main_pages())]
@@ -24,11 +21,6 @@ def _has_interactive(name: str) -> bool:
 FURTHER = [name.removesuffix(".html") + "-further.html" for name in CHAPTERS]
 # Pages that have, all together, every interactive once.
 WITH_INTERACTIVES = [START, *CHAPTERS, *filter(_has_interactive, FURTHER)]
-
-
-def one_quickly(names: Sequence[str]) -> list[Any]:
-    """One page where the same template and script serve all of them; the others among the pipelines."""
-    return [*names[:1], *(pytest.param(name, marks=pytest.mark.pipeline) for name in names[1:])]
 
 
 ONE_QUICKLY = one_quickly(CHAPTERS)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drafts import one_quickly
 from PIL import Image
 
 from course_lib.lessons.shared import house
 from course_lib.lessons.shared.widgets import bundle
-from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, WITH_INTERACTIVES, one_quickly, read_page
+from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, WITH_INTERACTIVES, read_page
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 from tools import figures

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 
-from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, find_pages, one_quickly, read_page
+from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, find_pages, read_page
 from tests.site.opening import open_without_mathematics
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"

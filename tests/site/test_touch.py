@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 
 from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
-from tests.site.html_pages import WITH_INTERACTIVES, one_quickly
+from tests.site.html_pages import WITH_INTERACTIVES
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 
