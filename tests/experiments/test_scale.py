@@ -72,7 +72,7 @@ def test_a_gather_of_constants_is_not_predicted_by_another_recipe() -> None:
     assert gradients.distance(one, other) > 0.01
 
 
-@pytest.mark.seconds
+@pytest.mark.pipeline
 def test_the_sockets_send_what_the_formula_says(counted: list[dict[str, Any]]) -> None:
     """Within a kilobyte a step, for the messages' own heads."""
     if all(row["metric"] != "bytes" for row in counted):
@@ -82,7 +82,7 @@ def test_the_sockets_send_what_the_formula_says(counted: list[dict[str, Any]]) -
         assert expected <= row["value"] < expected + 2000
 
 
-@pytest.mark.seconds
+@pytest.mark.pipeline
 def test_the_gramians_cost_the_same_for_any_batch(counted: list[dict[str, Any]]) -> None:
     found = {
         row["batch"]: row["value"]
