@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from classroom_helpers import classroom, grade_table
+from classroom_helpers import classroom, grade_table, needs_nbgrader
 from drafts import one_quickly
 from in_process import NEW, verdict_on
 
@@ -76,7 +76,7 @@ def all_pairs(U, V, w, z, c):
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Loose notebooks of all new assignments in one folder, graded by one command; bob is wrong, and eve forges."""
-    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    needs_nbgrader()
     folder = tmp_path_factory.mktemp("term")
     (folder / "in").mkdir()
     for number, name in enumerate(NEW):
@@ -146,7 +146,7 @@ def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(t
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    pytest.importorskip("nbgrader")
+    needs_nbgrader()
     (tmp_path / "in").mkdir()
     yield tmp_path
 

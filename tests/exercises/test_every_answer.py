@@ -9,12 +9,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+from classroom_helpers import needs_nbgrader
 
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge, notebooks
 from exercises.engine.grading.harmless import harmless_html
+
+needs_nbgrader()
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "exercises/in_batch_bias/assignment.ipynb"

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from classroom_helpers import classroom, grade_table
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+from classroom_helpers import classroom, grade_table, needs_nbgrader
 
 from exercises.engine import simulate
+
+needs_nbgrader()
 
 NAME = simulate.FIRST
 

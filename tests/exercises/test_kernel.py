@@ -11,16 +11,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 import nbformat
+import pytest
+from classroom_helpers import needs_nbgrader
 from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 
 from exercises.engine import chapters, simulate, solving
 from exercises.engine.grading import judge, notebooks
+
+needs_nbgrader()
 
 NOTEBOOKS = int(os.environ.get("COURSE_TRIES", "12"))
 SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")

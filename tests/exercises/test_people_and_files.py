@@ -15,11 +15,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+from classroom_helpers import needs_nbgrader
 
 from exercises.engine.grading import notebooks, skim
 from exercises.engine.office import archives, intake, late, people
+
+needs_nbgrader()
 
 MOODLE = "assignsubmission_file_"
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from classroom_helpers import classroom, grade_table
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+from classroom_helpers import classroom, grade_table, needs_nbgrader
 
 from exercises.engine import simulate
 from exercises.engine.office.room import Room
+
+needs_nbgrader()
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
