@@ -22,8 +22,6 @@ from exercises.engine.grading.sandbox import ALL_WALLS
 from exercises.engine.office.book import Book
 from exercises.engine.office.room import Room
 
-needs_nbgrader()
-
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = simulate.expected()
 HOSTILE = [kind for kind in EXPECTED if kind.startswith("hostile-")]

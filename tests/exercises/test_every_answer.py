@@ -9,13 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from classroom_helpers import needs_nbgrader
 
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge, notebooks
 from exercises.engine.grading.harmless import harmless_html
-
-needs_nbgrader()
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "exercises/in_batch_bias/assignment.ipynb"

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from classroom_helpers import classroom, grade_table, needs_nbgrader
+from classroom_helpers import classroom, grade_table
 
 from exercises.engine import simulate
-
-needs_nbgrader()
 
 NAME = simulate.FIRST
 

@@ -27,7 +27,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from classroom_helpers import needs_nbgrader
 from planted_class import ASSIGNMENTS, POINTS, automatic, booked, judged, untouched, work
 
 from exercises.engine import classroom
@@ -35,8 +34,6 @@ from exercises.engine.office import stages
 from exercises.engine.office.book import Book
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
-
-needs_nbgrader()
 
 pytestmark = pytest.mark.seconds
 

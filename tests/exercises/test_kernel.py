@@ -13,14 +13,11 @@ from typing import Any
 
 import nbformat
 import pytest
-from classroom_helpers import needs_nbgrader
 from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 
 from exercises.engine import chapters, simulate, solving
 from exercises.engine.grading import judge, notebooks
-
-needs_nbgrader()
 
 NOTEBOOKS = int(os.environ.get("COURSE_TRIES", "12"))
 SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")

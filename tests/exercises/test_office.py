@@ -18,15 +18,12 @@ from typing import Any
 
 import planted_class
 import pytest
-from classroom_helpers import needs_nbgrader
 from planted_class import automatic, untouched, work
 
 from exercises.engine import by_hand, classroom
 from exercises.engine.office import late, people, stages
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import HERE, Room, settings
-
-needs_nbgrader()
 
 pytestmark = pytest.mark.seconds
 

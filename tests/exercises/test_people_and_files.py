@@ -15,12 +15,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from classroom_helpers import needs_nbgrader
 
 from exercises.engine.grading import notebooks, skim
 from exercises.engine.office import archives, intake, late, people
-
-needs_nbgrader()
 
 MOODLE = "assignsubmission_file_"
 

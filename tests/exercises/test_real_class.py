@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from classroom_helpers import classroom, grade_table, needs_nbgrader
+from classroom_helpers import classroom, grade_table
 
 from exercises.engine import simulate
 from exercises.engine.office.room import Room
-
-needs_nbgrader()
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 import sympy
-from classroom_helpers import needs_nbgrader
 
 from course_lib.lessons.shared import plain
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge, notebooks, reading, sandbox
 from exercises.engine.grading.looking import graded_with
 from exercises.engine.grading.sandbox import Sandbox
-
-needs_nbgrader()
 
 pytestmark = pytest.mark.seconds
 
