@@ -17,6 +17,8 @@ from course_lib.lessons.popularity_direction import plots as direction_plots
 from course_lib.papers import p1 as paper
 from course_lib.training.recommenders import split_811
 
+pytestmark = pytest.mark.seconds
+
 FILMS = "movietweetings-10core"
 SHORT = {"epochs": 8, "every": 4, "patience": 4}
 

@@ -10,6 +10,7 @@ from course_lib.papers import agreement
 from course_lib.papers.agreement import Spread, judge, pooled
 
 
+@pytest.mark.seconds
 def test_one_more_run_lies_in_the_interval_in_95_of_100_cases() -> None:
     """What the rule promises: three runs of ours and one of the paper, all from the same law."""
     rng = np.random.default_rng(0)

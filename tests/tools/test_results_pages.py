@@ -82,6 +82,7 @@ def test_the_verdicts_count_every_printed_number() -> None:
     assert sum(counted) == len(cells) > 200
 
 
+@pytest.mark.seconds
 def test_what_is_drawn_and_what_is_not_are_all_printed_numbers() -> None:
     drawn, left_out = results_pages.sorted_out()
     points = sum(map(len, drawn.values()))
