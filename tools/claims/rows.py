@@ -15,8 +15,8 @@ from course_lib.lessons.shared import schema
 
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
-    "proved": "a symbolic or exact check passes, at times on small sizes only; the proof in words is that of the "
-    "theorem that the row names, or where it names none stands in the docstring of the check",
+    "proved": "a symbolic or exact check passes, at times on small sizes only; the row says on which, and the proof "
+    "in words is that of the theorem that it names",
     "enumerated": "exact enumeration over all subsets of small matrices passes; other sizes rest on the proof in words",
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
@@ -283,6 +283,12 @@ def _check_evidence(claim: Claim, where: str) -> None:
         raise ClaimError(
             f"{where}: status {claim.status!r} needs a check in a lesson's proofs or a test named after its "
             f"enumeration; got {list(claim.checks)}"
+        )
+    lacking = [name for name in ("theorem", "machine", "chapter") if not getattr(claim, name)]
+    if claim.status == "proved" and lacking:
+        raise ClaimError(
+            f"{where}: status 'proved' needs the fields theorem (the label of the statement that proves it), machine "
+            f"(what of the proof was checked) and chapter; it lacks {', '.join(lacking)}"
         )
     if claim.machine and not (proofs or enumerations):
         raise ClaimError(f"{where}: the field 'machine' says what a proof or an enumeration checked, and there is none")
