@@ -9,7 +9,8 @@ number where it prints one. On a page
     <!-- results: agreeing -->   how many of them agree
     <!-- results: ticks -->      how many ticks there are, which say yes or no to a question that a theorem answers
     <!-- results: beyond -->     how many printed numbers have no counterpart
-    <!-- results: cut -->        how many of our cells were cut off by a cap of our own, and
+    <!-- results: cells -->      how many cells of ours stand beside printed numbers, in all ways
+    <!-- results: cut -->        how many of these were cut off by a cap of our own, and
     <!-- results: pathless -->   how many of these have no stored path
     <!-- results: margins -->    a sentence: how many would agree with half and with twice the margin
     <!-- results: verdicts -->   a table: for each table how many of them agree, by the rule of papers.agreement
@@ -338,7 +339,7 @@ def margins() -> str:
                 agrees, differs = off + judged.half <= allowed, off - judged.half > allowed
                 found["agree" if agrees else "differ" if differs else "undecided"] += 1
         margin = 100 * factor * agreement.MARGIN
-        told.append(f"with {margin:g} % {found['agree']} agree and {found['undecided']} are undecided")
+        told.append(f"with a margin of {margin:g} %, {found['agree']} numbers agree and {found['undecided']} are undecided")
     return "; ".join(told)
 
 

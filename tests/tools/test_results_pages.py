@@ -179,8 +179,14 @@ def test_how_many_cells_our_own_caps_cut_off_without_a_path(monkeypatch: pytest.
     assert results_pages.cut_off()["pathless"] == found["cut"]
 
 
+def test_where_the_numbers_that_agree_stand() -> None:
+    """As the page says: four sizes of a data set, and numbers of P3's Table 6."""
+    found = Counter(cell.table for cell in results_pages.measured() if cell.judged.verdict == "agrees")
+    assert set(found) == {"P3-T3", "P3-T6"} and found["P3-T3"] == 4
+
+
 def test_a_narrower_margin_lets_fewer_numbers_agree() -> None:
-    narrow, wide = (int(number) for number in re.findall(r"% (\d+) agree", results_pages.margins()))
+    narrow, wide = (int(number) for number in re.findall(r"%, (\d+) numbers agree", results_pages.margins()))
     assert narrow < results_pages.counts()["agreeing"] < wide
 
 

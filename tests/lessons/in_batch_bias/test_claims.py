@@ -731,6 +731,13 @@ def test_pos_neg_at_a_thousandth_is_undecided() -> None:
     assert abs(judged.printed - judged.mean) < judged.allowed < abs(judged.printed - judged.mean) + judged.half
 
 
+def test_sogram_at_a_thousandth_is_undecided() -> None:
+    cells = cells_of("P3-T4", "laptop", {"sogram": {1e-3, 1e-2, 1e-1}}, "square")
+    assert Counter(cell.judged.verdict for cell in cells) == {"undecided": 1, "not converged": 2}
+    [judged] = [cell.judged for cell in cells if cell.judged.verdict == "undecided"]
+    assert judged.mean - judged.printed > judged.allowed > judged.mean - judged.printed - judged.half
+
+
 def test_the_cells_of_table_6_called_reproduced_agree_by_the_rule() -> None:
     cells = cells_of("P3-T6", "laptop", {"unbiased": {None}, "pos_neg_omega": {1e-1, 1e-2}}, "square")
     assert {cell.judged.verdict for cell in cells} == {"agrees"} and len(cells) == 4  # Unbiased by two methods
