@@ -339,7 +339,9 @@ def margins() -> str:
                 agrees, differs = off + judged.half <= allowed, off - judged.half > allowed
                 found["agree" if agrees else "differ" if differs else "undecided"] += 1
         margin = 100 * factor * agreement.MARGIN
-        told.append(f"with a margin of {margin:g} %, {found['agree']} numbers agree and {found['undecided']} are undecided")
+        told.append(
+            f"with a margin of {margin:g} %, {found['agree']} numbers agree and {found['undecided']} are undecided"
+        )
     return "; ".join(told)
 
 
