@@ -19,7 +19,7 @@ def rows() -> list[dict]:
 
 
 def test_its_runs_are_those_of_table_5(rows) -> None:
-    """The same start and batches: beside fewer losses, and looked at, a run goes the same way to the last digit."""
+    """The same start and batches: beside fewer losses, and looked at, a run goes the same way for some epochs."""
     train, test = setting.load_split(CELL["data"], CELL["seed"])
     both = {**CELL, "losses": ["unbiased", "popularity", "pos_neg"]}
     before = stochastic_gradient.trained_rows(both, stochastic_gradient.train_cell(both, train, test))

@@ -1,9 +1,10 @@
 """P3-X3: Table 5 with our cap of epochs lifted, along its way.
 
 At laptop scale P3-T5 ends every run at 60 epochs at the latest, and most runs of Unbiased and Pos-Neg end there. Here
-the same runs, with the same splits, starts and batches, go on until P3's rule ends them (no gain in any of six test
-numbers for ten epochs) or until 300 epochs. Each run is looked at along its way, at some thirty epochs evenly in their
-logarithm. What the runs were predicted to show stands in `PREDICTIONS`.
+runs with the same splits, starts and batches go on until P3's rule ends them (no gain in any of six test numbers for
+ten epochs) or until 300 epochs. Beside fewer losses a step sums in another order, so that after many steps a run may
+part from that of P3-T5 by rounding, and meet the rule at another epoch. Each run is looked at along its way, at some
+thirty epochs evenly in their logarithm. What the runs were predicted to show stands in `PREDICTIONS`.
 """
 
 from __future__ import annotations

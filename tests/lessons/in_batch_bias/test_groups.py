@@ -109,6 +109,7 @@ def descended(given: Groups, width: int, rho: float, rng: np.random.Generator) -
     return scores, value
 
 
+@pytest.mark.seconds
 def test_the_least_value_and_where_it_is_taken_on_groups_that_nobody_chose() -> None:
     """Part 2 of the theorem: 2 mn (13) is M - d M/(rho M + (1 - rho) d) at least, at one score of the own labels.
 
