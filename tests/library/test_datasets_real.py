@@ -60,6 +60,8 @@ def test_movielens_from_four_stars_on(name: str, counts: tuple[int, int, int], r
     ("name", "sizes"),
     [
         ("gowalla", (719_081, 91_047, 217_242)),
+        ("yelp2018", (1_093_508, 143_751, 324_147)),  # where somebody has placed the files
+        ("amazon-book", (2_142_202, 238_528, 603_378)),
         ("amazon-beauty", (284_530, 29_796, 80_582)),
         ("citeulike-a", (151_895, 18_727, 39_882)),  # 24 equal pairs: 23 leave train, 1 stood twice in test
         ("lastfm-hetrec", (42_135, 10_533)),

@@ -265,11 +265,23 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
     return claims.lint(load(write(tmp_path / "claims", text)), book=root / "book", root=root)
 
 
-def proved(label="thm-in-batch-expectation"):
-    function = label.replace("-", "_")
-    return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
-        "papers.p3:disagreements_with_table_4", f"lessons.{OWNER}.proofs:{function}"
+def proved(label="thm-in-batch-expectation", fields=("theorem", "machine", "chapter")):
+    given = {
+        "theorem": label,
+        "machine": "{scope: every size, what: all n.}",
+        "chapter": "sampling/x",
+    }
+    more = "".join(f"\n  {name}: {given[name]}" for name in fields)
+    return ROW.replace("status: tested", f"status: proved{more}").replace(
+        "papers.p3:disagreements_with_table_4", f"lessons.{OWNER}.proofs:{label.replace('-', '_')}"
     )
+
+
+@pytest.mark.parametrize("lacking", ["theorem", "machine", "chapter"])
+def test_a_proved_row_names_its_theorem_its_scope_and_its_chapter(tmp_path, lacking):
+    fields = {"theorem", "machine", "chapter"} - {lacking}
+    with pytest.raises(ClaimError, match=rf"x\.yml: P3-Eq12: status 'proved' needs .*; it lacks {lacking}$"):
+        load(write(tmp_path, proved(fields=sorted(fields))))
 
 
 def test_a_book_that_agrees_with_its_rows_has_no_problems(tmp_path):
@@ -298,7 +310,7 @@ def test_a_label_in_two_places_is_a_problem(tmp_path):
 
 
 def test_a_row_whose_theorem_is_on_no_page_is_a_problem(tmp_path):
-    [problem] = lint(tmp_path, proved())
+    [problem] = lint(tmp_path, proved(), "Text.")
     assert problem == "x.yml: P3-Eq12: theorem 'thm-in-batch-expectation' stands on no page of the book"
 
 
@@ -549,8 +561,7 @@ def test_a_page_is_filled_and_other_text_stays(tmp_path):
 
 
 def test_theorems_and_chapters_are_linked_only_where_the_build_has_them(tmp_path, monkeypatch):
-    text = proved().replace("status: proved", "status: proved\n  chapter: sampling/x")
-    mine = load(write(tmp_path / "claims", text))
+    mine = load(write(tmp_path / "claims", proved()))
     statement = checks.Statement("theorem", "thm-in-batch-expectation", "sampling/x")
     monkeypatch.setattr(pages, "statements", lambda: [statement])
     linked = pages.render_table(mine, pages={"book/sampling/x"})
@@ -743,8 +754,10 @@ ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or 
         "P3-Fig3.films",
         "P3-Fig3.films.logistic",
         "P3-Table5.ml1m",
+        "P3-Table5.ml1m.open",
         "P3-Table5.ml1m.posneg",
         "P3-Table6.ml1m",
+        "P3-Table6.ml1m.open",
         "P3-Table6.ml1m.logistic",
         "P3-Table6.ml1m.omega",
         "P3-Table6.ml1m.collapse",
