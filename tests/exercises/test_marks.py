@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
-import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
-import nbformat
 import planted_class
+import pytest
 
 from exercises.engine import marks, plans
 

@@ -46,6 +46,7 @@ def test_a_shelf_is_without_its_films_and_nothing_else_is_lost(small: Interactio
     assert len(shelf.train) == len(window.train) - window.train.col_counts[[0, 5]].sum()
 
 
+@pytest.mark.seconds
 def test_the_training_is_the_librarys_and_alone_is_a_weight_of_zero(small: Interactions) -> None:
     [window] = scoreboard.windows(small, (0.7,))
     tables, losses, rates = scoreboard.cosine_training(window, scoreboard.recall, tau=0.5, passes=2, seed=3)

@@ -45,6 +45,7 @@ def test_the_engine_is_what_npm_has() -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.pipeline
 def test_eighty_queries_find_their_page_first(new_page, site: str) -> None:
     new_page.add_init_script("window.fetch = async () => new Response('')")  # what is found is fetched for its summary
     new_page.goto(f"{site}/search.html?q=tower")

@@ -317,3 +317,96 @@ def _pairs(tables: Any, names: Sequence[str], ways: tuple[str, str], **where: An
         (", ".join(str(one[name]) for name in names), one["value"], other["value"])
         for one, other in zip(first, second, strict=True)
     ]
+
+
+# ---- the further page: lost pushes along the steps, tested later in time, rows of SCALE-X6
+
+
+on_scale_x6 = partial(finding, rests_on=["SCALE-X6-laptop"])
+COSINES = "cosines, logQ"
+
+
+@on_scale_x6("Tested later in time, every larger number of machines finds less", case="pair of numbers of machines")
+def more_machines_find_less(lost: Any) -> dict[str, Difference]:
+    """Recall@10 at the stated end minus that with the next number of machines, over seeds; cosines with logQ."""
+    found = {}
+    for data in lost.distinct("data"):
+        for few, more in itertools.pairwise(lost.distinct("machines", data=data, model=COSINES)):
+            found[f"{data}, {few} and {more}"] = Difference.paired(
+                *(lost.values("recall@10", data=data, model=COSINES, machines=count) for count in (few, more))
+            )
+    return found
+
+
+@on_scale_x6("The recall lost is proportional to 1 − κ within a factor of 2, from two machines to 32", case="data set")
+def loss_is_in_proportion(lost: Any) -> dict[str, Difference]:
+    """ln 2 minus |ln(lost/(1 - kappa), two machines, over the same with 32)|, over seeds; cosines with logQ."""
+    found = {}
+    for data in lost.distinct("data"):
+        shares = {count: _lost_share(lost, data, count) / (1 - _kappa(count)) for count in (2, 32)}
+        found[data] = Difference.below(np.abs(np.log(shares[2] / shares[32])), float(np.log(2)))
+    return found
+
+
+@on_scale_x6(
+    "With cosines the points of recall lost do not grow by half from a tenth of the steps to the last", case="data set"
+)
+def points_lost_do_not_grow(lost: Any) -> dict[str, Difference]:
+    """1.5 times the points lost at a tenth of the steps minus those at the last, over seeds; one machine and eight."""
+    found = {}
+    for data in lost.distinct("data"):
+        steps = lost.select(metric="steps", data=data, model=COSINES)[0]["path"]
+        tenth = int(np.searchsorted(steps, steps[-1] / 10, side="right")) - 1
+        points = _along(lost, data, 1) - _along(lost, data, 8)
+        found[data] = Difference.paired(1.5 * points[:, tenth], points[:, -1])
+    return found
+
+
+@on_scale_x6(
+    "Tested later in time, what was popular lately finds more than one machine with cosines",
+    case="data set",
+    claimed={"movietweetings"},
+)
+def recent_films_find_more_in_time(lost: Any) -> dict[str, Difference]:
+    """Recall@10 of the list minus that at the stated end of the training, over seeds."""
+    found = {}
+    for data in lost.distinct("data"):
+        ends = lost.values("recall@10", data=data, model=COSINES, machines=1)
+        [bar] = lost.values("recall@10", data=data, model="popular lately")
+        found[data] = Difference.below(ends, bar)
+    return found
+
+
+@on_scale_x6(
+    "Tested later in time, one machine with cosines finds more than the most popular films",
+    case="data set",
+    claimed={"ml-1m"},
+)
+def cosines_beat_popular_in_time(lost: Any) -> dict[str, Difference]:
+    """Recall@10 at the stated end of the training minus that of the list, over seeds."""
+    found = {}
+    for data in lost.distinct("data"):
+        ends = lost.values("recall@10", data=data, model=COSINES, machines=1)
+        [bar] = lost.values("recall@10", data=data, model="most popular")
+        found[data] = Difference.above(ends, bar)
+    return found
+
+
+def _kappa(machines: int, pairs: int = 256) -> float:
+    """The part of the pushes that is left on average."""
+    return (pairs / machines - 1) / (pairs - 1)
+
+
+def _lost_share(lost: Any, data: str, machines: int) -> NDArray[np.float64]:
+    """(seeds,) 1 - recall at the stated end / that of one machine."""
+    one, several = (
+        np.array(lost.values("recall@10", data=data, model=COSINES, machines=count)) for count in (1, machines)
+    )
+    found: NDArray[np.float64] = 1 - several / one
+    return found
+
+
+def _along(lost: Any, data: str, machines: int) -> NDArray[np.float64]:
+    """(seeds, looks) recall on the test."""
+    rows = lost.select(metric="recall@10", data=data, model=COSINES, machines=machines)
+    return np.array([row["path"] for row in sorted(rows, key=lambda row: row["seed"])])

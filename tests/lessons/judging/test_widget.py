@@ -47,6 +47,7 @@ def test_wrong_states_are_refused_by_name() -> None:
         SampledRanks(training=6)
 
 
+@pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
     shown, printed = SampledRanks(hidden="random", place=6), io.StringIO()
     names: dict[str, Any] = {}
