@@ -47,7 +47,7 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
     if stored_findings.from_results(found).support.startswith("undecided"):  # and so it is turned round
         assert stored_findings.from_results(turned).support.startswith("undecided")
     else:
-        with pytest.raises(FindingError, match="fails in|decide it"):
+        with pytest.raises(FindingError, match=r"fails in|decide it"):
             stored_findings.from_results(turned)
 
 
@@ -113,7 +113,7 @@ def test_an_effect_stands_before_its_verdict() -> None:
 
 @pytest.mark.parametrize("case", ["seed", "pair of data set and seed", "split", "run", "person", "user"])
 def test_seeds_and_people_are_never_the_cases(case: str) -> None:
-    with pytest.raises(FindingError, match=f"cats-are-longer: has a case '{case}', but seeds, splits and people"):
+    with pytest.raises(FindingError, match=rf"cats-are-longer: has a case '{case}', but seeds, splits and people"):
         made({"Rome": Difference(1)}, case=case).evidence()
 
 
@@ -240,6 +240,7 @@ def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     stored_findings.cases.cache_clear()
     with pytest.raises(FindingError, match="served-loss-rises"):
         stored_findings.support("served-loss-rises", "book/debiasing/ddc")
+    stored_findings.cases.cache_clear()
 
 
 def test_pages_find_their_lesson() -> None:
