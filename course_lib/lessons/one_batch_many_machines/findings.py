@@ -178,7 +178,8 @@ def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]
     worst: dict[str, dict[int, float]] = {}
     for row in rows:
         of_seeds = worst.setdefault(f"{row['processes']} processes", {})
-        of_seeds[row["seed"]] = max(of_seeds.get(row["seed"], 0.0), row["value"])
+        seed = row.get("seed", 0)
+        of_seeds[seed] = max(of_seeds.get(seed, 0.0), row["value"])
     return {name: Difference.each([bar - value for value in found.values()]) for name, found in worst.items()}
 
 
