@@ -190,7 +190,7 @@ def test_a_comparison_turned_round_counts_once() -> None:
 
 def test_findings_on_one_stored_result_are_one_family_unless_they_name_theirs() -> None:
     """Four data sets, twelve questions on P1-X2; Last.fm's places (p .035 alone) do not survive the whole table."""
-    found = findings.find("popularity-direction.trained-is-not-the-first-axis", "")
+    found = next(one for one in ALL if one.name == "trained-is-not-the-first-axis")
     evidence = stored_findings.from_results(found)
     assert evidence.comparisons > 40 and "Last.fm" not in evidence.said and evidence.cases["Last.fm"].holds
     assert findings.Evidence(found, evidence.cases).said == list(evidence.cases)  # on their own they all survive
