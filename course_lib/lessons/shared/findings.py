@@ -68,7 +68,7 @@ class Difference:
     half: float | None = None
     n: int = 1
     over: str = "seeds"
-    df: int | None = None
+    df: float | None = None
     least: float | None = None
     room: bool = False
 
