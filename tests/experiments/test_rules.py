@@ -19,15 +19,11 @@ RESULTS = stored()
 LACKING = {  # and why; whoever closes a gap takes it away here
     "P0-E8-full": {"ml-32m-shape"},  # drawn numbers in the shape of data that we do not have
     "P0-E8-laptop": {"gowalla"},  # LISTS-X1 has it at full scale
-    "P3-T6-laptop": {"amazon-beauty-5core"},  # has most popular of its own, and no chance
     "P3-X1-laptop": {  # rows with labels, not people with items
         *(f"made-{fitting}" for fitting in (5, 6, 8, 10, 20, 50)),
         "wikispeedia-nested",
         "wikispeedia-topics",
     },
-    "P4-F8-laptop": {"ml-100k-ratings"},  # LISTS-X1 has the ratings of 4 and 5
-    "SCALE-X2-laptop": {"ml-1m-5core"},  # LISTS-X1 has the 10-core
-    "TEXT-X2-laptop": {"ml-1m-5core"},  # chance of its own; nothing is popular among films without ratings
 }
 
 
