@@ -61,8 +61,8 @@ BOARDS: dict[str, dict[str, Any]] = {
 }
 WITH_SAMPLES = {name: BOARDS[name] for name in ("MovieTweetings, core of all", "ML-1M")}
 FILMS, WINDOWS = "MovieTweetings, core of all", "MovieTweetings, five windows"
-on_boards = partial(finding, rests_on=["PRACTICE-1-laptop"], case="board")
-on_sets = partial(finding, rests_on=["PRACTICE-1-laptop"], case="data set")
+on_boards = partial(finding, rests_on=["PRACTICE-1-laptop"], case="board", family="recall")
+on_sets = partial(finding, rests_on=["PRACTICE-1-laptop"], case="data set", family="sampled hit")
 
 
 def board(stored: Any, name: str = FILMS) -> Board:
