@@ -18,7 +18,16 @@ from scipy import optimize, stats
 from course_lib import checking
 from course_lib.interactions import Interactions
 
-__all__ = ["YEARS", "GammaPrior", "expected_place", "film_features", "film_years", "first_times"]
+__all__ = [
+    "YEARS",
+    "GammaPrior",
+    "NewByTime",
+    "expected_place",
+    "film_features",
+    "film_years",
+    "first_times",
+    "new_by_time",
+]
 
 Float = NDArray[np.float64]
 YEARS = (1950, 1960, 1970, 1980, 1990, 2000, 2005, 2010, 2011, 2012, 2013)  # where the groups of years begin
@@ -58,6 +67,114 @@ def first_times(pairs: Interactions) -> Float:
     first = np.full(pairs.n_items, np.inf)
     np.minimum.at(first, pairs.items, pairs.times)
     return first
+
+
+@dataclass(frozen=True)
+class NewByTime:
+    """What is known at a moment, and which items are new after it; users and items are those of the core and the new.
+
+    Parameters
+    ----------
+    train : Interactions
+        The core of the pairs before the moment. New items have none.
+    later : Interactions
+        The pairs of the same users and items, from the moment to the end.
+    new : array of bool, shape (n,)
+        Which items are new.
+    cut, end : float
+        The moment, and the end, in the unit of the times.
+    users, items : array of int, shape (m,) and (n,)
+        Their numbers in the data.
+
+    Examples
+    --------
+    See `new_by_time`.
+    """
+
+    train: Interactions
+    later: Interactions
+    new: NDArray[np.bool_]
+    cut: float
+    end: float
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+
+def new_by_time(
+    ratings: Interactions, share: float, *, length: float = 0.1, liked: float = 7, core: int = 5
+) -> NewByTime:
+    """Split by time, and find the items whose first rating of any value, by anybody, comes after the cut.
+
+    Parameters
+    ----------
+    ratings : Interactions
+        All ratings, with times and values.
+    share : float
+        Which share of the pairs is before the cut, in (0, 1). A pair is a rating of at least `liked`.
+    length : float, optional
+        Which share of the pairs comes between the cut and the end.
+    liked : float, optional
+        From which rating on a user likes an item.
+    core : int, optional
+        The earlier pairs are cut down to users and items with so many earlier pairs each; new items have none.
+
+    Returns
+    -------
+    NewByTime
+        The earlier pairs, the later pairs of their users, and the new items.
+
+    Raises
+    ------
+    ValueError
+        Without times or values, for shares out of range, and where no user, or no new item, is left.
+
+    Examples
+    --------
+    Item 1 gets its first rating, a low one, after the cut, and is liked later:
+
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.new_items import new_by_time
+    >>> data = {"times": [0.0, 3.0, 1.0, 2.0], "ratings": [9, 9, 8, 4]}
+    >>> ratings = Interactions([0, 0, 1, 1], [0, 1, 0, 1], n_users=2, n_items=2, **data)
+    >>> found = new_by_time(ratings, 0.6, length=0.4, core=1)
+    >>> found.new.tolist(), found.train.pairs.tolist(), found.later.pairs.tolist()
+    ([False, True], [[0, 0], [1, 0]], [[0, 1]])
+    """
+    first = first_times(ratings)
+    if ratings.ratings is None:
+        raise ValueError("ratings has no values; expected a rating for each pair, to say what is liked")
+    share = checking.real(share, "share", above=0, below=1)
+    length = checking.real(length, "length", above=0, most=1 - share + 1e-9)
+    pairs = ratings.select(ratings.ratings >= liked)
+    times = np.asarray(pairs.times)
+    if not len(times):
+        raise ValueError(f"liked is {liked}; expected at least one rating from that on")
+    cut, end = (float(np.quantile(times, min(at, 1.0))) for at in (share, share + length))
+    end += float(share + length > 1 - 1e-9)  # the last pair counts, too
+    before = pairs.select(times < cut).k_core(core)
+    new = (first >= cut) & (first < end)
+    users, items = before.row_counts > 0, (before.col_counts > 0) | new
+    if not users.any() or not new.any():
+        raise ValueError(
+            f"share is {share} and core {core}: {users.sum()} users and {new.sum()} new items are left; expected some"
+        )
+    later = pairs.select((times >= cut) & (times < end))
+    train, later = (_among(part, users, items) for part in (before, later))
+    return NewByTime(train, later, new[items], cut, end, np.flatnonzero(users), np.flatnonzero(items))
+
+
+def _among(pairs: Interactions, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Interactions:
+    """The pairs of these users and items, both numbered anew."""
+    kept = users[pairs.users] & items[pairs.items]
+    return Interactions(
+        (np.cumsum(users) - 1)[pairs.users[kept]],
+        (np.cumsum(items) - 1)[pairs.items[kept]],
+        n_users=int(users.sum()),
+        n_items=int(items.sum()),
+        times=None if pairs.times is None else pairs.times[kept],
+        name=pairs.name,
+        item_table={key: column[items] for key, column in pairs.item_table.items()},
+    )
 
 
 def film_years(names: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
