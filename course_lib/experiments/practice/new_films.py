@@ -28,9 +28,8 @@ from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.interactions import Interactions
-from course_lib.intervals import bootstrap_interval
-from course_lib.new_items import GammaPrior
-from course_lib.training.on_pairs import new_tables, train_on_pairs
+from course_lib.new_items import GammaPrior, new_by_time
+from course_lib.training.on_features import feature_tables, served_items
 
 Float = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +38,7 @@ RECIPES = Recipes(
     "PRACTICE-3",
     {name: {"name": "movietweetings", "min_rating": None} for name in ("movietweetings", TITLES)},
 )
-POSITIVE, CORE, TOP, WIDTH = 7, 5, 10, 32
+POSITIVE, CORE, TOP, WIDTH, BATCH = 7, 5, 10, 32, 512
 MOMENTS = (0.6, 0.7, 0.8, 0.9)  # at which share of the positive pairs a cut lies; settings were chosen at the cut .5
 TAU, WEIGHT, HALF_LIFE = 0.2, 1.0, 3.0
 HORIZON = 16.0  # days, about a tenth of the pairs
@@ -117,44 +116,33 @@ class Moment:
 def moment(name: str, share: float) -> Moment:
     """The cut at which `share` of the positive pairs have been made, the next one a tenth later."""
     data = RECIPES.load(name)
+    found = new_by_time(data, share, liked=POSITIVE, core=CORE)
     assert data.ratings is not None and data.times is not None
-    pairs = data.select(data.ratings >= POSITIVE)
-    assert pairs.times is not None
-    start, cut, end = (float(np.quantile(pairs.times, at)) for at in (0.1, share, min(share + 0.1, 1.0)))
-    end += float(share + 0.1 > 0.999)  # the last pair counts, too
-    first = new_items.first_times(data)
-    core = pairs.select(pairs.times < cut).k_core(CORE)
-    new, before = (first >= cut) & (first < end), (first >= start) & (first < cut)
-    users, films = core.row_counts > 0, (core.col_counts > 0) | new
-    inside = (pairs.times >= cut) & (pairs.times < end)
-    later = pairs.select(inside & users[pairs.users])
-    age = pairs.times - first[pairs.items]
+    pairs, first = data.select(data.ratings >= POSITIVE), new_items.first_times(data)
+    times = np.asarray(pairs.times)
+    before = (first >= float(np.quantile(times, 0.1))) & (first < found.cut)
+    age = times - first[pairs.items]
+    place = np.full(data.n_items, -1)
+    place[found.items] = np.arange(len(found.items))
+    kept = (times < found.end) & (place[pairs.items] >= 0)
+    everybody = Interactions(
+        pairs.users[kept],
+        place[pairs.items[kept]],
+        n_users=data.n_users,
+        n_items=len(found.items),
+        times=times[kept],
+    )
     return Moment(
-        _kept(core, users, films),
-        _kept(later, users, films),
-        new[films],
-        _kept(pairs.select(pairs.times < end), np.ones(data.n_users, dtype=bool), films),
-        cut,
-        end,
-        first[films],
-        pairs.select(before[pairs.items] & (pairs.times < cut) & (age > 0) & (age <= HORIZON * DAY)),
+        found.train,
+        found.later,
+        found.new,
+        everybody,
+        found.cut,
+        found.end,
+        first[found.items],
+        pairs.select(before[pairs.items] & (times < found.cut) & (age > 0) & (age <= HORIZON * DAY)),
         before,
         first[before],
-    )
-
-
-def _kept(pairs: Interactions, users: Mask, films: Mask) -> Interactions:
-    """The pairs of these users and films, both numbered anew, with times and the films' table."""
-    kept = users[pairs.users] & films[pairs.items]
-    assert pairs.times is not None
-    return Interactions(
-        (np.cumsum(users) - 1)[pairs.users[kept]],
-        (np.cumsum(films) - 1)[pairs.items[kept]],
-        n_users=int(users.sum()),
-        n_items=int(films.sum()),
-        times=pairs.times[kept],
-        user_table={"id": np.flatnonzero(users)},
-        item_table={key: column[films] for key, column in pairs.item_table.items()},
     )
 
 
@@ -196,40 +184,31 @@ def trained(
     The table has no features, and new films keep the row that was drawn for them. look: called with the unit rows
     before training and after each pass.
     """
-    generator = torch.Generator().manual_seed(seed)
-    users, rows = new_tables(at.train, WIDTH, generator)
     ids = model.startswith((TABLE, IDS))
     drop = float(model.rpartition("drop ")[2]) if "drop" in model else 0.0
-    features = torch.zeros(at.train.n_items, 1)
+    features = np.zeros((at.train.n_items, 1))
     if model != TABLE:
-        features = torch.tensor(features_of(at.train.item_table, FEATURES[model]), dtype=torch.float32)
-    weights = (0.1 * torch.randn(features.shape[1], WIDTH, generator=generator)).requires_grad_()
+        features = features_of(at.train.item_table, FEATURES[model])
     q = torch.tensor(np.maximum(at.train.col_counts, 1) / len(at.train), dtype=torch.float32)
-    correction = q.log()
-    served = torch.tensor(np.full(len(at.new), 1.0) if model == TABLE else ~at.new * float(ids), dtype=torch.float32)
-    losses: list[list[float]] = []
+    by_features = np.zeros(len(at.new), dtype=bool) if model == TABLE else at.new | (not ids)
+    per_pass = -(-len(at.train) // BATCH)
+    losses: list[float] = []
 
-    def loss(u: Tensor, i: Tensor) -> Tensor:
-        keep = (torch.rand(len(i), 1, generator=generator) >= drop).float() * float(ids)
-        film = rows[i] * keep + features[i] @ weights  # (B, d)
-        logits = F.normalize(users[u], dim=1) @ F.normalize(film, dim=1).T / TAU - correction[i]
-        value = F.cross_entropy(logits, torch.arange(len(u)))
-        losses[-1].append(value.item())
-        return value
+    def unit(tables: tuple[Tensor, Tensor, Tensor]) -> tuple[Float, Float]:
+        films = served_items(tables[1], features, tables[2], by_features)
+        left, right = (F.normalize(table, dim=1).double().numpy() for table in (tables[0], films))
+        return left, right
 
-    def tables() -> tuple[Float, Float]:
-        with torch.no_grad():
-            film = rows * served[:, None] + features @ weights
-            found = [F.normalize(table, dim=1).double().numpy() for table in (users, film)]
-        return found[0], found[1]
+    def watch(steps: int, tables: tuple[Tensor, Tensor, Tensor], loss: float) -> None:
+        losses.append(loss)
+        if steps % per_pass == 0:
+            look(*unit(tables))
 
-    def after_pass(done: int) -> None:
-        losses.append([])
-        look(*tables())
-
-    parameters = [users, weights, *([rows] if ids else [])]
-    train_on_pairs(at.train, loss, parameters, generator, passes=passes, after_pass=after_pass)
-    return *tables(), [float(np.mean(values)) for values in losses if values]
+    how: dict[str, Any] = {"ids": ids, "drop": drop, "tau": TAU, "width": WIDTH, "batch": BATCH}
+    found = feature_tables(at.train, features, log_q=q.log(), passes=passes, seed=seed, look=watch, **how)
+    look(*unit(found))
+    means_of = [float(np.mean(losses[k : k + per_pass])) for k in range(0, len(losses), per_pass)]
+    return *unit(found), means_of
 
 
 # -------------------------------------------------------------------------------------------------------------- lists
@@ -503,18 +482,3 @@ def _row(where: Row, metric: str, found: Judged, *, told: bool = True) -> list[R
 def _digits(values: NDArray[np.int64]) -> str:
     """One character a number: 0 to 9, a to z for 10 to 35, and z for more."""
     return "".join("0123456789abcdefghijklmnopqrstuvwxyz"[min(value, 35)] for value in values)
-
-
-def by_person(rows: list[Row]) -> Float:
-    """(p,) the recall of each person at each moment, mean over the seeds, from rows of one model, rule and metric."""
-    found = []
-    for at in dict.fromkeys(row["moment"] for row in rows):
-        seeds = [row for row in rows if row["moment"] == at]
-        hits, tests = ([[int(one, 36) for one in row[key]] for row in seeds] for key in ("hits", "tests"))
-        found.append((np.array(hits) / np.array(tests)).mean(axis=0))
-    return np.concatenate(found)
-
-
-def gain(rows: list[Row], others: list[Row]) -> tuple[float, float, float]:
-    """The mean over people of a recall minus another, and its 95 % interval; people at each moment are drawn anew."""
-    return bootstrap_interval(by_person(rows) - by_person(others), np.random.default_rng(0))
