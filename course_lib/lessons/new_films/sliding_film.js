@@ -15,7 +15,7 @@ class View extends Interactive {
     const { parts } = this;
     const { film } = this.follower.state();
     parts.reads = choice({ name: "reads", label: "The film tower reads", options: READS, onset: (reads) => this.follower.set({ reads }) });
-    parts.chosen = choice({ name: "chosen", label: "New film", options: film.new.map((id, k) => [String(k + 1), film.titles[id]]), onset: (k) => this.follower.set({ chosen: Number(k) }) });
+    parts.chosen = choice({ name: "chosen", label: "New film", options: film.new.map((id, k) => [String(k + 1), film.titles[id].split(": ").at(-1)]), onset: (k) => this.follower.set({ chosen: Number(k) }) });
     this.film = new Film(this.follower, { name: "moment", text: "Batches of 512 pairs", first: 0, last: film.steps.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
     parts.map = h("div", {});
     parts.near = h("ol", { class: "cw-ten", "data-paper": true });
@@ -41,7 +41,7 @@ class View extends Interactive {
     this.film.show(state.moment, now.steps);
     parts.map.replaceChildren(map(state, now));
     parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
-    parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), h("span", { class: "cw-soft" }, ` ${state.film.told[k]}`))));
+    parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
     parts.found.replaceChildren(
       bar("of the pairs on new films are in lists of ten new films", now.recall, wholePercent(now.recall), "cw-piece-pull"),
       bar("would be, if the ten were drawn", state.film.chance, wholePercent(state.film.chance), "cw-piece-other"));
