@@ -9,6 +9,8 @@ from course_lib import experiments
 from course_lib.experiments.practice import new_films
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 
 @pytest.fixture(scope="module")
 def smoke() -> experiments.Result:

@@ -24,6 +24,7 @@ def test_the_place_is_that_of_drawn_directions() -> None:
     assert float(new_items.expected_place(np.zeros(10), width, k=1)[0]) == pytest.approx(6)
 
 
+@pytest.mark.seconds
 def test_a_prior_is_found_again() -> None:
     rng = np.random.default_rng(1)
     days = rng.uniform(2, 20, 20_000)
@@ -60,6 +61,7 @@ def test_new_films_have_no_rating_before_the_cut_and_no_pair_to_learn_from() -> 
     assert found.train.times.max() < found.cut <= found.later.times.min()
 
 
+@pytest.mark.seconds
 def test_without_features_the_tables_are_those_of_the_pairs_alone() -> None:
     train = Interactions([0, 0, 1, 1, 2], [0, 1, 1, 2, 3], n_users=3, n_items=5)
     log_q = torch.tensor([-1.0, -0.5, -1.0, -2.0, 0.0])

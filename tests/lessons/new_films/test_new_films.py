@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from course_lib.lessons.new_films import films
@@ -19,6 +20,7 @@ def test_a_step_moves_a_film_outside_the_batch_as_said() -> None:
     torch.testing.assert_close(new @ (W - 0.1 * W.grad) - new @ W, said)
 
 
+@pytest.mark.seconds
 def test_new_films_are_in_no_batch_and_have_no_earlier_rating() -> None:
     at, ratings = films.at_cut(), films.ratings()
     earlier = ratings.select(ratings.times < at.cut)
@@ -26,6 +28,7 @@ def test_new_films_are_in_no_batch_and_have_no_earlier_rating() -> None:
     assert not np.isin(earlier.items, at.items[at.new]).any()
 
 
+@pytest.mark.seconds
 def test_a_list_that_knows_the_future_finds_most() -> None:
     at = films.at_cut()
     rng = np.random.default_rng(0)
@@ -36,6 +39,7 @@ def test_a_list_that_knows_the_future_finds_most() -> None:
     assert films.recall_of_new(ones, to_come) > 5 * chance
 
 
+@pytest.mark.seconds
 def test_films_of_this_year_are_expected_to_get_more_ratings() -> None:
     priors = films.priors()
     means = [prior.shape / prior.rate for prior in priors.values()]
