@@ -38,7 +38,7 @@ def test_a_prior_puts_new_films_above_the_floor_of_nothing() -> None:
     at, fitted = new_films.moment("movietweetings", 0.6), new_films.priors("movietweetings", 0.6)
     early, late = (new_films.rates(at, fitted, "one prior", at.cut + days * new_films.DAY) for days in (0, 9))
     assert len(set(early[at.new])) == 1  # before its first rating each new film has one rate
-    silent = at.new & (np.bincount(at.everybody.items, minlength=len(at.new)) < 2)
+    silent = at.new & (at.everybody.col_counts == 0)
     assert (late[silent] <= early[silent]).all()
 
 
