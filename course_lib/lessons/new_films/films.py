@@ -68,9 +68,10 @@ def recall_of_new(people: Any, films: Any) -> float:
     at = at_cut()
     place = np.cumsum(at.new) - 1
     inside = at.later.select(at.new[at.later.items])
-    shape = {"n_users": at.train.n_users, "n_items": int(at.new.sum())}
-    test = Interactions(inside.users, place[inside.items], **shape)
-    found = metrics.evaluate(people, films[at.new], Interactions([], [], **shape), test, TOP)
+    m, n, nothing = at.train.n_users, int(at.new.sum()), np.zeros(0, dtype=np.int64)
+    test = Interactions(inside.users, place[inside.items], n_users=m, n_items=n)
+    train = Interactions(nothing, nothing, n_users=m, n_items=n)
+    found = metrics.evaluate(people, films[at.new], train, test, TOP)
     return float(found[f"recall@{TOP}"])
 
 
