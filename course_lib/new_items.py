@@ -60,7 +60,7 @@ def first_times(pairs: Interactions) -> Float:
     return first
 
 
-def film_years(names: Sequence[Any]) -> NDArray[np.int64]:
+def film_years(names: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """Return the year of each title, as in ``"Alien (1979)"``.
 
     Parameters
@@ -94,7 +94,11 @@ def film_years(names: Sequence[Any]) -> NDArray[np.int64]:
 
 
 def film_features(
-    names: Sequence[Any], genres: Sequence[Any], *, known: Sequence[str] | None = None, years: bool = True
+    names: Sequence[Any] | NDArray[Any],
+    genres: Sequence[Any] | NDArray[Any],
+    *,
+    known: Sequence[str] | None = None,
+    years: bool = True,
 ) -> tuple[Float, list[str]]:
     """Write what is known of each film as a row of numbers of length 1: its genres, its group of years, and a 1.
 
