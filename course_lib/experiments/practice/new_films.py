@@ -75,8 +75,8 @@ PREDICTIONS = {
     "differ from the table by less than .01.",
 }
 # Written down before the run. Known were: one seed at the cut .5, where settings were chosen; of the cut .9 what the
-# design of the chapter measured (genres and year .100 to .122, newest .080, ids and features .152, ratings to come .255);
-# and a smoke run at the cut .6 with priors of the tenth before alone, in which the prior by year and genre lost .05 of
+# design of the chapter measured (genres and year .100 to .122, newest .080, ids and features .152, to come .255); and
+# a smoke run at the cut .6 with priors of the tenth before alone, in which the prior by year and genre lost .05 of
 # all pairs. The priors are fitted to more films since.
 
 
@@ -316,7 +316,7 @@ def judged(lists: NDArray[np.int64], test: Interactions) -> Judged:
     wanted = test.matrix[people]
     ends = zip(lists[people], wanted.indptr[:-1], wanted.indptr[1:], strict=True)
     found = [np.isin(mine, wanted.indices[start:end]).sum() for mine, start, end in ends]
-    return Judged(people, np.array(found), test.row_counts[people])
+    return Judged(people, np.array(found, dtype=np.int64), test.row_counts[people])
 
 
 def among(users: Float, films: Float, at: Moment, chosen: Mask) -> Judged:
