@@ -39,7 +39,8 @@ def _gain(stored: Any, cuts: tuple[float, ...], more: tuple[str, str], less: tup
 
 def _by_seed(stored: Any, cuts: tuple[float, ...], metric: str, **where: Any) -> np.ndarray:
     """(seeds,) a number, mean over the cuts."""
-    return np.array([stored.values(metric, moment=cut, **where) for cut in cuts]).mean(axis=0)
+    found: np.ndarray = np.array([stored.values(metric, moment=cut, **where) for cut in cuts]).mean(axis=0)
+    return found
 
 
 @over_cuts("A tower on genres and year finds more of the pairs on new films than a list of the newest")
