@@ -33,7 +33,7 @@ NAMES = '<div class="every-name"></div>'  # where the index lists every name, on
 GROUPS = {  # page of the library: its title, and the rooms on it
     "data": (
         "Interactions, data sets and metrics",
-        ("datasets", "hits", "interactions", "intervals", "metrics", "tables"),
+        ("datasets", "hits", "interactions", "intervals", "metrics", "new_items", "tables"),
     ),
     "maths": (
         "Mathematics",

@@ -1,0 +1,119 @@
+// The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
+import { h, list, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
+import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+
+const NAMES = ["film", "reads", "moment", "chosen"];
+const READS = [["features", "genres and year"], ["nothing", "nothing"]];
+const SHAPES = { Animation: "animated films", Horror: "horror films", other: "other films" };
+const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
+const NAME_WIDE = 7.6; // px of a letter, about
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { film } = this.follower.state();
+    parts.reads = choice({ name: "reads", label: "The film tower reads", options: READS, onset: (reads) => this.follower.set({ reads }) });
+    parts.chosen = choice({ name: "chosen", label: "New film", options: film.new.map((id, k) => [String(k + 1), film.titles[id].split(": ").at(-1)]), onset: (k) => this.follower.set({ chosen: Number(k) }) });
+    this.film = new Film(this.follower, { name: "moment", text: "Batches of 512 pairs", first: 0, last: film.steps.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
+    parts.map = h("div", {});
+    parts.near = h("ol", { class: "cw-ten", "data-paper": true });
+    parts.told = h("p", { class: "cw-note" });
+    parts.found = h("div", { class: "cw-bars" });
+    return framed(
+      { look: "cw-flow cw-film", title: "A film that nobody has rated", lead: ["Press Play. The film with the ring is in no batch of the training."] },
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.reads.box),
+      h("div", { class: "cw-stage cw-stage-chart" },
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,
+          h("ul", { class: "cw-legend" }, Object.entries(SHAPES).map(([kind, name]) => key(name, mark(kind, 10, 10))), key("the new film", ring(10, 10)))),
+        h("div", { class: "cw-card" }, parts.chosen.box, parts.told, parts.near, parts.found)),
+      parts.summary, parts.folds.box);
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    const { parts } = this;
+    const now = shown(state);
+    this.story = story(state);
+    parts.reads.show(state.reads);
+    parts.chosen.show(String(state.chosen));
+    this.film.show(state.moment, now.steps);
+    parts.map.replaceChildren(map(state, now));
+    parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
+    parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
+    parts.found.replaceChildren(
+      bar("of the pairs on new films are in lists of ten new films", now.recall, wholePercent(now.recall), "cw-piece-pull"),
+      bar("would be, if the ten were drawn", state.film.chance, wholePercent(state.film.chance), "cw-piece-other"));
+    this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
+  }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+function shown({ film, reads, moment, chosen }) {
+  const one = film.models[reads];
+  const count = film.steps[moment];
+  const id = film.new[chosen - 1];
+  const own = one.map[0].length - film.new.length + chosen - 1;
+  return {
+    id, title: film.titles[id], steps: `${thousands(count)} ${count === 1 ? "batch" : "batches"}`, near: one.near[moment][chosen - 1], recall: one.recall[moment],
+    places: one.map[moment].slice(0, one.map[0].length - film.new.length), way: one.map.slice(0, moment + 1).map((places) => places[own]),
+  };
+}
+
+function story(state) {
+  const { film, reads } = state;
+  const now = shown(state);
+  const [start, end] = [now.way[0], now.way[now.way.length - 1]];
+  const moved = Math.hypot(end[0] - start[0], end[1] - start[1]) / 100;
+  const tower = reads === "features" ? "that reads genres and year" : "with a row for each film, and no features";
+  const went = moved < 0.005 ? "stands where it was drawn" : `has moved by ${moved.toFixed(2)} on the map`;
+  return `After ${now.steps}, in a film tower ${tower}, the new film ${now.title} ${went}. ` +
+    `The rated films closest to it are ${list(now.near.map((k) => film.titles[k]), 5)}. ` +
+    `Lists of ten new films hold ${wholePercent(now.recall)} of the pairs on new films; ten films drawn at random would hold ${wholePercent(film.chance)}.`;
+}
+
+const HEADS = ["Batches", "Found with genres and year", "Found with nothing"];
+
+const rows = ({ film }) => film.steps.map((steps, at) => [thousands(steps), ...["features", "nothing"].map((reads) => film.models[reads].recall[at].toFixed(3))]);
+
+const asPython = ({ film, reads, moment, chosen }) => [
+  "from course_lib.lessons.new_films import films", "from course_lib.lessons.new_films.sliding_film import SlidingFilm", "from course_lib.training.on_features import served_items", "",
+  "at = films.at_cut()",
+  ...(reads === "features"
+    ? ["people, rows, weights = films.trained(films.features())", "served = served_items(rows, films.features(), weights, at.new)"]
+    : ["people, served, _ = films.trained()"]),
+  "found = films.recall_of_new(films.unit(people), films.unit(served))",
+  `print(f"{found:.0%} of the pairs on new films, after ${thousands(film.steps[film.steps.length - 1])} batches")`,
+  `SlidingFilm(reads="${reads}", moment=${moment}, chosen=${chosen})`].join("\n");
+
+// ---- pictures ------------------------------------------------------------------------------------------------------------
+
+function mark(kind, x, y) {
+  if (kind === "Animation") return svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 5 });
+  if (kind === "Horror") return svg("path", { class: "cw-map-old", d: diamond(Number(x), Number(y), 6) });
+  return svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 3.5 });
+}
+
+const ring = (x, y) => [svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 8 }), svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 2.5 })];
+
+function map({ film }, { places, way, steps, title }) {
+  const { width, height, reach } = MAP;
+  const at = ([across, up]) => [(width / 2) * (1 + across / reach), (height / 2) * (1 - up / reach)].map((value) => value.toFixed(1));
+  const kinds = Object.entries(film.kinds).flatMap(([kind, films]) => films.map(() => kind));
+  const [x, y] = at(way[way.length - 1]);
+  const wide = NAME_WIDE * title.length;
+  const left = Math.min(Math.max(Number(x) - wide / 2, 4), width - wide - 4);
+  const top = Number(y) < 40 ? Number(y) + 24 : Number(y) - 14;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 42 rated films and the new film ${title} after ${steps}`, style: `--cw-wide:${width}` },
+    svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
+    places.map((place, k) => mark(kinds[k], ...at(place))),
+    svg("path", { class: "cw-map-leader", fill: "none", d: `M${way.map((place) => at(place).join(" ")).join("L")}` }),
+    ring(x, y),
+    svg("text", { class: "cw-map-name cw-start", x: left.toFixed(1), y: top.toFixed(1) }, title));
+}
+
+const bar = (name, part, text, kind) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, h("strong", {}, text), " ", name),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${kind}`, style: `width:${Math.min(100, 100 * part)}%` })));

@@ -1,0 +1,100 @@
+"""Items that are new: their features, the place of an untrained row, the prior of their ratings, and the split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import new_items
+from course_lib.interactions import Interactions
+from course_lib.new_items import GammaPrior
+from course_lib.training.on_features import feature_tables, served_items
+from course_lib.training.on_pairs import cosine_tables
+
+
+def test_the_place_is_that_of_drawn_directions() -> None:
+    rng = np.random.default_rng(0)
+    scores, width = rng.uniform(-0.7, 0.9, 40), 8
+    drawn = rng.standard_normal((20_000, width))
+    cosines = drawn[:, 0] / np.linalg.norm(drawn, axis=1)
+    place, chance = new_items.expected_place(scores, width, k=5)
+    assert float(place) == pytest.approx(1 + (scores > cosines[:, None]).sum(axis=1).mean(), abs=0.25)
+    assert float(chance) == pytest.approx((cosines > np.sort(scores)[-5]).mean(), abs=0.005)
+    assert float(new_items.expected_place(np.zeros(10), width, k=1)[0]) == pytest.approx(6)
+
+
+@pytest.mark.seconds
+def test_a_prior_is_found_again() -> None:
+    rng = np.random.default_rng(1)
+    days = rng.uniform(2, 20, 20_000)
+    prior = GammaPrior.fit(rng.poisson(rng.gamma(0.3, 1 / 1.5, 20_000) * days), days)
+    assert (prior.shape, prior.rate) == (pytest.approx(0.3, rel=0.06), pytest.approx(1.5, rel=0.12))
+    np.testing.assert_allclose(
+        prior.mean([0, 3], [0, 6]), [prior.shape / prior.rate, (prior.shape + 3) / (prior.rate + 6)]
+    )
+
+
+def test_features_are_unit_rows_of_genres_and_years() -> None:
+    rows, columns = new_items.film_features(["A (1940)", "B (2013)", "C (2004)"], ["Drama", "", "Comedy|Drama"])
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)
+    named = [{columns[at] for at in np.flatnonzero(row)} for row in rows]
+    assert named == [
+        {"Drama", "from 1950", "every film"},
+        {"from 2013", "every film"},
+        {"Comedy", "Drama", "from 2000", "every film"},
+    ]
+
+
+def tiny() -> Interactions:
+    """Four people, three films and a fourth that comes late; film 3 gets a low rating first."""
+    users, items = [0, 1, 2, 0, 1, 2, 0, 1, 3, 2], [0, 0, 0, 1, 1, 1, 2, 3, 3, 3]
+    values = [9, 9, 9, 9, 9, 9, 9, 3, 9, 8]
+    return Interactions(users, items, n_users=4, n_items=4, times=np.arange(10.0), ratings=values)
+
+
+def test_new_films_have_no_rating_before_the_cut_and_no_pair_to_learn_from() -> None:
+    found = new_items.new_by_time(tiny(), 0.8, length=0.2, core=2)
+    assert found.items[found.new].tolist() == [3] and found.train.col_counts[found.new].tolist() == [0]
+    assert found.users.tolist() == [0, 1, 2] and found.items.tolist() == [0, 1, 3]
+    assert found.later.pairs.tolist() == [[2, 2]]  # person 3 is not known, and person 1 did not like film 3
+    assert found.train.times.max() < found.cut <= found.later.times.min()
+
+
+@pytest.mark.seconds
+def test_without_features_the_tables_are_those_of_the_pairs_alone() -> None:
+    train = Interactions([0, 0, 1, 1, 2], [0, 1, 1, 2, 3], n_users=3, n_items=5)
+    log_q = torch.tensor([-1.0, -0.5, -1.0, -2.0, 0.0])
+    users, rows, weights = feature_tables(train, np.zeros((5, 2)), log_q=log_q, width=4, passes=2, batch=8)
+    start = cosine_tables(train, log_q=log_q, width=4, passes=0)
+    assert users.shape == start[0].shape and torch.equal(rows[4], start[1][4])  # film 4 stays where it was drawn
+    assert not torch.equal(rows[0], start[1][0])
+    new = np.array([False, False, False, False, True])
+    assert torch.equal(served_items(rows, np.zeros((5, 2)), weights, new)[:4], rows[:4])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: new_items.film_years([""]), r"names\[0\] is ''"),
+        (lambda: new_items.film_features(["A (1990)"], ["Horor"], known=["Horror"]), r"genres\[0\] holds 'Horor'"),
+        (lambda: new_items.film_features(["A (1990)"], []), "genres has 0 entries"),
+        (lambda: new_items.expected_place([2.0], 3, k=1), "scores"),
+        (lambda: new_items.expected_place([0.5], 1, k=1), "width"),
+        (lambda: new_items.expected_place([0.5], 3), "k"),
+        (lambda: GammaPrior(0.0, 1.0), "shape"),
+        (lambda: GammaPrior.fit([0, 0], [1, 1]), "counts has no rating"),
+        (lambda: GammaPrior.fit([1, 0.5], [1, 1]), "counts"),
+        (lambda: GammaPrior.fit([1, 0], [1, 0]), "days has the entry 0"),
+        (lambda: GammaPrior(1, 1).mean([-1], [1]), "counts has the entry -1"),
+        (lambda: new_items.first_times(Interactions([0], [0], n_users=1, n_items=1)), "pairs has no times"),
+        (lambda: new_items.new_by_time(tiny(), 0.7, length=0.5), "length"),
+        (lambda: new_items.new_by_time(tiny(), 0.7, length=0.3, core=9), "0 users"),
+        (lambda: feature_tables(tiny(), np.zeros((4, 1)), drop=1.0), "drop"),
+        (lambda: feature_tables(tiny(), np.zeros((3, 1))), "features"),
+        (lambda: served_items(torch.ones(2, 1), [[1.0], [1.0]], torch.ones(1, 1), [0, 1]), "new"),
+    ],
+)
+def test_nonsense_is_named(call: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
