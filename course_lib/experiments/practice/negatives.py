@@ -301,7 +301,7 @@ def list_rows(cell: NegativesCell, validation: Served, test: Served) -> list[Row
     chosen = best_list(validation)
     best = max(HALF_LIVES, key=lambda half: test.found(test.by_counts(test.decayed[half])).mean())
     lists = {
-        "most popular": test.by_counts(test.known.col_counts),
+        "most popular": test.by_counts(test.known.col_counts.astype(np.float64)),
         "popular lately": test.by_counts(metrics.popularity_scores(test.known, lately=0.1)),
         "hits": test.by_counts(test.decayed[chosen]),
         "hits, chosen in hindsight": test.by_counts(test.decayed[best]),
@@ -370,13 +370,13 @@ def tuned(cell: NegativesCell, name: str, tau: float, validation: Served) -> tup
             path[f"validation recall@{TOP}"].append(round(float(validation.found(lists).mean()), 4))
 
         tables = trained(name, validation.known, tau, cell["passes"], seed, look)
-        for at, half in enumerate(HALF_LIVES):
-            for place, weight in enumerate(WEIGHTS):
-                found[at, place] += validation.found(validation.model(tables, tau, half, weight)).mean()
+        for line, half in enumerate(HALF_LIVES):
+            for column, weight in enumerate(WEIGHTS):
+                found[line, column] += validation.found(validation.model(tables, tau, half, weight)).mean()
         where = {"data": cell["data"], "loss": name, "tau": tau, "seed": seed}
         rows += [
             {**where, "metric": metric, "value": values[-1], "path": values, "serving": "on validation"}
             for metric, values in path.items()
         ]
-    at, place = np.unravel_index(found.argmax(), found.shape)
-    return (HALF_LIVES[at], WEIGHTS[place]), rows
+    line, column = divmod(int(found.argmax()), len(WEIGHTS))
+    return (HALF_LIVES[line], WEIGHTS[column]), rows
