@@ -1,0 +1,96 @@
+"""What the chapter says of data, read from the stored trainings of PRACTICE-2; intervals over people."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from course_lib.lessons.shared.findings import Difference, finding
+
+SETS = {"MovieTweetings": "movietweetings-10core", "ML-1M": "ml-1m"}
+CLOSE = 0.01  # of recall
+on_result = partial(finding, rests_on=["PRACTICE-2-laptop"])
+
+
+def trained(stored: Any) -> dict[str, dict[str, Any]]:
+    """Every loss at every temperature, on each data set: where its rows are."""
+    return {
+        f"{name}, {loss}, {tau:g}": {"data": data, "loss": loss, "tau": tau}
+        for name, data in SETS.items()
+        for tau in sorted(stored.distinct("tau", data=data))
+        for loss in stored.distinct("loss", data=data, tau=tau)
+    }
+
+
+def of_losses(*losses: str, data: str = "movietweetings-10core") -> Any:
+    """Those of these losses on one data set; the name of a case is loss and temperature."""
+
+    def cases(stored: Any) -> dict[str, dict[str, Any]]:
+        found = {name.partition(", ")[2]: where for name, where in trained(stored).items() if where["data"] == data}
+        return {name: where for name, where in found.items() if where["loss"] in losses}
+
+    return cases
+
+
+def over_people(stored: Any, metric: str, **where: Any) -> Difference | None:
+    """A stored difference with its interval over people; None where there is none."""
+    rows = stored.select(metric=metric, **where)
+    return Difference(rows[0]["value"], rows[0]["half"], rows[0]["people"], "users") if rows else None
+
+
+def close(found: Difference | None) -> Difference | None:
+    """How far a difference, with its interval, stays inside `CLOSE` on either side."""
+    return None if found is None else Difference(CLOSE - abs(found.value), found.half, found.n, found.over)
+
+
+@on_result("Served alone, no model finds as much as the list of hits", case="combination of loss and τ", cases=trained)
+def no_model_alone_reaches_the_hits(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of the list of hits that validation chose, minus that of the model alone, mean of five seeds."""
+    found = over_people(stored, "minus the list", serving="alone", **where)
+    return None if found is None else -found
+
+
+@on_result(
+    "Served with today's hits, a model finds more than the list of hits",
+    case="combination of loss and τ",
+    cases=trained,
+)
+def with_hits_a_model_beats_the_list(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of the model with hits minus that of the list that validation chose, mean of five seeds."""
+    return over_people(stored, "minus the list", serving="with hits", **where)
+
+
+@on_result("Served with hits, plain shows at least twice as many films as logQ", case="data set", cases=SETS)
+def plain_shows_twice_as_many_films(stored: Any, data: str) -> Difference:
+    """Films shown by plain minus twice those of logQ, at τ 0.5, over seeds."""
+    plain, corrected = (
+        stored.values("films shown", data=data, loss=loss, tau=0.5, serving="with hits") for loss in ("plain", "logQ")
+    )
+    return Difference.paired(plain, [2 * value for value in corrected])
+
+
+@on_result(
+    "Served with hits, the losses find nearly the same",
+    case="loss",
+    cases=of_losses("in time", "logQ", "recent logQ", "mixed", "sigmoid", "hardest", "refined"),
+)
+def losses_agree_with_hits(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """0.01 minus the size of the difference to plain at the same τ, with hits, mean of five seeds."""
+    return close(over_people(stored, "minus plain", serving="with hits", **where))
+
+
+@on_result(
+    "A hard negative and the refined correction change logQ's recall by less than .01",
+    case="loss",
+    cases=of_losses("hardest", "refined"),
+)
+def little_is_gained_over_logq(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """0.01 minus the size of the difference to logQ at the same τ, with hits, mean of five seeds."""
+    return close(over_people(stored, "minus logQ", serving="with hits", **where))
+
+
+@on_result("Batches in order of time find more", case="τ", cases={"0.2": 0.2, "0.5": 0.5})
+def batches_in_time_find_more(stored: Any, tau: float) -> Difference | None:
+    """Recall@10 with hits of batches in order of time minus that of shuffled ones, mean of five seeds."""
+    where = {"data": SETS["MovieTweetings"], "loss": "in time", "tau": tau}
+    return over_people(stored, "minus plain", serving="with hits", **where)
