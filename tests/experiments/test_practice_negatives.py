@@ -10,9 +10,7 @@ from course_lib import hits, losses
 from course_lib.experiments.practice import negatives
 from course_lib.interactions import Interactions
 
-TRAIN = Interactions(
-    [0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 0, 3], n_users=3, n_items=4, times=[10**5 * k for k in range(6)]
-)
+TRAIN = Interactions([0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 0, 3], n_users=3, n_items=4, times=[10**5 * k for k in range(6)])
 
 
 def tables() -> tuple[torch.Tensor, torch.Tensor]:
@@ -21,7 +19,9 @@ def tables() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("name", negatives.LOSSES)
-def test_every_loss_is_a_finite_number_with_a_gradient_in_both_tables(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_loss_is_a_finite_number_with_a_gradient_in_both_tables(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     people, films = tables()
     monkeypatch.setattr(negatives, "HARDEST_OF", 2)
     loss, more = negatives.loss_of(name, TRAIN, (people, films), 0.5, torch.Generator().manual_seed(0))
@@ -41,7 +41,7 @@ def test_plain_and_logq_are_the_librarys() -> None:
 
 
 def test_the_refined_gradient_is_that_of_the_formula() -> None:
-    """One row by hand: (1 - p) (softmax of the negatives / q' minus the positive); copies of the positive are left out."""
+    """One row by hand: (1 - p) (softmax of the negatives / q' minus the positive), no copies of the positive."""
     items, log_q = torch.tensor([0, 1, 2, 0]), torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64).log()
     logits = torch.randn(4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64).requires_grad_()
     (slope,) = torch.autograd.grad(negatives.refined_log_q(logits, items, log_q), logits)
@@ -63,7 +63,8 @@ def test_the_hardest_of_m_comes_with_the_probability_that_the_law_gives_its_rank
 def test_validation_and_test_are_later_than_what_is_known() -> None:
     validation, test = negatives.windows("movietweetings-10core")
     for window in (validation, test):
-        assert window.known.times.max() <= window.later.times.min() and (window.known.row_counts[window.people] > 0).all()
+        assert window.known.times.max() <= window.later.times.min()
+        assert (window.known.row_counts[window.people] > 0).all()
     assert validation.later.times.max() <= test.later.times.min()
     assert len(test.people) == 832 and len(validation.people) == 810
 

@@ -24,6 +24,7 @@ def verdicts(result: Result) -> dict[str, tuple[str, bool]]:
     dict
         In the order of `PREDICTIONS`.
     """
+    _, films, _ = result.curve("films shown", "tau", data=FILMS, loss="logQ", serving="alone")
     held = {
         "agree": all(abs(value) <= CLOSE for value in result.values("minus plain", data=FILMS, tau=0.2)),
         "films": all(
@@ -52,9 +53,6 @@ def verdicts(result: Result) -> dict[str, tuple[str, bool]]:
             for row in result.select(metric="minus the list", loss="plain", tau=0.5, serving="with hits")
         ),
         "alone": all(value < 0 for value in result.values("minus the list", serving="alone")),
-        "variety": all(
-            later < earlier
-            for earlier, later in pairwise(result.curve("films shown", "tau", data=FILMS, loss="logQ", serving="alone")[1])
-        ),
+        "variety": all(later < earlier for earlier, later in pairwise(films)),
     }
     return {name: (words, held[name]) for name, words in PREDICTIONS.items()}

@@ -58,7 +58,7 @@ def shuffled_batches() -> Counterexample:
 
 
 def one_bias_for_all_films() -> Counterexample:
-    """A learned bias as logQ: a person likes two films alike, one is four times as common; their scores differ by log 4.
+    """A learned bias as logQ: two films liked alike, one four times as common, differ by log 4.
 
     claimed: 1, the ratio of the two probabilities; actual: that of exp(score), whatever the one bias is.
     """

@@ -1,4 +1,4 @@
-"""What a temperature can express: the least loss of cosines over n films, and the temperature that a probability needs."""
+"""What a temperature can express: the least loss of cosines over n films, and what a probability needs."""
 
 from __future__ import annotations
 

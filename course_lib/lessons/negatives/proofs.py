@@ -60,7 +60,7 @@ def enumerate_which_slot() -> Iterator[Fraction]:
 def prop_batches_in_time() -> Iterator[sp.Expr]:
     """With p_k = a q_k / sum(a q_k) in each window k: one table of scores, log a, is the optimum of both windows.
 
-    Residuals: the gradient of either window at exp(s) = a, for three films and one candidate; and a q_now / sum - p_now.
+    Residuals: the gradient of either window at exp(s) = a, three films, one candidate; and a q_now / sum - p_now.
     """
     a = sp.symbols("a_1:4", positive=True)
     for window in ("q", "r"):

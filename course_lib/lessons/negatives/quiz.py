@@ -53,7 +53,7 @@ def what_changes_an_order() -> dict[str, bool]:
 
 
 def share_of_a_mixture() -> dict[str, bool]:
-    """How much more often A comes as a candidate than B: A has three times its pairs, half of the candidates uniform."""
+    """How often A is a candidate against B: A has three times its pairs, half of the candidates are uniform."""
     log_q = losses.mixed_log_q([3, 1], 0.5)
     found = float(np.exp(log_q[0] - log_q[1]))
     answers = {"three": 3.0, "two": 2.0, "five-thirds": 5 / 3, "root": math.sqrt(3)}

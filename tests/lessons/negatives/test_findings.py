@@ -30,9 +30,8 @@ def rows_of(with_hits: float, alone: float, change: float, films: tuple[float, f
                     for seed in (0, 1)
                 ]
             if loss == "logQ":
-                rows.append(
-                    {**where, "serving": "with hits", "metric": "minus plain", "value": change, "half": 0.002, "people": 800}
-                )
+                found = {"metric": "minus plain", "value": change, "half": 0.002, "people": 800}
+                rows.append({**where, "serving": "with hits", **found})
     return Result("PRACTICE-2", "laptop", "", rows)
 
 
@@ -40,7 +39,12 @@ GOOD, BAD = rows_of(0.02, -0.1, 0.003, (100, 20)), rows_of(-0.02, 0.1, 0.03, (30
 
 
 @pytest.mark.parametrize(
-    "found", [about.no_model_alone_reaches_the_hits, about.with_hits_a_model_beats_the_list, about.plain_shows_twice_as_many_films]
+    "found",
+    [
+        about.no_model_alone_reaches_the_hits,
+        about.with_hits_a_model_beats_the_list,
+        about.plain_shows_twice_as_many_films,
+    ],
 )
 def test_a_finding_tells_the_case_it_describes_from_its_opposite(found: Finding) -> None:
     assert all(case.holds for case in found.function(GOOD).values())

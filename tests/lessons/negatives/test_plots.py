@@ -10,7 +10,10 @@ from matplotlib.figure import Figure
 from course_lib.lessons.negatives import plots
 
 TAUS = [0.1, 0.2, 0.5, 1.0]
-LINES = {"plain, alone": (TAUS, [3, 5, 7, 8], [680, 679, 675, 600]), "logQ, alone": (TAUS, [9, 13, 15, 15], [500, 400, 300, 80])}
+LINES = {
+    "plain, alone": (TAUS, [3, 5, 7, 8], [680, 679, 675, 600]),
+    "logQ, alone": (TAUS, [9, 13, 15, 15], [500, 400, 300, 80]),
+}
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "temperature_sweep": lambda: plots.temperature_sweep(LINES, (24.0, 24.0)),
 }
