@@ -69,4 +69,4 @@ def test_the_verdicts_are_those_of_the_page() -> None:
     assert list(held) == list(PREDICTIONS) and held == HELD
 
 
-HELD: dict[str, bool] = {}
+HELD = {name: name != "films" for name in PREDICTIONS}  # on ML-1M plain shows fewer films than logQ
