@@ -47,13 +47,13 @@ GOOD, BAD = rows_of(0.02, -0.1, 0.003, (100, 20)), rows_of(-0.02, 0.1, 0.03, (30
     ],
 )
 def test_a_finding_tells_the_case_it_describes_from_its_opposite(found: Finding) -> None:
-    assert all(case.holds for case in found.function(GOOD).values())
-    assert not any(case.holds for case in found.function(BAD).values())
+    assert all(case.holds for case in found.cases(GOOD).values())
+    assert not any(case.holds for case in found.cases(BAD).values())
 
 
 def test_losses_agree_where_the_whole_interval_is_close() -> None:
-    assert about.losses_agree_with_hits.function(GOOD)["logQ, 0.5"].holds
-    assert not about.losses_agree_with_hits.function(BAD)["logQ, 0.5"].holds
+    assert about.losses_agree_with_hits.cases(GOOD)["logQ, 0.5"].holds
+    assert not about.losses_agree_with_hits.cases(BAD)["logQ, 0.5"].holds
     with pytest.raises(FindingError):
         about.losses_agree_with_hits.evidence(BAD)
 
