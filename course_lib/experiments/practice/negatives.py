@@ -19,6 +19,7 @@ from course_lib import hits, losses, metrics
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.rules import Rules
 from course_lib.experiments.core.summary import Row, half_width, means, tidy
 from course_lib.interactions import Interactions
 from course_lib.training.on_pairs import BatchLoss, new_tables, train_on_pairs
@@ -265,6 +266,7 @@ def best_list(validation: Served) -> float:
         lambda row: "-".join(str(row[key]) for key in ("data", "loss", "tau", "serving", "metric") if row.get(key)),
     ),
     layout=shown("data", "loss", "tau", "serving", metrics=(f"recall@{TOP}", "films shown"), digits=3),
+    rules=Rules(path="stored", lists=True, predictions="a21f09b0"),
 )
 def negatives_cell(cell: NegativesCell) -> list[Row]:
     """Every loss at one temperature, or the lists without a model.
