@@ -1,8 +1,10 @@
-"""Our experiments for the part "In practice". No paper prints them.
+"""The experiments of the part "In practice", on one scoreboard: recall later in time. No paper prints them.
 
-negatives  PRACTICE-2: losses and temperatures, served with and without today's hits, later in time
+scoreboard   windows of time, lists of hits, people's recall, what a list shows: what all of them measure
+judging      PRACTICE-1: lists without a model and four trainings, by three protocols
+negatives    PRACTICE-2: losses and temperatures, served with and without today's hits; _verdicts: its predictions
 """
 
-from course_lib.experiments.practice import negatives
+from course_lib.experiments.practice import judging, negatives
 
-__all__ = ["negatives"]
+__all__ = ["judging", "negatives"]
