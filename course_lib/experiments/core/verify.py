@@ -74,7 +74,9 @@ def stored_cells(result: Result) -> list[registry.Cell]:
 
     A cell that another device made than most of the result has the name of that device, from its rows.
     """
-    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,), **device_of(result))
+    inside = sorted({row["seed"] for row in result.rows if row.get("seed") is not None})  # a cell may hold several
+    seeds = result.provenance.get("seeds") or inside or (0,)
+    cells = registry.cells_of(result.id, result.scale, seeds, **device_of(result))
     owners = cells_of_rows(result.rows, cells)
     devices = [part(row, "device") if "device" in row else {} for row in result.rows]
     found = {at: device for device, own in zip(devices, owners, strict=True) for at in own}

@@ -295,7 +295,8 @@ class Evidence:
         each = " each" if len(self.cases) > 1 else ""
         if over != {"seeds"}:
             kinds = " and ".join(sorted(over))
-            return f"one seed{each}, interval over {kinds}" if max(counts) > 1 else f"{kinds}{each}"
+            alone = "" if any("seeds" in kind for kind in over) else f"one seed{each}, "
+            return f"{alone}interval over {kinds}" if max(counts) > 1 else f"{kinds}{each}"
         fewest, most = min(counts), max(counts)
         if most > 1 and all(case.least is not None for case in self.cases.values()):
             return f"in each of {fewest if fewest == most else f'{fewest} to {most}'} seeds"

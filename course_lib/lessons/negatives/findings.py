@@ -1,0 +1,133 @@
+"""What the chapter says of data, read from the stored trainings of PRACTICE-2; intervals over people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from course_lib.lessons.shared.findings import Difference, finding
+
+SETS = {"MovieTweetings": "movietweetings-10core", "ML-1M": "ml-1m"}
+CLOSE, CLOSER = 0.015, 0.01  # of recall, with the whole interval
+OVER = "people, mean of 5 seeds"
+on_result = partial(finding, rests_on=["PRACTICE-2-laptop"])
+
+
+def named(losses: Collection[str], taus: Collection[str], data: str = "MovieTweetings") -> set[str]:
+    """The names of cases on one data set, as `trained` gives them."""
+    return {f"{data}, {loss}, {tau}" for loss in losses for tau in taus}
+
+
+OLD_SHARES = ("plain", "in time", "logQ", "mixed", "sigmoid", "hardest", "refined")  # all but the logQ of the last days
+BELOW_THE_HITS = (
+    named(OLD_SHARES, ("0.2", "0.5")) | named(("plain", "logQ"), ("0.1", "1")) | named(("plain",), ("0.5",), "ML-1M")
+)
+ABOVE_THE_HITS = named(("plain", "logQ"), ("0.5",), "ML-1M")
+
+
+def trained(stored: Any) -> dict[str, dict[str, Any]]:
+    """Every loss at every temperature, on each data set: where its rows are."""
+    return {
+        f"{name}, {loss}, {tau:g}": {"data": data, "loss": loss, "tau": tau}
+        for name, data in SETS.items()
+        for tau in sorted(stored.distinct("tau", data=data))
+        for loss in stored.distinct("loss", data=data, tau=tau)
+    }
+
+
+def of_losses(*losses: str) -> Callable[[Any], dict[str, dict[str, Any]]]:
+    """Those of these losses at τ 0.2 and 0.5 on MovieTweetings; the name of a case is loss and temperature."""
+
+    def cases(stored: Any) -> dict[str, dict[str, Any]]:
+        films = [(name, where) for name, where in trained(stored).items() if where["data"] == SETS["MovieTweetings"]]
+        return {
+            name.partition(", ")[2]: where
+            for name, where in films
+            if where["loss"] in losses and where["tau"] in (0.2, 0.5)
+        }
+
+    return cases
+
+
+def over_people(stored: Any, metric: str, **where: Any) -> Difference | None:
+    """A stored difference with its interval over people; None where there is none."""
+    rows = stored.select(metric=metric, **where)
+    return Difference(rows[0]["value"], rows[0]["half"], rows[0]["people"], OVER) if rows else None
+
+
+def within(bound: float, found: Difference | None) -> Difference | None:
+    """How far a difference, with its interval, stays inside a bound on either side."""
+    if found is None:
+        return None
+    return Difference(bound - abs(found.value) - (found.half or 0), None, found.n, found.over, room=True)
+
+
+@on_result(
+    "Served alone, a model finds less than the list of hits",
+    case="combination of data, loss and τ",
+    cases=trained,
+    claimed=BELOW_THE_HITS,
+    family="alone",
+)
+def no_model_alone_reaches_the_hits(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of the list of hits that validation chose, minus that of the model alone, mean of five seeds."""
+    found = over_people(stored, "minus the list", serving="alone", **where)
+    return None if found is None else -found
+
+
+@on_result(
+    "Served with today's hits, a model finds more than the list of hits",
+    case="combination of data, loss and τ",
+    cases=trained,
+    claimed=ABOVE_THE_HITS,
+    family="with hits",
+)
+def with_hits_a_model_beats_the_list(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of the model with hits minus that of the list that validation chose, mean of five seeds."""
+    return over_people(stored, "minus the list", serving="with hits", **where)
+
+
+@on_result(
+    "Served with hits, plain shows at least twice as many films as logQ",
+    case="data set",
+    cases=SETS,
+    claimed={"MovieTweetings"},
+    family="films shown",
+)
+def plain_shows_twice_as_many_films(stored: Any, data: str) -> Difference:
+    """Films shown by plain minus twice those of logQ, at τ 0.5, over seeds."""
+    plain, corrected = (
+        stored.values("films shown", data=data, loss=loss, tau=0.5, serving="with hits") for loss in ("plain", "logQ")
+    )
+    return Difference.paired(plain, [2 * value for value in corrected])
+
+
+@on_result(
+    "Served with hits, the losses find nearly the same",
+    case="combination of loss and τ",
+    cases=of_losses("in time", "logQ", "recent logQ", "mixed", "sigmoid", "hardest", "refined"),
+)
+def losses_agree_with_hits(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """0.015 minus the largest size that the interval of the difference to plain at the same τ, with hits, reaches."""
+    return within(CLOSE, over_people(stored, "minus plain", serving="with hits", **where))
+
+
+@on_result(
+    "A hard negative and the refined correction change logQ's recall by less than .01",
+    case="combination of loss and τ",
+    cases=of_losses("hardest", "refined"),
+)
+def little_is_gained_over_logq(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """0.01 minus the largest size that the interval of the difference to logQ at the same τ, with hits, reaches."""
+    return within(CLOSER, over_people(stored, "minus logQ", serving="with hits", **where))
+
+
+@on_result(
+    "Batches in order of time change the recall with hits by less than .01",
+    case="temperature",
+    cases=of_losses("in time"),
+)
+def the_order_of_time_gains_nothing(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """0.01 minus the largest size that the interval of the difference to shuffled batches, with hits, reaches."""
+    return within(CLOSER, over_people(stored, "minus plain", serving="with hits", **where))

@@ -1,0 +1,135 @@
+// The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
+import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Interactive, framed, slider, showing } from "../shared/widgets/controls.js";
+
+const NAMES = ["films", "temperature", "weight", "day"];
+const FLOOR = 0.05; // ratings of the day that every film is given
+const TOP = 10;
+const MOST = 0.4; // of the bars and the curve of films found
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { films } = this.follower.state();
+    const made = (name, text, values) => slider({ name, text, min: 0, max: values.length - 1, step: 1, onset: (place) => this.follower.set({ [name]: place }) });
+    parts.temperature = made("temperature", "Temperature", films.temperatures);
+    parts.weight = made("weight", "Weight of today’s hits", films.weights);
+    parts.day = made("day", "Day", films.days);
+    parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
+    parts.everybody = h("div", { class: "cw-bars" });
+    parts.curve = h("div", {});
+    return framed(
+      { look: "cw-flow cw-film", title: "You and today", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
+      h("div", { class: "cw-row" }, parts.weight.box, parts.temperature.box, parts.day.box),
+      h("div", { class: "cw-stage cw-stage-chart" },
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),
+          h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "you: the cosine, divided by the temperature"), h("li", {}, swatch("push"), "today: the weight times the log of the hits")), parts.ten),
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The ten films of everybody"), parts.everybody, h("p", { class: "cw-card-title" }, "Films found, by the weight of the hits"), parts.curve)),
+      parts.summary, parts.folds.box);
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    const { parts } = this;
+    const { films, temperature, weight, day } = state;
+    const now = shown(state);
+    this.story = story(state, now);
+    parts.temperature.show(temperature, number(films.temperatures[temperature]));
+    parts.weight.show(weight, number(films.weights[weight]));
+    parts.day.show(day, dayWords(films.days[day]));
+    const most = Math.max(...now.ten.map(({ you, today }) => you + today));
+    parts.ten.replaceChildren(...now.ten.map((film) => line(film, most)));
+    parts.everybody.replaceChildren(
+      bar(wholePercent(now.recall), "of the films that people like later are in their lists", now.recall / MOST, "pull"),
+      bar(wholePercent(now.listRecall), "if every list held the hits of the day", now.listRecall / MOST, "other"),
+      bar(String(now.films), `of ${films.all} films stand in some list`, now.films / films.all, "pull"),
+      bar(String(now.listFilms), "if every list held the hits of the day", now.listFilms / films.all, "other"));
+    parts.curve.replaceChildren(curve(state, now));
+    this.fold({ numbers: () => [HEADS, rows(state), "Everybody’s lists at this temperature and on this day."], python: asPython(state) });
+  }
+}
+
+// ---- what is shown -------------------------------------------------------------------------------------------------------
+
+/** The ten films, best first, with both parts of their scores, each counted from the least that a film can have. */
+function shown({ films, temperature, weight, day }) {
+  const tau = films.temperatures[temperature];
+  const known = new Set(films.seen[day]);
+  const later = new Set(films.later[day]);
+  const scored = films.titles.map((title, k) => ({
+    title, later: later.has(k),
+    you: (films.cosines[temperature][k] - films.least[temperature]) / tau,
+    today: films.weights[weight] * Math.log((films.hits[day][k] + FLOOR) / FLOOR),
+  })).filter((_, k) => !known.has(k));
+  const ten = scored.sort((a, b) => b.you + b.today - a.you - a.today).slice(0, TOP);
+  const [recall, count] = films.everybody[day][temperature][weight];
+  const [listRecall, listFilms] = films.list[day];
+  return { ten, recall, films: count, listRecall, listFilms };
+}
+
+const dayWords = (day) => (day === 0 ? "the first" : `${day} days later`);
+
+function story({ films, temperature, weight, day }, now) {
+  const own = now.ten.reduce((sum, { you, today }) => sum + you / (you + today), 0) / TOP;
+  const hits = now.ten.filter(({ later }) => later);
+  const when = films.days[day] === 0 ? "On the first day" : `${films.days[day]} days later`;
+  return `${when}, at temperature ${number(films.temperatures[temperature])}, with weight ${number(films.weights[weight])} for the hits, ` +
+    `the lists find ${wholePercent(now.recall)} of the films that people like later and show ${now.films} films; ` +
+    `the list of hits finds ${wholePercent(now.listRecall)} and shows ${now.listFilms}. ` +
+    `Of the ten bars of person ${films.person}, ${wholePercent(own)} is “you” on average. ` +
+    `The person liked ${hits.length ? list(hits.map(({ title }) => title)) : "none of the ten"} later.`;
+}
+
+const HEADS = ["Weight of the hits", "Share of later films found", "Films in some list"];
+
+const rows = ({ films, temperature, day }) => films.weights.map((weight, at) => {
+  const [recall, count] = films.everybody[day][temperature][at];
+  return [number(weight), recall.toFixed(3), String(count)];
+});
+
+const asPython = ({ films, temperature, weight, day }) => [
+  "from course_lib import hits, metrics", "from course_lib.lessons.negatives.make_ten_films import found, now, on_day, split",
+  "from course_lib.lessons.negatives.ten_films import TenFilms", "from course_lib.training.on_pairs import cosine_tables", "",
+  `tau, day = ${films.temperatures[temperature]}, ${films.days[day]}`,
+  "people, films = cosine_tables(split()[0], tau=tau, in_time=True)",
+  "known, later = on_day(day)",
+  "counts = hits.decayed_counts(known, 3.0, now=now(day))",
+  `people, films = hits.with_hits(people, films, counts, tau=tau, weight=${films.weights[weight]})`,
+  "recall, shown = found(metrics.top_k(people, films, known, 10), later)",
+  'print(f"{recall:.3f} found, {shown} films shown")',
+  `TenFilms(temperature=${temperature}, weight=${weight}, day=${day})`].join("\n");
+
+// ---- pictures ------------------------------------------------------------------------------------------------------------
+
+const CURVE = { width: 400, height: 150, left: 34, bottom: 24 };
+
+/** The share found against the weight, at this temperature and on this day; a dashed line for the list of hits. */
+function curve({ films, temperature, weight, day }, { listRecall }) {
+  const { width, height, left, bottom } = CURVE;
+  const found = films.everybody[day][temperature].map(([recall]) => recall);
+  const x = (at) => left + 12 + ((width - left - 24) * at) / (found.length - 1);
+  const y = (part) => (height - bottom) * (1 - part / MOST);
+  const line = found.map((part, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(part).toFixed(1)}`).join("");
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "The share of films found against the weight of the hits", style: `--cw-wide:${width}` },
+    [0, 0.2, 0.4].map((part) => [svg("path", { class: "cw-frame", d: `M${left} ${y(part).toFixed(1)}H${width}` }), svg("text", { class: "cw-axis-text", x: 16, y: Math.max(11, y(part)).toFixed(1) }, wholePercent(part))]),
+    films.weights.map((value, at) => svg("text", { class: "cw-axis-text", x: x(at).toFixed(1), y: height - 6 }, number(value))),
+    svg("path", { class: "cw-line-mean-norm", d: `M${left} ${y(listRecall).toFixed(1)}H${width}` }),
+    svg("path", { class: "cw-line-norm", d: line }),
+    svg("circle", { class: "cw-map-animated", cx: x(weight).toFixed(1), cy: y(found[weight]).toFixed(1), r: 6 }));
+}
+
+const piece = (kind, part) => h("span", { class: `cw-piece cw-piece-${kind}`, style: `width:${Math.min(100, 100 * part).toFixed(1)}%` });
+
+const swatch = (kind) => h("span", { class: `cw-piece cw-piece-${kind}`, style: "display:inline-block;width:1.1em;height:0.8em", "aria-hidden": "true" });
+
+function line({ title, later, you, today }, most) {
+  return h("li", { class: later ? "cw-hit" : "" }, h("span", {}, title), later ? h("strong", {}, " ✓ liked later") : null,
+    h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
+    h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));
+}
+
+const bar = (name, text, part, kind) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, h("strong", {}, name), " ", text),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, piece(kind, part)));
