@@ -94,6 +94,21 @@ def served(stored: Any, metric: str, name: str = "plain") -> np.ndarray:
 
 
 @finding(
+    "The first numbers in the SVD gauge keep more of the full lists than tables trained for being cut keep of theirs",
+    case="width",
+    rests_on=(RESULT,),
+)
+def the_gauge_keeps_more_than_training_for_it(stored: Any) -> dict[str, Difference]:
+    """Share of the full ten in the SVD gauge minus that of Matryoshka tables, on MovieTweetings, over seeds."""
+    return {
+        f"{width} numbers": Difference.paired(
+            served(stored, f"cut to {width}", "SVD gauge"), served(stored, f"cut to {width}", "Matryoshka")
+        )
+        for width in (2, 4, 8, 16)
+    }
+
+
+@finding(
     "Later in time the served model finds as much in one byte a coordinate and in eight numbers, within 0.01",
     case="way of serving",
     rests_on=(RESULT,),

@@ -91,7 +91,8 @@ def directions(width: int, seed: int = 0, passes: int = 20) -> tuple[Table, Tabl
 def with_lengths(films: Table, power: float) -> Table:
     """The films with lengths of (count / largest count)^power."""
     counts = pairs().col_counts
-    return films * (counts[:, None] / counts.max()) ** power
+    longer: Table = films * (counts[:, None] / counts.max()) ** power
+    return longer
 
 
 def arranged(people: Table, films: Table, space: str) -> tuple[Table, Table]:

@@ -24,8 +24,8 @@ class MapOfCells(WrittenOnce):
     module_name: ClassVar[str] = "map_of_cells"
     caption: ClassVar[str] = (
         "Each dot is a film with two numbers, popular films dark and large. The line is a person; the ten films "
-        "beyond the dashed line have the largest scores. Shaded: the cells that the search looks into. With JavaScript this "
-        "picture is interactive."
+        "beyond the dashed line have the largest scores. Shaded: the cells that the search looks into. With JavaScript "
+        "this picture is interactive."
     )
 
     map = traitlets.Dict().tag(sync=True, state=True)

@@ -12,6 +12,7 @@ import sympy as sp
 from course_lib.lessons.shared.symbolic import largest, matrix, proof, vector
 
 Row = tuple[int, ...]
+HALVES = (Fraction(-1), Fraction(-1, 3), Fraction(0), Fraction(1, 2), Fraction(1))  # of half a step
 
 
 @proof
@@ -76,9 +77,9 @@ def thm_certified_int8() -> Iterator[Fraction]:
     """
     steps = (Fraction(1, 3), Fraction(2, 5))
     for u in itertools.product(range(-2, 3), repeat=2):
-        bound = sum(abs(x) * step for x, step in zip(u, steps, strict=True)) / 2
-        for parts in itertools.product((-1, Fraction(-1, 3), 0, Fraction(1, 2), 1), repeat=2):
-            moved = sum(x * part * step / 2 for x, part, step in zip(u, parts, steps, strict=True))
+        bound = sum((abs(x) * step for x, step in zip(u, steps, strict=True)), Fraction(0)) / 2
+        for parts in itertools.product(HALVES, repeat=2):
+            moved = sum((x * part * step / 2 for x, part, step in zip(u, parts, steps, strict=True)), Fraction(0))
             yield max(Fraction(0), abs(moved) - bound)
     errors = np.array(list(itertools.product((-1, 0, 1), repeat=4)))  # (E, 4)
     for exact in itertools.product(range(0, 8, 2), repeat=4):

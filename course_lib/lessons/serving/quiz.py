@@ -30,7 +30,8 @@ def same_cells() -> dict[str, bool]:
 
     def visited(people: np.ndarray, films: np.ndarray, centroids: np.ndarray) -> np.ndarray:
         cells = np.argsort(-(people @ centroids.T), axis=1)[:, :2]
-        return (cells[:, None, :] == (films @ centroids.T).argmax(axis=1)[None, :, None]).any(axis=2)
+        looked_at: np.ndarray = (cells[:, None, :] == (films @ centroids.T).argmax(axis=1)[None, :, None]).any(axis=2)
+        return looked_at
 
     before = visited(people, films, centroids)
     after = {
