@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib import datasets, index
+from course_lib import datasets, gauge, index
 from course_lib.interactions import Interactions
 from course_lib.training.on_pairs import cosine_tables
 
@@ -86,6 +86,15 @@ def directions(width: int, seed: int = 0, passes: int = 20) -> tuple[Table, Tabl
     """People and films as directions, by the first chapter's training on cosines."""
     users, items = cosine_tables(pairs(), width=width, seed=seed, passes=passes)
     return unit(users.double().numpy()), unit(items.double().numpy())
+
+
+def flat(axes: tuple[int, int] = (1, 2)) -> tuple[Table, Table]:
+    """People and films as directions in the plane: two numbers of the 32 in the SVD gauge, the second and the third.
+
+    A model that is trained with two numbers puts nearly all films into two opposite directions.
+    """
+    people, films = gauge.balance_tables(*directions(32))
+    return unit(people[:, axes]), unit(films[:, axes])
 
 
 def with_lengths(films: Table, power: float) -> Table:

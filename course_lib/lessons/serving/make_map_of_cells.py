@@ -1,4 +1,4 @@
-"""Trains the films of the interactive `MapOfCells`, two numbers each, and stores its cells and what searches find.
+"""Computes the films of the interactive `MapOfCells`, two numbers each, and stores its cells and what searches find.
 
 python -m course_lib.lessons.serving.make_map_of_cells
 """
@@ -17,7 +17,7 @@ from course_lib.lessons.shared.film_models import film_names, store
 CELLS, PROBES, DIGITS = 16, 6, 4
 POWERS = (0.0, 0.125, 0.25, 0.375, 0.5)
 SPACES = {"ip": "inner product", "more": "one more coordinate"}
-PERSON = 20
+PERSON = 15
 
 
 def found(people: Any, films: Any, space: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def found(people: Any, films: Any, space: str) -> dict[str, Any]:
 def data() -> dict[str, Any]:
     """Everything that the interactive shows."""
     torch.set_num_threads(1)
-    people, films = (table.round(DIGITS) for table in ivf.directions(2))
+    people, films = (table.round(DIGITS) for table in ivf.flat())
     counts = ivf.pairs().col_counts
     group = ivf.quarters(counts)
     tens = {int(i) for power in POWERS for i in ivf.exact(people[[PERSON]], ivf.with_lengths(films, power))[0]}

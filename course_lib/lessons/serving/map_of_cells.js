@@ -23,7 +23,7 @@ class View extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     return framed(
       { look: "cw-flow cw-cells", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, parts.power.box, parts.probes.box), parts.space.box),
+      h("div", { class: "cw-row" }, parts.power.box, parts.probes.box, parts.space.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "One person and 682 films"), parts.map,
           h("ul", { class: "cw-legend" },
@@ -90,7 +90,7 @@ const rows = ({ map, power, space }) => map.searches[space][power].found.map((sh
 
 const asPython = ({ power, probes, space }) => [
   "from course_lib import metrics", "from course_lib.lessons.serving import ivf", "from course_lib.lessons.serving.map_of_cells import MapOfCells", "",
-  "people, films = ivf.directions(2)", `films = ivf.with_lengths(films, ${["0", "1 / 8", "1 / 4", "3 / 8", "1 / 2"][power]})`,
+  "people, films = ivf.flat()", `films = ivf.with_lengths(films, ${["0", "1 / 8", "1 / 4", "3 / 8", "1 / 2"][power]})`,
   `space = "${space === "ip" ? "inner product" : "one more coordinate"}"`, "queries, items = ivf.arranged(people, films, space)",
   "cells = ivf.k_means(items, 16, space, seed=0)", `lists = ivf.search(queries, items, cells, probes=${probes})`,
   "found = metrics.index_recall(lists, ivf.exact(people, films))", 'print(f"{found:.0%} of the ten best")',

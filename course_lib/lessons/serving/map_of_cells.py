@@ -14,7 +14,7 @@ STORED = Path(__file__).with_name("map_of_cells.json")  # made by make_map_of_ce
 
 
 class MapOfCells(WrittenOnce):
-    """Films with two numbers each in sixteen cells, stored: `MapOfCells(power=2, probes=2, space="ip")`.
+    """Films with two of their numbers in sixteen cells, stored: `MapOfCells(power=2, probes=2, space="ip")`.
 
     power   which of the stored lengths count^alpha, counted from 0: alpha is 0, 1/8, 1/4, 3/8 or 1/2
     probes  how many cells the person looks into, 1 to 6

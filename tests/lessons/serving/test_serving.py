@@ -66,15 +66,14 @@ def test_the_stored_map_holds_what_its_own_films_give() -> None:
 
 
 class Stored:
-    """A result with one number for everything, but for the places that are named."""
+    """A result with one number for everything, but for the places that are named; some data sets may be missing."""
 
-    def __init__(self, usual: float, **named: float) -> None:
-        self.usual, self.named = usual, named
-
-    def distinct(self, _: str) -> list[str]:
-        return list(findings.SETS.values())
+    def __init__(self, usual: float, missing: tuple[str, ...] = (), **named: float) -> None:
+        self.usual, self.missing, self.named = usual, missing, named
 
     def values(self, metric: str, **where: Any) -> list[float]:
+        if where.get("data") in self.missing:
+            return []
         key = next((key for key in self.named if key in " ".join([metric, *map(str, where.values())])), None)
         return [self.named[key] if key else self.usual] * 5
 
@@ -91,9 +90,10 @@ def test_a_sentence_that_is_false_stops_the_page() -> None:
 
 
 def test_a_prediction_can_fail_and_one_that_was_not_run_says_so() -> None:
-    assert dict(findings.outcomes(Stored(0.25)))[4] is False  # 0.25 of the queries are certified
-    assert dict(findings.outcomes(Stored(0.35)))[4] is True
-    some = Stored(0.25)
-    some.distinct = lambda _: ["movietweetings"]  # type: ignore[method-assign]
-    said = findings.table_of_outcomes(some, {1: "a", 6: "b"})
-    assert said == [["1", "a", "not run yet"], ["6", "b", "failed"]]
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(Stored(0.25), dict.fromkeys(range(1, 7), ""))}
+    assert (
+        outcome["4"] == "failed on MovieTweetings and ML-1M and Gowalla" and outcome["6"] == "failed on MovieTweetings"
+    )
+    some = Stored(0.35, missing=("gowalla",))
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(some, dict.fromkeys(range(1, 7), ""))}
+    assert outcome["4"] == "held on MovieTweetings and ML-1M; not run on Gowalla yet"
