@@ -7,12 +7,21 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from exercises.engine import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 SHORT = ("--step-seconds=2", "--submission-seconds=5")  # the tests' own limits, where no others follow
+
+
+def needs_nbgrader() -> None:
+    """Skips a test, or a whole file, where nbgrader is missing; to import it takes as long as many a test."""
+    if find_spec("nbgrader") is None:
+        pytest.skip("nbgrader is missing: pip install '.[classroom]'", allow_module_level=True)
 
 
 def classroom(*arguments: object, check: bool = True, **environment: object) -> subprocess.CompletedProcess[str]:

@@ -34,8 +34,7 @@ FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "too
 IN_PIECES = "test_pages.py"  # of tests/site: each page of the site is a piece of work of its own
 ONE_EXPORT = {f"tests/launch/test_{name}.py" for name in ("binder", "colab", "export", "workflows")}
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
-SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").splitlines())
-SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
+SECONDS_ALLOWED = 2.0  # a test that takes longer is marked
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,25 +52,17 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(20_000, 10, 10)
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where tests of seconds are left out, a file of such tests alone is not even imported."""
-    left_out = "not seconds" in config.getoption("markexpr")
-    return True if left_out and collection_path.relative_to(ROOT).as_posix() in SECONDS else None
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for several processes.
+    """Marks what the browser or a whole pipeline is needed for; sorts for several processes.
 
     The longest files come first, that none is left over at the end, and the browser's tests last: Playwright keeps an
     event loop for itself, inside which no test could start another one. At the very end stand the pages of the site,
     small pieces that fill what time the processes have left.
     """
     for item in items:
-        file, _, name = item.nodeid.partition("::")
+        file = item.nodeid.partition("::")[0]
         if "browser_path" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if {file, f"{file}::{name.split('[')[0]}", item.nodeid} & SECONDS:
-            item.add_marker("seconds")
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU: make test-gpu"))
         if item.get_closest_marker("scale") and find_spec("torchrec") is None:
@@ -126,7 +117,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if long:
         terminalreporter.write_line(
             f"LONG: {len(long)} tests took more than {SECONDS_ALLOWED:g} s; if they do so on an idle machine too, "
-            f"their names belong into tests/seconds.txt: {', '.join(sorted(long)[:10])}",
+            f"mark them `seconds`: {', '.join(sorted(long)[:10])}",
             yellow=True,
         )
 

@@ -1,9 +1,16 @@
-"""The chapters of the book, and those that `make chapter` wrote and nobody has finished: tests ask less of them."""
+"""The chapters of the book, and those that `make chapter` wrote and nobody has finished: tests ask less of them.
+
+And which of many are asked at every `make test`.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,3 +33,8 @@ def main_pages() -> list[Path]:
     """The notebooks that are main pages of chapters, without labs and further pages; drafts among them."""
     found = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))
     return sorted(path for path in found if not path.stem.endswith(BESIDE))
+
+
+def one_quickly(names: Sequence[Any], most: int = 1) -> list[Any]:
+    """The first where the same template, script or rule serves all of them; the others among the pipelines."""
+    return [*names[:most], *(pytest.param(name, marks=pytest.mark.pipeline) for name in names[most:])]

@@ -20,7 +20,7 @@ SINGLE = {  # style -> (the style that it is made from, what is replaced in it b
     "torch32": ("torch", "dtype=torch.float64", "dtype=torch.float32"),
 }
 PRECISE = {"ddc": ("solve_user", "inflation")}  # the statement asks for six digits, which is more than float32 has
-STYLES = ("loops", "vectorised", "torch", "scipy", *SINGLE)
+STYLES = ("loops", "vectorised", "torch", *SINGLE)
 
 
 @cache

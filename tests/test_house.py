@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +30,7 @@ def test_imports_keep_the_contracts_of_pyproject() -> None:
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
+@pytest.mark.seconds
 def test_few_files_outside_its_folders_name_a_chapter() -> None:
     """A lesson can be deleted with its page: its name stands in its own folders, and in three other files at most.
 
@@ -45,7 +47,7 @@ def test_few_files_outside_its_folders_name_a_chapter() -> None:
         if name
         and not name.startswith(("book/", "exercises/", "tests/exercises/", "course_lib/audit/", "tests/audit/"))
         and not name.endswith("/claims.yml")
-        and name not in ("_toc.yml", "_config.yml", "tests/seconds.txt")
+        and name not in ("_toc.yml", "_config.yml")
         and (ROOT / name).is_file()
     }
     for lesson in lessons():
@@ -81,6 +83,7 @@ def torch_free() -> list[str]:
     return [module for module in sources() if any(pattern.fullmatch(module) for pattern in patterns)]
 
 
+@pytest.mark.seconds
 def test_light_modules_load_no_torch() -> None:
     """All in one interpreter: where torch gets in, the message names the first module that brings it."""
     modules = torch_free()

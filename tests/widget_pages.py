@@ -101,12 +101,6 @@ def mount_in_jupyter(page: Any, widget: Any) -> None:
     page.evaluate(MOUNT, [widget._esm, widget.state()])
 
 
-def python_says(page: Any, widget: Any, trait: str) -> None:
-    """Python sets one trait of the model to what it is in `widget`, and the page tells of it what `widget` tells."""
-    page.evaluate("([trait, value]) => model.set(trait, value)", [trait, getattr(widget, trait)])
-    settled(page, widget.summary())
-
-
 def press(page: Any, selector: str, key: str) -> None:
     """A reader presses a key on what a selector names."""
     page.locator(selector).focus()
@@ -161,9 +155,8 @@ def settled(page: Any, text: str) -> None:
 
 
 def open_folds(page: Any) -> Any:
-    """The page with every fold of an interactive open."""
-    for fold in page.locator(".cw summary").all():
-        fold.click()
+    """The page with every fold of an interactive open, also those that were before."""
+    page.evaluate("document.querySelectorAll('.cw details:not([open]) > summary').forEach((one) => one.click())")
     return page
 
 
@@ -172,20 +165,6 @@ def table_rows(page: Any) -> list[list[str]]:
     page.locator(".cw-data summary").click()
     page.locator(".cw-data .cw-table tbody tr").first.wait_for()
     return [row.split("\t") for row in page.locator(".cw-data .cw-table tbody tr").all_inner_texts()]
-
-
-REACHED = """(() => { const e = document.activeElement, d = e.dataset;
-  return d.preset ?? d.action ?? (e.type === "radio" ? e.value : e.name) ?? e.tagName; })()"""
-
-
-def reached_by_tab(page: Any, times: int) -> set[str]:
-    """What the tab key reaches: presets, actions, values of choices, names of inputs, else tags."""
-    page.locator("body").focus()
-    reached = set()
-    for _ in range(times):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate(REACHED))
-    return reached
 
 
 def run(code: str, **given: Any) -> Any:
@@ -201,15 +180,6 @@ def made_in_python(page: Any, **given: Any) -> Any:
     """What the code makes that the page offers as the same in Python."""
     page.locator(".cw-python summary").click()
     return run(page.locator(".cw-code").inner_text(), **given)
-
-
-def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
-    """Whether the film has ended and nobody listens any more, once what plays it in Jupyter has been closed."""
-    page.locator('[data-action="play"]').click()
-    page.evaluate("close()")
-    wait = """([name, time]) => new Promise((done) => {
-      const at = model.get(name); setTimeout(() => done(at === model.get(name)), time); })"""
-    return page.evaluate(wait, [trait, milliseconds]) and page.evaluate("Object.values(listeners).flat().length") == 0
 
 
 class Elements(HTMLParser):
@@ -249,17 +219,6 @@ def misfits(page: Any, width: int) -> list[str]:
     return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24)]
 
 
-def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:
-    """Of a page without JavaScript: which pictures are seen, the texts, the rows of all tables once their folds are
-    open.
-    """
-    pictures = [picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all()]
-    texts = page.locator(".course-widget > p").all_inner_texts()
-    for fold in page.locator("summary").all():
-        fold.click()
-    return pictures, texts, page.locator(".cw-static-table tbody tr").count()
-
-
 def misprints(page: Any, width: int) -> list[str]:
     """What is wrong on paper: a control that is printed, a picture that is not, a page too wide."""
     page.emulate_media(media="print")
@@ -271,49 +230,3 @@ def misprints(page: Any, width: int) -> list[str]:
     lost = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw svg[role=img]").all() if not one.is_visible()]
     wide = page.evaluate("document.documentElement.scrollWidth")
     return [*shown, *lost, *([f"the page is {wide} wide"] if wide > width else [])]
-
-
-def none_numbers(page: Any, steps: list[tuple[str, str]]) -> list[str]:
-    """Sets inputs and clicks buttons one by one, [(selector, value or "")], and names those after which the page shows
-    NaN or the like.
-    """
-    found = []
-    for selector, value in steps:
-        one = page.locator(selector).first
-        if value:
-            one.evaluate("(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value)
-        else:
-            one.evaluate("element => element.click()")
-        page.wait_for_timeout(0)
-        if re.search(r"NaN|undefined|Infinity|\[object", page.locator(".cw").first.inner_html()):
-            found.append(f"{selector} {value}")
-    return found
-
-
-CHOOSE = """async () => {
-  const found = [], root = document.querySelector(".cw");
-  const look = async (name) => {
-    await new Promise((done) => setTimeout(done));
-    if (/NaN|undefined|Infinity|\\[object/.test(document.querySelector("main").innerHTML)) found.push(name);
-  };
-  for (const preset of root.querySelectorAll("[data-preset]")) {
-    preset.click();
-    await look(preset.dataset.preset);
-    for (const select of root.querySelectorAll("select")) for (const option of select.options) {
-      select.value = option.value;
-      select.dispatchEvent(new Event("change"));
-      await look(`${preset.dataset.preset} ${option.value}`);
-      root.querySelector('[data-action="steps"]').click();
-      await look(`${preset.dataset.preset} ${option.value} steps`);
-    }
-  }
-  return found;
-}"""
-
-
-def strange_choices(page: Any) -> list[str]:
-    """Takes every preset and every choice of an interactive that makes steps, and names those after which the page
-    shows NaN or the like.
-    """
-    assert page.locator("[data-preset]").count() > 1 and page.locator(".cw select").count() >= 1
-    return page.evaluate(CHOOSE)

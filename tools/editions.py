@@ -8,6 +8,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from tools import address, toc
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +27,12 @@ class Place:
 def places(root: Path = ROOT) -> dict[str, Place]:
     """Page -> its place, for every page of _toc.yml; the page after the first is read as a chapter without a number."""
     return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc.pages(root))}
+
+
+@cache
+def title(root: Path = ROOT) -> str:
+    """The name of the course, from _config.yml."""
+    return str(yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))["title"])
 
 
 @cache

@@ -1,8 +1,8 @@
 """A Sphinx extension for what the sentences of a page rest on. A broken rule is a warning, and so an error.
 
-findings      the role {finding}`name` puts the support of a sentence, "4 of 6 models", beside it
-              (`course_lib.lessons.shared.findings`): computed here from stored results, or taken from the cell of the
-              page's own run. A finding that fails is an error.
+findings      the role {finding}`name` puts a mark behind a sentence that opens its support, "4 of 6 models", without a
+              script (`course_lib.lessons.shared.findings`): computed here from stored results, or taken from the cell
+              of the page's own run. A finding that fails is an error.
 conclusions   a conclusion with a number or a comparison names what it rests on (tools/conclusions.py)
 statements    under each statement of a lesson stands what of it a machine checked (tools/claims/badges.py)
 results       below each stored result that a lab shows stands a link to all of its numbers (tools/results_pages.py)
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
@@ -33,8 +34,56 @@ STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 logger = logging.getLogger(__name__)
 
 
+class Support(nodes.inline):  # type: ignore[misc]  # docutils has no types
+    """The support of a sentence: a mark that opens it; on paper the support itself, in brackets."""
+
+
+def open_support(writer: Any, node: Support) -> None:
+    """The mark, and the beginning of what it opens: a popover, which is allowed inside a paragraph."""
+    writer.evidence = getattr(writer, "evidence", 0) + 1
+    name = f"evidence-{writer.evidence}"
+    writer.body.append(
+        f'<button type="button" class="evidence" popovertarget="{name}" aria-label="What this rests on"></button>'
+        f'<span id="{name}" class="support" popover>'
+    )
+
+
+def close_support(writer: Any, _node: Support) -> None:
+    """The end of what the mark opens."""
+    writer.body.append("</span>")
+
+
+def drop_brackets(_app: Sphinx, doctree: nodes.document) -> None:
+    """Take away the brackets around marks, and the commas before them: "higher ({finding}`x`)." is "higher°."."""
+    for parent in dict.fromkeys(node.parent for node in doctree.findall(Support)):
+        run = list(parent.children)
+        for at, node in enumerate(run):
+            if isinstance(node, Support) and at and isinstance(run[at - 1], nodes.Text):
+                run[at - 1] = _replaced(run[at - 1], re.sub(r"(?:,|;|,? and|:)\s*$", "", str(run[at - 1])))
+        for at, node in enumerate(run):
+            if not isinstance(node, Support) or not str(run[at - 1]).rstrip().endswith("("):
+                continue
+            last = at
+            while last + 2 < len(run) and not str(run[last + 1]).strip() and isinstance(run[last + 2], Support):
+                last += 2
+            if last + 1 >= len(run):
+                continue
+            if str(run[last + 1]).startswith(")"):
+                run[at - 1] = _replaced(run[at - 1], re.sub(r"\s*\($", "", str(run[at - 1])))
+                run[last + 1] = _replaced(run[last + 1], str(run[last + 1])[1:])
+            elif isinstance(run[last + 1], nodes.Text):
+                run[last + 1] = _replaced(run[last + 1], re.sub(r"^(?:,|;| and) ", " ", str(run[last + 1])))
+
+
+def _replaced(node: nodes.Node, text: str) -> nodes.Text:
+    """A text in the place of another one."""
+    new = nodes.Text(text)
+    node.parent.replace(node, new)
+    return new
+
+
 class FindingRole(SphinxRole):
-    """{finding}`name`: the support of a sentence, in small letters beside it."""
+    """{finding}`name`: a mark that opens the support of the sentence before it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """The text of a finding on stored results, or what the page's own cell said of it."""
@@ -58,7 +107,10 @@ class FindingRole(SphinxRole):
             # the role parts its text at the last ":", so a format is named: else "path::key" would lose its key
             shown, messages = paste("glue:text", self.rawtext, f"{cell}:s", self.lineno, self.inliner)
         self.env.note_dependency(str(sys.modules[found.function.__module__].__file__))
-        return [nodes.inline("", "", *shown, classes=["support"])], messages
+        label = f"finding-{found.lesson}-{found.name}"
+        more = pending_xref("", nodes.inline("", "The finding"), refdomain="std", reftype="ref", reftarget=label)
+        more.attributes |= {"refdoc": self.env.docname, "refexplicit": True, "refwarn": True}
+        return [Support("", "", *shown, nodes.inline("", "", nodes.Text(". "), more, classes=["more"]))], messages
 
 
 def check_conclusions(app: Sphinx, docname: str, _source: list[str]) -> None:
@@ -117,6 +169,8 @@ def write_results(app: Sphinx, failed: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.add_role("finding", FindingRole())
+    app.add_node(Support, html=(open_support, close_support))
+    app.connect("doctree-read", drop_brackets)
     app.connect("source-read", check_conclusions)
     app.connect("doctree-read", add_badges)
     app.connect("doctree-read", offer_files)

@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools import normalise
+from tools import editions, normalise
 from tools.course_index import GLUE, Index, Unknown
 from tools.plain_markdown import PlainMarkdown
 
@@ -81,7 +81,7 @@ Binder and Colab open them from here. This branch is written by `tools/export_no
 
 def top_cells(index: Index, page: str, branch: str = BRANCH) -> list[NotebookNode]:
     """The two cells that a copy starts with: where it comes from, and the installation on Colab, from its branch."""
-    title, book = index.pages[page].title, index.pages["book/index"].title
+    title, book = index.pages[page].title, editions.title()
     home = f"[{title}]({index.url(page)})"
     text = (
         f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). "
@@ -170,7 +170,7 @@ def write(out: Path, root: Path = ROOT, branch: str = BRANCH) -> list[str]:
             shutil.copytree(source, out / name, ignore=NOT_COPIED)
         else:
             shutil.copy(source, out / name)
-    readme = README.format(title=index.pages["book/index"].title, site=index.site, repository=index.repository)
+    readme = README.format(title=editions.title(), site=index.site, repository=index.repository)
     (out / "README.md").write_text(readme, encoding="utf-8")
     return list(copies)
 

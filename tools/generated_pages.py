@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxRole
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
-from tools import filters, study_time
+from tools import decisions, filters, study_time
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTATION = ROOT / "book" / "notation.yml"
@@ -247,7 +247,7 @@ def hero() -> str:
     """The interactive of the landing page: a model that learns."""
     from course_lib.lessons.first_model.training_film import TrainingFilm
 
-    return f"```{{raw}} html\n{TrainingFilm(person=2).static_html()}\n```"
+    return f"```{{raw}} html\n{TrainingFilm(person=2, moment=0).static_html()}\n```"
 
 
 def _beliefs_of(quiz_of_chapter: Any) -> str:
@@ -273,6 +273,7 @@ def fill(text: str) -> str:
         "api": api_sections,
         "misconceptions": misconceptions,
         "hero": hero,
+        "decisions": decisions.all_cards,
     }
 
     def made(comment: re.Match[str]) -> str:
@@ -289,6 +290,7 @@ SOURCES = {
     "fill: misconceptions": ("course_lib/**/*.yml",),
     "fill: rooms": ("course_lib/**/__init__.py",),
     "fill: api": ("course_lib/**/__init__.py",),
+    "fill: decisions": ("book/practice/decisions.yml",),
     "claims": ("course_lib/lessons/*/claims.yml",),
     "findings": ("book/results/*.json", "course_lib/lessons/*/findings.py"),
     "results": ("book/results/*.json",),
@@ -414,6 +416,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-purge-doc", forget_times)
     app.add_role("minutes", TimeRole())
     app.add_role("hours", TimeRole())
+    app.add_directive("decision", decisions.DecisionDirective)
     app.connect("html-page-context", list_names)
     app.connect("autodoc-process-docstring", keep_docstrings_as_written, priority=400)  # before napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -107,12 +107,15 @@ def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
 
 
 def set_search_scorer(app: Sphinx, config: Config) -> None:
-    """Write the script that ranks pages, with what readers call their ideas, where Sphinx reads it."""
+    """Write the script of the search, MiniSearch and the ideas of pages with it, where Sphinx reads it."""
     ideas = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))["ideas"]
     script = Path(__file__).with_name("site_search.js").read_text(encoding="utf-8")
+    engine = (Path(__file__).parent / "vendor" / "minisearch.js").read_text(encoding="utf-8")
+    alone = f";(function (define, exports, module) {{\n{engine}\n}}).call(globalThis);\n"
     path = Path(app.outdir).parent / "search_scorer.js"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script.replace("const IDEAS = {};", f"const IDEAS = {json.dumps(ideas)};"), encoding="utf-8")
+    ranked = script.replace("const IDEAS = {};", f"const IDEAS = {json.dumps(ideas)};")
+    path.write_text(alone + ranked, encoding="utf-8")
     config.html_search_scorer = str(path)
 
 

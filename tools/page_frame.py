@@ -13,6 +13,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 from datetime import date
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 
 from course_lib import __version__
 from course_lib.lessons.shared.house import PULL
-from tools import address, conclusions, drawing, editions, toc
+from tools import address, conclusions, drawing, editions, evidence, toc
 
 CHANGES = "book/reference/changelog"
 LONGEST = 200  # characters of a description; search engines cut it there or earlier
 SHORTEST = 60  # one more sentence is taken where the first is shorter
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+BESIDE = ("-further", "-lab")  # how the pages beside a chapter end
 LOGOS = {"logo": "logo.svg", "logo_dark": "logo-dark.svg"}
 CARDS = {
     "image": "book/assets/card-logo.png",
@@ -69,6 +71,8 @@ def description(doctree: nodes.document) -> str:
 def _sentences(paragraph: nodes.paragraph) -> list[str]:
     """The sentences of a paragraph, a symbol such as α among them; none of a cell, or beside a longer formula."""
     copy = paragraph.deepcopy()
+    for mark in list(copy.findall(evidence.Support)):
+        mark.parent.remove(mark)
     try:
         for formula in list(copy.findall(nodes.math)):
             name = formula.astext().strip()
@@ -96,6 +100,27 @@ def add_edition(app: Sphinx, page: str, _template: str, context: dict[str, Any],
         context["edition"] = edition(page, app.env.titles[page].astext(), changes=CHANGES in app.env.found_docs)
 
 
+def lead_on(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Let *Next* and *Previous* go from main page to main page; a page beside a chapter leads back to it, and on."""
+    way = [known for known in toc.way() if known in app.env.found_docs]
+    at = next((k for k, known in enumerate(way) if page == known or page in _beside(known)), None)
+    if at is None:
+        return
+    before, after = (at, at + 1) if page != way[at] else (at - 1, at + 1)
+
+    def link(k: int) -> dict[str, str] | None:
+        if not 0 <= k < len(way):
+            return None
+        return {"link": app.builder.get_relative_uri(page, way[k]), "title": escape(app.env.titles[way[k]].astext())}
+
+    context |= {"prev": link(before), "next": link(after)}
+
+
+def _beside(page: str) -> tuple[str, ...]:
+    """The pages that stand beside a chapter's main page."""
+    return tuple(f"{page}{end}" for end in BESIDE)
+
+
 def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
     """What the foot of a page says. `changes`: whether the build has the page of changes."""
     place, days = editions.places()[page], editions.last_changes()
@@ -107,7 +132,7 @@ def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
         "site": editions.site_address(),
         "chapter": place.chapter,
         "is_read": place.is_read,
-        "kind": "page" if page.endswith(("-lab", "-further")) else "chapter",
+        "kind": "page" if page.endswith(BESIDE) else "chapter",
         "day": date.fromisoformat(day) if day else None,
         "day_in_words": editions.in_words(day) if day else "",
         "changes": CHANGES if changes else "",
@@ -193,6 +218,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.config.templates_path.append(str(Path(__file__).with_name("templates")))
     app.connect("config-inited", settings)
     app.connect("html-page-context", add_edition)
+    app.connect("html-page-context", lead_on)
     app.connect("html-page-context", leave_the_description)  # after the theme and MyST-NB, which were set up before,
     app.setup_extension("sphinxext.opengraph")  # and before this
     app.connect("html-collect-pages", pages_at_the_root)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
 
-from tools import generated_pages, myst, study_time
+from tools import decisions, generated_pages, myst, study_time
 from tools.course_index import PROOF_KINDS, Index, Unknown
 
 ADMONITIONS = ("attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning")
@@ -162,6 +162,8 @@ class PlainMarkdown:
             return self._framed(self.next_name() + (f" ({self.convert(box.argument)})" if box.argument else ""), box)
         if box.name == "solution":
             return self._framed(f"Solution to {self._exercise(box.argument)}", box)
+        if box.name == "decision":
+            return self._framed("On Monday", replace(box, body=decisions.on_a_page(box.argument)))
         if box.name in ("admonition", "dropdown"):
             return self._framed(self.convert(box.argument), box, folded=box.name == "dropdown")
         if box.name in ADMONITIONS:

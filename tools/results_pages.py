@@ -5,11 +5,18 @@ number where it prints one. On a page
 
     <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
     <!-- results: panels -->     becomes the same without how many
-    <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs
-    <!-- results: agreeing -->   how many of them agree, and
-    <!-- results: ticks -->      how many of these say yes or no to a question that a theorem answers
-    <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
+    <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs, without the ticks
+    <!-- results: agreeing -->   how many of them agree
+    <!-- results: ticks -->      how many ticks there are, which say yes or no to a question that a theorem answers
+    <!-- results: beyond -->     how many printed numbers have no counterpart
+    <!-- results: cells -->      how many cells of ours stand beside printed numbers, in all ways
+    <!-- results: cut -->        how many of these were cut off by a cap of our own, and
+    <!-- results: pathless -->   how many of these have no stored path
+    <!-- results: margins -->    a sentence: how many would agree with half and with twice the margin
+    <!-- results: verdicts -->   a table: for each table how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
+
+`python -m tools.results_pages` prints the counts.
 """
 
 import csv
@@ -25,10 +32,12 @@ from typing import get_args
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
+from course_lib import papers
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.lessons.shared.plots import paper_against_ours
+from course_lib.papers import agreement
 from course_lib.papers.agreement import Verdict
 from tools.figures import HEX, dark_color
 
@@ -36,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (\w+) -->")
-STRICTEST_FIRST: tuple[Verdict, ...] = ("differs", "agrees", "not converged", "one run", "not run")
+STRICTEST_FIRST: tuple[Verdict, ...] = ("differs", "undecided", "agrees", "not converged")
 PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
 SAID = {
     PANELS[0]: "Printed numbers against ours: precisions and recalls of P3",
@@ -45,10 +54,13 @@ SAID = {
 GROUP = re.compile(r'<g id="[^"]*">')  # figure_1, axes_1, ...: the same in every drawing, and nothing refers to them
 PLAIN = {"e_pop": "the popularity direction", "(1 - cos)^2": "the loss (1 − cos)²"}  # in titles of results
 FROM_0_TO_1 = {"share dot", "share cos", "share within 10", "Pearson"}
+TICK = "tangent"  # of P0's Table 1: a theorem gives the answer before any run, on data that we made
+NOT_HERE = {"P1": {"amazon-book", "yelp", "tmall"}, "P3": {"eurlex"}, "P4": {"simple", "fr", "en"}}  # data we lack
+SIZES = ("m", "n", "positives", "mean_pair_popularity")  # of P3's Table 3
+ON_PATHS = {"P3-T6": ("P3-X2", "full"), "P3-T5": ("P3-X3", "laptop")}  # where the way of a table's runs is stored
 NO_AXIS = {  # metrics that share no axis with the others: in the table and not in the picture
-    "tangent": "say yes or no (is a movement tangent?)",
     "AvgPop@10 change %": "are changes in per cent, from below zero to above zero",
-    **dict.fromkeys(("m", "n", "positives", "mean_pair_popularity"), "describe a data set"),
+    **dict.fromkeys(SIZES, "describe a data set"),
 }
 
 
@@ -125,6 +137,82 @@ def compared() -> list[Compared]:
     return [cells[0] for cells in counterparts()]
 
 
+def measured() -> list[Compared]:
+    """Those of `compared` that are no ticks."""
+    return [cell for cell in compared() if cell.metric != TICK]
+
+
+@cache
+def beyond() -> dict[str, Counter[Verdict]]:
+    """Of the printed tables of results, the numbers without a counterpart, each once: {"P1-T2": {"not to be had": 90}}.
+
+    P1's Tables 3 to 5 repeat numbers of its Table 2, and P3's Table 4 some of its Table 5; percentages follow from
+    other numbers.
+    """
+    found: dict[str, Counter[Verdict]] = {}
+    seen = {place for cell in compared() for place in [_place(cell)] if place is not None}
+    for paper, name in [
+        *(("P1", f"T{at}") for at in (2, 3, 4, 5)),
+        *(("P3", f"T{at}") for at in (3, 5, 4, 6)),
+        ("P4", "T2"),
+    ]:
+        for cell in papers.table(paper, name):
+            for place in _places(paper, name, cell):
+                if place not in seen:
+                    seen.add(place)
+                    lacking: Verdict = "not to be had" if cell["dataset"] in NOT_HERE[paper] else "not trained"
+                    found.setdefault(f"{paper}-{name}", Counter())[lacking] += 1
+    return found
+
+
+def _places(paper: str, name: str, cell: papers.Cell) -> list[tuple[object, ...]]:
+    """What names the numbers of a printed cell, the same wherever a paper repeats one."""
+    if (paper, name) == ("P3", "T3"):
+        return [("P3-T3", cell["dataset"], metric) for metric in SIZES]
+    if paper == "P1":
+        method = "DDC" if cell["method"] == "b_a" else cell["method"]
+        return [("P1", cell["dataset"], cell["backbone"], method, cell["metric"])]
+    if paper == "P4":
+        return [("P4", cell["dataset"], cell["method"], cell["alpha"])]
+    table = "T5" if name == "T4" and cell["loss"] == "unbiased" else name
+    return [(f"P3-{table}", cell["dataset"], cell["pointwise"], cell["loss"], cell["ratio"], cell["metric"])]
+
+
+def _place(cell: Compared) -> tuple[object, ...] | None:
+    """`_places` of the printed number beside a cell of ours; None for one that stands in no table of results."""
+    where, table = dict(cell.cell), str(cell.number[0])
+    if table == "P3-T3":
+        return table, cell.data, cell.metric
+    if table.startswith("P3"):
+        return table, cell.data, where["pointwise"], where["loss"], where.get("ratio"), cell.metric
+    return None
+
+
+def cut_off() -> dict[str, int]:
+    """Of all our cells beside printed numbers, how many a cap of ours cut off, and of these how many have no path.
+
+    A cell has a path where runs of the same model on the same data are stored with looks along their way.
+    """
+    cells = [cell for group in counterparts() for cell in group]
+    cut = [cell for cell in cells if cell.judged.verdict == "not converged"]
+    return {"cells": len(cells), "cut": len(cut), "pathless": sum(not _has_path(cell) for cell in cut)}
+
+
+def _has_path(cell: Compared) -> bool:
+    where = dict(cell.cell)
+    return (cell.data, where.get("pointwise"), where.get("loss"), where.get("ratio")) in _paths_of(str(cell.number[0]))
+
+
+@cache
+def _paths_of(table: str) -> frozenset[tuple[object, ...]]:
+    """(data, point-wise loss, loss, ratio) of every stored path of a table's runs."""
+    name, scale = ON_PATHS.get(table, ("", ""))
+    if not (ROOT / "book" / "results" / f"{name}-{scale}.json").is_file():
+        return frozenset()
+    rows = load_result(name, scale).rows
+    return frozenset((row["data"], row["pointwise"], row["loss"], row["ratio"]) for row in rows if "path" in row)
+
+
 def beside_ours(results: list[Result]) -> list[list[Compared]]:
     """For each printed number our cells beside it, each from the result that has most runs of it, the first of several.
 
@@ -156,7 +244,7 @@ def sorted_out() -> tuple[dict[str, list[tuple[float, float, str]]], Counter[str
     """The points of each panel (printed, ours, verdict), and how many numbers are not drawn, by the reason."""
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in PANELS}
     left_out: Counter[str] = Counter()
-    for cell in compared():
+    for cell in measured():
         verdict = cell.judged.verdict if cell.judged.verdict in ("agrees", "differs") else "not judged"
         point = cell.judged.printed, cell.judged.mean, verdict
         if cell.metric[:2] in ("P@", "R@"):
@@ -198,23 +286,27 @@ def panels() -> str:
 
 
 def verdicts() -> str:
-    """HTML: for each experiment with printed numbers how many agree, differ, or cannot be judged and why."""
-    by_experiment: dict[tuple[str, bool], Counter[str]] = {}
-    on: dict[tuple[str, bool], dict[str, None]] = {}  # its data sets, in order of appearance
+    """HTML: for each table with printed numbers how many agree, differ, or cannot be judged and why; without ticks."""
+    counted: dict[tuple[str, str], Counter[Verdict]] = {}
+    on: dict[tuple[str, str], dict[str, None]] = {}  # our data sets, in order of appearance
     for cells in counterparts():
-        key = (cells[0].experiment, cells[0].same_data)
-        by_experiment.setdefault(key, Counter())[cells[0].judged.verdict] += 1
-        on.setdefault(key, {}).update(dict.fromkeys(text_of(cell.data) for cell in cells))
-    names = get_args(Verdict)[:4]
+        if cells[0].metric != TICK:
+            key = cells[0].table, "yes" if cells[0].same_data else "no"
+            counted.setdefault(key, Counter())[cells[0].judged.verdict] += 1
+            on.setdefault(key, {}).update(dict.fromkeys(text_of(cell.data) for cell in cells))
+    for table, lacking in beyond().items():
+        for verdict, count in lacking.items():
+            key = table, "yes" if verdict == "not trained" else "no"
+            counted.setdefault((table, "yes") if (table, "yes") in counted else key, Counter())[verdict] += count
+    names = get_args(Verdict)
     head = "".join(
         f'<th scope="col">{name}</th>' for name in ("table or figure", "our data", "the paper's data?", *names)
     )
     rows = "".join(
-        f'<tr><th scope="row">{spoken(experiment)}</th><td>{", ".join(on[experiment, same])}</td>'
-        f"<td>{'yes' if same else 'no'}</td>"
+        f'<tr><th scope="row">{spoken(table)}</th><td>{", ".join(on.get((table, same), {})) or "–"}</td><td>{same}</td>'
         + "".join(f'<td class="number">{counts[name] or "–"}</td>' for name in names)
         + "</tr>"
-        for (experiment, same), counts in by_experiment.items()
+        for (table, same), counts in sorted(counted.items(), key=lambda item: _in_order(("", "", item[0][0])))
     )
     caption = "Printed numbers, by verdict."
     table = f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
@@ -222,10 +314,35 @@ def verdicts() -> str:
 
 
 def counts() -> dict[str, int]:
-    """How many printed numbers stand beside ours, how many of them agree, and how many of these are ticks."""
-    agreeing = [cell for cell in compared() if cell.judged.verdict == "agrees"]
-    ticks = [cell for cell in agreeing if cell.metric == "tangent"]
-    return {"number": len(compared()), "agreeing": len(agreeing), "ticks": len(ticks)}
+    """How many printed numbers stand beside ours, how they fare, how many do not; ticks apart; and our own caps."""
+    by_verdict = Counter(cell.judged.verdict for cell in measured())
+    return {
+        "number": len(measured()),
+        "agreeing": by_verdict["agrees"],
+        "differing": by_verdict["differs"],
+        "undecided": by_verdict["undecided"],
+        "unconverged": by_verdict["not converged"],
+        "ticks": len(compared()) - len(measured()),
+        "beyond": sum(lacking.total() for lacking in beyond().values()),
+        **cut_off(),
+    }
+
+
+def margins() -> str:
+    """A sentence: how many measured numbers agree and are undecided at half the margin of the rule and at twice it."""
+    told = []
+    for factor in (0.5, 2.0):
+        found: Counter[str] = Counter()
+        for judged in (cell.judged for cell in measured()):
+            off, allowed = abs(judged.printed - judged.mean), factor * judged.allowed
+            if judged.verdict in ("agrees", "differs", "undecided"):
+                agrees, differs = off + judged.half <= allowed, off - judged.half > allowed
+                found["agree" if agrees else "differ" if differs else "undecided"] += 1
+        margin = 100 * factor * agreement.MARGIN
+        told.append(
+            f"with a margin of {margin:g} %, {found['agree']} numbers agree and {found['undecided']} are undecided"
+        )
+    return "; ".join(told)
 
 
 def in_a_box(table: str) -> str:
@@ -238,7 +355,14 @@ def fill(text: str) -> str:
     makers: dict[str, Callable[[], str]] = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
 
     def made(comment: re.Match[str]) -> str:
+        if comment[1] == "margins":
+            return margins()
         maker = makers.get(comment[1])
         return f"```{{raw}} html\n{maker()}\n```" if maker else str(counts()[comment[1]])
 
     return COMMENT.sub(made, text)
+
+
+if __name__ == "__main__":
+    for name, count in counts().items():
+        print(f"{name:12} {count}")

@@ -1,47 +1,55 @@
-// How pages are ranked by the site's search: pages by what they are about first, the library's entries last.
-// Sphinx adds this file to its language_data.js; IDEAS comes from book/search.yml.
+// The search of the site: MiniSearch (tools/vendor) over the index that Sphinx has built, with what readers call the ideas
+// of a page. Sphinx adds this file to its language_data.js; IDEAS comes from book/search.yml.
 const IDEAS = {};
-const STOP = new Set("a an and are as at be by can do does for from how i in is it my of on or our so that the their to use was what when where which who why with you your".split(" "));
-const HOME = 100; // what a page gets whose idea the query names
+const STOP = new Set("a an and are as at be by can could do does for from get has have how i in is it of on or our should so than that the their they to use used was we what when where which who why will with you".split(" "));
+const SPELLINGS = [[/isation$/, "ization"], [/ise$/, "ize"], [/our$/, "or"]]; // British words as American ones
+const BOOST = { ideas: 6, title: 5, headings: 2, words: 1 };
+const PHRASE = 4; // how much more a page is worth one of whose ideas the query names in all its words
+const WEAK = 0.08; // of the best page's score: what is worth less is not shown
+const MOST = 15; // pages
 
-const words = (text) => (text.toLowerCase().match(/[a-z0-9]+(?:[-_][a-z0-9]+)*/g) ?? []).flatMap((word) => word.split("-")).map(stem);
-
-// Plurals and British spellings are one word with the others; enough for titles, and no more than that.
-function stem(word) {
-  const plain = word.replace(/isation/, "ization").replace(/ise$/, "ize").replace(/our$/, "or");
-  return plain.length > 3 ? plain.replace(/(?<=[^s])s$/, "").replace(/(?<=.{4})(ing|ed|ity)$/, "") : plain;
+/** A word as it stands and its stem; none of a word that says nothing. */
+function forms(term) {
+  const word = SPELLINGS.reduce((text, [from, to]) => text.replace(from, to), term.toLowerCase());
+  return STOP.has(word) ? null : [...new Set([word, stem(word)])];
 }
+const stem = (word) => new Stemmer().stemWord(word);
+const words = (text) => text.split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
+const stems = (text) => [...new Set(words(text).map(forms).filter(Boolean).map((found) => found.at(-1)))];
 
-// How much of a query an idea covers, from 0 to 1; 0 where a word of the idea is missing.
-function covers(idea, query) {
-  const asked = new Set(words(query));
-  const named = words(idea);
-  if (!named.every((word) => asked.has(word))) return 0;
-  const telling = [...asked].filter((word) => !STOP.has(word)).length;
-  return Math.min(1, named.filter((word) => !STOP.has(word)).length / Math.max(1, telling));
-}
-
-function boost(page, query) {
-  return HOME * Math.max(0, ...(IDEAS[page] ?? []).map((idea) => covers(idea, query)));
-}
+const LIBRARY = "book/reference/api"; // its entries are found by Sphinx, one by one
 
 function kind(page) {
-  if (page.startsWith("book/reference/api")) return -40;
-  if (page.startsWith("book/reference/") || page.startsWith("book/teach/")) return -20;
-  return /-(lab|further)$/.test(page) ? -10 : 0;
+  if (page.startsWith(LIBRARY)) return 0.3;
+  if (page.startsWith("book/reference/") || page.startsWith("book/teach/")) return 0.6;
+  return /-(lab|further)$/.test(page) ? 0.6 : 1;
 }
 
-var Scorer = {
-  score: ([page, , anchor, , score]) => score + kind(page) + (anchor ? 0 : boost(page, Scorer.query ?? "")),
-  objNameMatch: 11,
-  objPartialMatch: 6,
-  objPrio: { 0: 15, 1: 5, 2: -5 },
-  objPrioDefault: 0,
-  title: 15,
-  partialTitle: 7,
-  term: 5,
-  partialTerm: 2,
-};
+/** One document a page, from Sphinx's index: its title, headings, ideas, and every word on it, once. */
+function documents({ docnames, titles, alltitles, terms }) {
+  const found = docnames.map((page, id) => ({ id, page, title: titles[id], ideas: (IDEAS[page] ?? []).join(" "), headings: [], words: [] }));
+  for (const [title, places] of Object.entries(alltitles)) for (const [id] of places) found[id].headings.push(title);
+  for (const [term, places] of Object.entries(terms)) for (const id of [places].flat()) if (!found[id].page.startsWith(LIBRARY)) found[id].words.push(term);
+  return found.map((one) => ({ ...one, headings: one.headings.join(" "), words: one.words.join(" ") }));
+}
+
+/** The pages for a query, the best first: [{ id, score }]. A typo is forgiven in a word that stands on no page. */
+function ranking(index) {
+  const pages = documents(index);
+  const known = new Set(pages.flatMap((page) => Object.keys(BOOST).flatMap((field) => words(page[field]).flatMap((word) => forms(word) ?? []))));
+  const engine = new MiniSearch({ fields: Object.keys(BOOST), tokenize: words, processTerm: forms });
+  engine.addAll(pages);
+  const ideas = pages.map(({ page }) => (IDEAS[page] ?? []).map(stems).filter((idea) => idea.length));
+  const options = { boost: BOOST, fuzzy: (term) => (term.length > 4 && !known.has(term) ? 0.25 : false), prefix: (term) => term.length > 3 };
+  return (query) => {
+    const asked = stems(query).length;
+    return engine.search(query, options).map(({ id, score, terms }) => {
+      const there = new Set(terms.map(stem));
+      const named = Math.max(0, ...ideas[id].map((idea) => (idea.every((word) => there.has(word)) ? idea.length / asked : 0)));
+      return { id, score: score * kind(pages[id].page) * (1 + PHRASE * named) };
+    }).sort((one, other) => other.score - one.score);
+  };
+}
 
 // What the lines under a result are taken from: the text, without formulas, code and tables, of which only letters in a row would be left.
 const UNREAD = "h1, .admonition-title, .math, .highlight, table, .course-widget, .machine-badge, .page-foot, .on-paper, script, style, .headerlink";
@@ -67,22 +75,21 @@ function summary(page, terms, anchor) {
   return lines;
 }
 
-// A page whose idea is asked for is found also where it lacks a word of the query.
-function findByIdeas() {
+/** Puts the ranking in the place of Sphinx's: pages first, then the entries of the library and the sections that Sphinx finds. */
+function takeOver() {
   // a browser hands no page to a page that was opened from a folder: a result then stands without its first lines
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   const perform = Search._performSearch;
+  let ranked = null;
   Search.makeSearchSummary = summary;
   Search._performSearch = (query, ...rest) => {
-    Scorer.query = query;
-    const found = perform(query, ...rest); // the best stands last
     const { docnames, filenames, titles } = Search._index;
-    const there = new Set(found.filter(([, , anchor]) => !anchor).map(([page]) => page));
-    const more = docnames
-      .map((page, at) => [page, titles[at], "", null, boost(page, query) + kind(page), filenames[at]])
-      .filter(([page, , , , score]) => !there.has(page) && score >= HOME / 2);
-    return [...found, ...more].sort((a, b) => a[4] - b[4]);
+    ranked ??= ranking(Search._index);
+    const found = ranked(query).slice(0, MOST);
+    const pages = found.filter(({ score }) => score >= WEAK * found[0].score).map(({ id, score }) => [docnames[id], titles[id], "", null, score, filenames[id]]);
+    const entries = perform(query, ...rest).filter(([, , anchor]) => anchor); // the best stands last
+    return [...entries, ...pages.reverse()];
   };
 }
-if (typeof Search === "undefined") document.addEventListener("DOMContentLoaded", findByIdeas);
-else findByIdeas();
+if (typeof Search === "undefined") document.addEventListener("DOMContentLoaded", takeOver);
+else takeOver();

@@ -32,6 +32,17 @@ def pages(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
     return found
 
 
+def way(root: Path = ROOT) -> list[str]:
+    """The pages that *Next* goes through: the root, the first page of all, the chapters, and the decisions."""
+    read = tree(root)
+    parts = read.get("parts", [])
+    chapters = [entry["file"] for part in parts if part.get("numbered") for entry in part["chapters"]]
+    ends = [entry["file"] for part in parts for entry in part["chapters"] if entry["file"].endswith("/decisions")]
+    return list(
+        dict.fromkeys([read["root"], parts[0]["chapters"][0]["file"], *chapters, *ends] if parts else [read["root"]])
+    )
+
+
 def page_of(name: str, root: Path = ROOT) -> str:
     """The page of a name: "book/debiasing/ddc" of "ddc". KeyError for a name that no page has."""
     for page, _ in pages(root):

@@ -72,7 +72,7 @@ class Remote:
     file : str
         Its place in the cache.
     algorithm : str
-        The hash function, such as "sha256".
+        The hash function, such as "sha256"; "git" for the name that git gives the content of a file.
     expected : str
         The hash that the file must have.
 
@@ -98,8 +98,9 @@ class Entry:
     name, title : str
         The name that ``load`` knows, and the title to show.
     pairs, users, items : int
-        The sizes of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their README
-        and P3's Table 3), for all others as counted by the loader; tests count again.
+        The sizes of the whole set before any filter. For ml-10m, 20m, 25m, 32m, eurlex, yelp2018 and amazon-book as
+        published (their README, P3's Table 3, Table 2 of LightGCN), for all others as counted by the loader; tests
+        count again.
     default_min_rating : float or None
         A pair is a positive from this rating on. None: the set is implicit.
     rating_scale : str

@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
 try:
+    if find_spec("nbgrader") is None:  # it is imported where it is asked
+        raise ModuleNotFoundError(name="nbgrader")
     from exercises.engine.chapters import HERE
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.room import Failed, Room, rooms, settings, usable

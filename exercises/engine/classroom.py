@@ -23,9 +23,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 try:
+    if find_spec("nbgrader") is None:  # it is imported where it is asked
+        raise ModuleNotFoundError(name="nbgrader")
     from sqlalchemy.exc import SAWarning
 
     from exercises.engine import by_hand, chapters

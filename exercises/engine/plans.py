@@ -32,6 +32,10 @@ CLASS_HOURS = 3
 """Two sessions of 90 minutes."""
 LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 """The rule for late work, as the syllabus states it and deadlines.toml has it."""
+MARKS = {"machine": 20, "criticism": 20, "project": 25, "exam": 30, "participation": 5}
+"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
+SOURCES = {"machine": 'from = "machine"', "criticism": 'from = "hand"'}
+OUT_OF = {"project": 100, "exam": 90, "participation": 10}
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
@@ -160,7 +164,7 @@ def syllabus(name: str, start: date | None = None) -> str:
         "most": f"{max(hours):g}",
         "total": f"{sum(hours) + CLASS_HOURS * len(hours):g}",
         "weeks": as_table(plan, start),
-        **{key: str(number) for key, number in LATE.items()},
+        **{key: str(number) for key, number in (LATE | MARKS).items()},
     }
     text = (HERE / "syllabus.md").read_text(encoding="utf-8")
     return re.sub(r"«(\w+)»", lambda match: numbers[match[1]], text)
@@ -178,6 +182,15 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
         if one.get("assignment"):
             sunday = start + timedelta(weeks=number, days=6)
             lines += ["", f"[assignments.{one['chapter']}]", f"due = {sunday}T23:59:00"]
+    return "\n".join([*lines, ""])
+
+
+def marks() -> str:
+    """The marks.toml of the syllabus: `exercises.engine.marks` computes the mark from it."""
+    lines = ["# See exercises/engine/marks.py. A file has the columns student and points."]
+    for name, weight in MARKS.items():
+        source = SOURCES.get(name, f'from = "{name}.csv"\nout_of = {OUT_OF.get(name)}')
+        lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
     return "\n".join([*lines, ""])
 
 
@@ -213,7 +226,8 @@ def main(arguments: list[str] | None = None) -> None:
     if given.start:
         due = given.out / "deadlines.toml"
         due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
-        print(f"deadlines: {due}; copy it into the classroom's folder")
+        (given.out / "marks.toml").write_text(marks(), encoding="utf-8")
+        print(f"deadlines: {due}, and marks.toml; copy them into the classroom's folder")
 
 
 if __name__ == "__main__":

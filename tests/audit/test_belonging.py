@@ -25,6 +25,8 @@ from course_lib.audit.questions.belonging import ALIKE, drawn_swaps, mismatched_
 from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
+pytestmark = pytest.mark.seconds
+
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
 SEEDS = range(20) if THOROUGH else range(1)
 NAME = "mismatched-rows"

@@ -16,6 +16,8 @@ from course_lib.audit.command import cli
 from course_lib.audit.verdicts import CATALOGUE
 from course_lib.geometry import normalise
 
+pytestmark = pytest.mark.seconds
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,11 +19,13 @@ from scipy import stats
 from course_lib.audit import CATALOGUE, CHANGES
 from course_lib.audit.rates import rates
 
+pytestmark = pytest.mark.seconds
+
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
 NEEDED = 19 if THOROUGH else 1  # of the seeds, at each of the two stronger strengths
 KINDS = list(make_rates.PLANTED)
 QUESTIONS = {"models": CATALOGUE, "off-sphere": CATALOGUE, "changes": CHANGES}
-STRONGER = {"models": (1, 2)} | dict.fromkeys(("off-sphere", "changes"), (1, 2) if THOROUGH else (1,))
+STRONGER = (1, 2) if THOROUGH else (1,)
 UNSURE = {"changes": ["new-faults"]}  # a number near its threshold: seed 318
 LEAST_IS_A_FAULT = {"popularity-lengths", "leaked-test-pairs", "ddc-gain"}
 DEGREES = [(kind, name) for kind in ("models", "changes") for name in QUESTIONS[kind] if name not in LEAST_IS_A_FAULT]
@@ -36,7 +38,7 @@ def seeds(kind: str) -> range:
 
 def cases() -> Iterator[tuple[str, str, int]]:
     for kind in KINDS:
-        for strength in STRONGER[kind]:
+        for strength in STRONGER:
             yield from ((kind, name, strength) for name in QUESTIONS[kind])
 
 

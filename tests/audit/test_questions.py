@@ -23,6 +23,8 @@ from course_lib.audit.training import NEGATIVES
 from course_lib.audit.verdicts import OF_TRIPLES
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)

@@ -31,6 +31,8 @@ from course_lib.training.bpr import bpr_epoch
 from course_lib.training.recommenders import tables_of, train_recommender
 from course_lib.training.towers import lookup_towers, train_towers
 
+pytestmark = pytest.mark.seconds
+
 Tables = tuple[np.ndarray, np.ndarray]  # items, users
 WIDTH, K, TAU, BATCH = 32, 10, 0.2, 512
 LARGE = os.environ.get("COURSE_SCALE", "smoke") != "smoke"

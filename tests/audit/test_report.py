@@ -21,6 +21,8 @@ from course_lib.audit.snapshots import questions
 from course_lib.audit.tables import Table
 from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS, Picture
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

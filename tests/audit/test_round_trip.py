@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from course_lib.audit import files, pairs
 
+pytestmark = pytest.mark.seconds
+
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 safetensors = pytest.importorskip("safetensors.torch")

@@ -24,6 +24,8 @@ from course_lib.audit.verdicts import Answer, Verdict
 from course_lib.checking import some
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)

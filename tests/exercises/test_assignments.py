@@ -12,7 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from classroom_helpers import classroom, grade_table
+from classroom_helpers import classroom, grade_table, needs_nbgrader
+from drafts import one_quickly
 from in_process import NEW, verdict_on
 
 from exercises.engine import chapters, simulate
@@ -75,7 +76,7 @@ def all_pairs(U, V, w, z, c):
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Loose notebooks of all new assignments in one folder, graded by one command; bob is wrong, and eve forges."""
-    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    needs_nbgrader()
     folder = tmp_path_factory.mktemp("term")
     (folder / "in").mkdir()
     for number, name in enumerate(NEW):
@@ -145,7 +146,7 @@ def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(t
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    pytest.importorskip("nbgrader")
+    needs_nbgrader()
     (tmp_path / "in").mkdir()
     yield tmp_path
 
@@ -187,13 +188,14 @@ def test_a_broken_notebook_belongs_to_the_only_assignment_there_is(folder: Path)
     assert _found(folder, "jacobian-conditions") == {"jacobian-conditions": ["bob"]}
 
 
+@pytest.mark.seconds
 def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:
     (folder / "in" / "notes.ipynb").write_bytes(b'{"cells": []}')
     done = classroom("all", "--submissions", folder / "in", "--course", folder, check=False)
     assert done.returncode != 0 and "nothing was handed in" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("name", one_quickly(NEW))
 def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     """Neither by import, nor by file, nor through a module that an open room imported for itself."""
     from exercises.engine.grading import notebooks
@@ -225,6 +227,7 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     assert errors[len(cells) :] == [None] * len(fine)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", NEW)
 def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: str) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in judge.grading_code(name)}

@@ -15,12 +15,9 @@ import time
 from pathlib import Path
 
 import pytest
-from classroom_helpers import SHORT, Graded, classroom, grade_table
+from classroom_helpers import SHORT, Graded, classroom, grade_table, needs_nbgrader
 
 from exercises.engine import simulate
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from exercises.engine.grading.sandbox import ALL_WALLS
 from exercises.engine.office.book import Book
 from exercises.engine.office.room import Room
@@ -184,7 +181,7 @@ def booked(course: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    pytest.importorskip("nbgrader")
+    needs_nbgrader()
     simulate.write_class(
         tmp_path / "in", ["reference", "wrong-diagonal", "hostile-endless-sleep", "empty", "reference"]
     )
@@ -228,7 +225,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_changed_submission_is_graded_again(tmp_path: Path) -> None:
-    pytest.importorskip("nbgrader")
+    needs_nbgrader()
     (tmp_path / "in").mkdir()
     for kind, total in (("empty", "0.0"), ("wrong-own-negative", "21.0")):
         (tmp_path / "in/ada.ipynb").write_bytes(simulate.content(kind))
@@ -257,8 +254,9 @@ def test_the_command_says_what_is_wrong(
     assert message in f"{ended.value.code}\n{capsys.readouterr().err}"
 
 
+@pytest.mark.seconds
 def test_links_and_strange_names_are_not_collected(tmp_path: Path) -> None:
-    pytest.importorskip("nbgrader")
+    needs_nbgrader()
     folder = tmp_path / "in"
     (folder / "ada").mkdir(parents=True)
     (folder / "ada" / "in-batch-bias.ipynb").symlink_to("/etc/passwd")

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge, notebooks
 from exercises.engine.grading.harmless import harmless_html
@@ -177,6 +175,7 @@ def test_a_notebook_as_it_was_handed_out_has_no_cell_of_the_students() -> None:
         assert not notebooks.is_worked_on(notebook, released())
 
 
+@pytest.mark.seconds
 def test_split_and_moved_answers_earn_what_they_would_have_earned(cells: Cells, tmp_path: Path) -> None:
     """The review's case: helpers first and the function second, in one cell split in two; and one typed anew."""
     at = place(cells, "share_pushed_down")

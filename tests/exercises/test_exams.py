@@ -16,6 +16,8 @@ from drafts import is_draft, main_pages
 from exercises.engine import asking, exam
 from exercises.engine.asking import POINTS, Exam, Kind, Numbers, Template
 
+pytestmark = pytest.mark.seconds
+
 SEEDS = [f"seed number {n}" for n in range(20)]
 TEMPLATES = [template for name in exam.with_exam() for template in exam.exam(name).templates]
 MIX = {Kind.CALCULATION: 3, Kind.TRUE_OR_FALSE: 2, Kind.PROOF: 2, Kind.READING: 2, Kind.REPLY: 1}

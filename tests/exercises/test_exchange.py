@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from classroom_helpers import classroom, grade_table
 
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from exercises.engine import simulate
 
 NAME = simulate.FIRST

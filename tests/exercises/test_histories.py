@@ -27,9 +27,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from planted_class import ASSIGNMENTS, POINTS, automatic, booked, judged, untouched, work
 
 from exercises.engine import classroom
@@ -37,6 +34,8 @@ from exercises.engine.office import stages
 from exercises.engine.office.book import Book
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
+
+pytestmark = pytest.mark.seconds
 
 HISTORIES = int(os.environ.get("COURSE_TRIES", "6"))
 REAL_HISTORIES = max(1, HISTORIES // 50)
@@ -438,7 +437,7 @@ class History:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[pytest.mark.pipeline] * (seed > 2)) for seed in range(HISTORIES)]
+    "seed", [pytest.param(seed, marks=[pytest.mark.pipeline] * (seed > 0)) for seed in range(HISTORIES)]
 )
 def test_no_history_loses_a_byte_or_a_mark(planted: Path, tmp_path: Path, seed: int) -> None:
     live(planted, tmp_path, seed, real=False)

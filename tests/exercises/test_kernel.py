@@ -11,11 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 import nbformat
+import pytest
 from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 

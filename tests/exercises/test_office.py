@@ -16,17 +16,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 import planted_class
+import pytest
 from planted_class import automatic, untouched, work
 
 from exercises.engine import by_hand, classroom
 from exercises.engine.office import late, people, stages
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import HERE, Room, settings
+
+pytestmark = pytest.mark.seconds
 
 WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
 Rows = dict[str, dict[str, str]]
@@ -686,14 +685,6 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
 
 
 # ---- marks that change are shown, and the others stay ----
-
-
-def late_by(term: Class, *files: tuple[str, int, str]) -> Rows:
-    """Weeks in which (student, number, day and hour) came for the first assignment, each collected and graded."""
-    rows: Rows = {}
-    for student, number, when in files:
-        rows = term.all(stamped(term, (student, WEEK_1, number, when)))
-    return rows
 
 
 def test_without_its_due_date_an_assignment_has_no_penalty_and_no_trace_of_one(term: Class) -> None:

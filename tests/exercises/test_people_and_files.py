@@ -16,8 +16,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from exercises.engine.grading import notebooks, skim
 from exercises.engine.office import archives, intake, late, people
 
@@ -356,12 +354,14 @@ OUTPUTS: dict[str, Callable[[], dict[str, object]]] = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_outputs_may_be_large(kind: str) -> None:
     own = {"cell_type": "code", "source": "", "outputs": [OUTPUTS[kind]()]}
     assert notebooks.handed_in(file([own, ANSWER]))[-1] == PLAIN
 
 
+@pytest.mark.seconds
 def test_the_state_of_widgets_may_be_large() -> None:
     state = OUTPUTS["picture"]()
     own = {"cell_type": "code", "source": "", "metadata": state}
@@ -401,6 +401,7 @@ NO_NOTEBOOKS: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", NO_NOTEBOOKS)
 def test_what_is_no_notebook_is_refused_soon_and_with_little_memory(kind: str) -> None:
     make, message = NO_NOTEBOOKS[kind]
@@ -577,6 +578,7 @@ UNOPENED: dict[str, tuple[Callable[[], bytes], str | None]] = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", UNOPENED)
 def test_an_archive_that_is_not_opened_is_a_doubt_that_says_what_to_do(tmp_path: Path, kind: str) -> None:
     make, problem = UNOPENED[kind]

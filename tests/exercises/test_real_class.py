@@ -19,8 +19,6 @@ from typing import Any
 import pytest
 from classroom_helpers import classroom, grade_table
 
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from exercises.engine import simulate
 from exercises.engine.office.room import Room
 

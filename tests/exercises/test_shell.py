@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import sympy
 
-pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-
 from course_lib.lessons.shared import plain
 from exercises.engine import chapters, simulate
 from exercises.engine.grading import judge, notebooks, reading, sandbox
 from exercises.engine.grading.looking import graded_with
 from exercises.engine.grading.sandbox import Sandbox
+
+pytestmark = pytest.mark.seconds
 
 SOURCE = chapters.file(simulate.FIRST, "assignment.ipynb")
 Cells = list[dict[str, Any]]

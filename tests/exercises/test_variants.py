@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from classroom_helpers import classroom, grade_table
+from classroom_helpers import classroom, grade_table, needs_nbgrader
 from drafts import DRAFTS
 from in_process import marks
 
@@ -66,6 +66,7 @@ def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -
         assert function.__code__.co_argcount or check in varied, f"{check} can be passed by copied numbers"
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_no_public_answer_and_no_answer_of_another_seed_passes(name: str) -> None:
     made = [variants.build(name, seed) for seed in SEEDS]
@@ -184,7 +185,7 @@ def test_the_solutions_of_two_seeds_earn_everything(name: str) -> None:
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A class that works on a variant: ada solves it, pat hands in the public solutions, old those of another seed."""
-    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    needs_nbgrader()
     folder = tmp_path_factory.mktemp("variant")
     variant.main(["--seed", SEEDS[0], "--course", str(folder)])
     for name in ASSIGNMENTS:

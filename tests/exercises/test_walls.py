@@ -18,7 +18,7 @@ from exercises.engine.grading.sandbox import ALL_WALLS, Sandbox, StudentError
 from exercises.engine.grading.walls import FIRST_USER, READS_ALL, USERS
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's"), pytest.mark.seconds]
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,8 @@ from course_lib.experiments.core import code, extend, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
 from course_lib.experiments.core.registry import Experiment
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -375,6 +377,7 @@ experiments.run("P3-T6", seeds=(0, 1), only=json.loads(sys.argv[2]), store=Path(
 """
 
 
+@pytest.mark.pipeline
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     """SIGKILL in the middle; the second start runs only the missing cells and gives the rows of an undisturbed run."""
     only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}

@@ -64,6 +64,7 @@ def test_shares_of_torchrun_make_the_result_of_one_process(toy: list[int], tmp_p
     assert found[0].provenance["cells"] == {"planned": 5, "finished": 5}
 
 
+@pytest.mark.pipeline
 def test_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
     given: dict[str, Any] = {"seeds": (0, 1, 2), "progress": False}  # more cells than processes
     alone = experiments.run("P0-E0", store=tmp_path / "alone", **given)
@@ -71,6 +72,7 @@ def test_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
     assert dealt_out.rows == alone.rows and len({row["seed"] for row in alone.rows}) == 3
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize(
     ("work", "error", "words"),
     [

@@ -129,7 +129,7 @@ def test_a_run_that_diverged_is_said_and_draws_no_dot() -> None:
 
 def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() -> None:
     (said,) = Cells(result(unbiased=17.07).to_html()).found["svg"]
-    assert said.startswith("P@5. Unbiased — agrees: ours 17.5 ±") and said.endswith("paper 17.07.")
+    assert said.startswith("P@5. Unbiased — undecided: ours 17.5 ±") and said.endswith("paper 17.07.")
     assert "In-Batch" not in said
 
 
@@ -169,7 +169,9 @@ def test_without_a_printed_number_there_is_no_chart() -> None:
 
 
 def test_the_chart_carries_the_verdict_of_the_one_rule() -> None:
-    assert "— agrees" in result(unbiased=17.07).to_html() and "— differs" in result(unbiased=90.0).to_html()
+    assert "— undecided" in result(unbiased=17.07).to_html() and "— differs" in result(unbiased=90.0).to_html()
+    close = [row | {"value": 17 + row["seed"] / 100} for row in rows(unbiased=17.07)]
+    assert "— agrees" in Result("P3-T6", "laptop", "a table", close, layout=result().layout).to_html()
 
 
 def test_on_other_data_than_the_papers_there_is_no_verdict() -> None:

@@ -12,6 +12,8 @@ from course_lib import encoders, experiments
 from course_lib.experiments.p0 import motion as p0
 from course_lib.papers import p0 as printed_p0
 
+pytestmark = pytest.mark.seconds
+
 IDS = [f"P0-E{number}" for number in range(8)]
 
 

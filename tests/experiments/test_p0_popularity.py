@@ -19,6 +19,8 @@ from course_lib.experiments.p0 import tuned as p0_tuned
 from course_lib.interactions import Interactions
 from course_lib.training import towers as two_towers
 
+pytestmark = pytest.mark.seconds
+
 IDS = ("P0-E8", "P0-E9", "P0-E10", "P0-R")
 TAU, B, D = 0.2, 16, 4
 

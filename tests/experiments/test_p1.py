@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import backbones, debiasing, experiments, metrics
+from course_lib import backbones, debiasing, experiments, metrics, papers
+from course_lib.datasets.catalogue import ENTRIES
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.p1 import cells, data, measures, models, reading, signs, tables, tuning
 from course_lib.lessons.ddc import plots as ddc_plots
 from course_lib.lessons.popularity_direction import plots as direction_plots
 from course_lib.papers import p1 as paper
 from course_lib.training.recommenders import split_811
+
+pytestmark = pytest.mark.seconds
 
 FILMS = "movietweetings-10core"
 SHORT = {"epochs": 8, "every": 4, "patience": 4}
@@ -69,6 +72,23 @@ def test_full_scale_follows_the_protocol_of_the_paper():
         for name, recipe in data.RECIPES.table.items()
         if name.endswith("-10core")
     )
+
+
+@pytest.mark.parametrize("which", ["P1-T2", "P1-T3"])
+@pytest.mark.parametrize("name", ["yelp2018-10core", "amazon-book-10core"])
+def test_tables_2_and_3_can_be_run_on_the_sets_that_lightgcn_uses(which: str, name: str):
+    """Nobody has them here: a reader with a connection names them. They are no set of a scale, so no plan changes."""
+    plan = experiments.cells_of(which, "full", (0,), data=name)
+    assert {cell["data"] for cell in plan} == {name} and len(plan) > 4
+    assert plan[0]["batch"] == paper.printed("batch_size")
+    assert not any(name in sets for sets in data.SETS.values())
+    assert data.RECIPES.table[name] == {"name": name.removesuffix("-10core"), "core": 10}
+
+
+def test_they_are_not_the_papers_own_sets():
+    """Of the same name and another size; P1's Table 1 gives the users."""
+    rows = {row["dataset"]: row["users"] for row in papers.table("P1", "T1")}
+    assert rows["yelp"] > 4 * ENTRIES["yelp2018"].users and rows["amazon-book"] > 2 * ENTRIES["amazon-book"].users
 
 
 @pytest.mark.parametrize("method", tuning.METHODS[:-1])

@@ -13,6 +13,8 @@ from course_lib.experiments.p1.data import load_split
 from course_lib.interactions import Interactions
 from course_lib.popularity import LIBRARY_LAWS, TripleLaw
 
+pytestmark = pytest.mark.seconds
+
 LAWS = [
     TripleLaw(*parts)
     for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))

@@ -10,6 +10,8 @@ from course_lib import datasets, experiments, gauge
 from course_lib.experiments import p2
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 SMALL = "movietweetings-10core"
 
 

@@ -14,6 +14,8 @@ from course_lib.experiments.p3 import setting, statistics, stochastic_gradient
 from course_lib.in_batch import batch_size_from_ratio
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 DATA = "movietweetings-10core"
 SQUARE = {"pointwise": "square"}  # what the shapes are asked of; all cells run in the lab and among the pipelines
 # Cells that the book's labs have run with the same code are read from their store.

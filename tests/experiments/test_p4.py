@@ -16,6 +16,8 @@ from course_lib.experiments.p4 import data as p4_data
 from course_lib.experiments.p4 import errors, quality
 from course_lib.experiments.p4.training import Trainer
 
+pytestmark = pytest.mark.seconds
+
 CELL = {**p4.shared_plan("smoke", device="cpu"), "every": 5, "checks": 2, "seed": 0}
 
 

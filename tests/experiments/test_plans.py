@@ -14,6 +14,7 @@ from course_lib.experiments.core.provenance import digest
 PLANS = json.loads(Path(__file__).with_name("plans.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.seconds
 def test_every_experiment_at_every_scale_has_its_plan_written_down() -> None:
     assert set(PLANS) == {f"{which} {scale}" for which in experiments.names() for scale in experiments.SCALES}
 

@@ -33,11 +33,13 @@ def counted() -> list[dict[str, Any]]:
     return team.start("traffic", 2, 0, seconds=100)
 
 
+@pytest.mark.seconds
 def test_every_recipe_is_as_predicted(rows: list[dict[str, Any]]) -> None:
     off = [row["value"] for row in rows if row["metric"] == "off prediction"]
     assert len(off) == len(gradients.LOSSES) * len(gradients.RECIPES) and max(off) < 1e-10
 
 
+@pytest.mark.seconds
 def test_what_the_theorem_calls_equal_is_equal_and_nothing_else(rows: list[dict[str, Any]]) -> None:
     words = ("loss", "gather", "rows", "reduction", "times_world")
     worst: dict[Any, float] = {}
@@ -52,6 +54,7 @@ def test_what_the_theorem_calls_equal_is_equal_and_nothing_else(rows: list[dict[
         assert value < 1e-10 if equal[case] else value > 0.01, case
 
 
+@pytest.mark.seconds
 def test_the_factor_of_the_queries_is_the_predicted_one(rows: list[dict[str, Any]]) -> None:
     for row in some([row for row in rows if row["metric"] == "queries" and row["gather"] != "local"]):
         names = {name: row[name] for name in ("rows", "gather", "reduction")}
@@ -69,6 +72,7 @@ def test_a_gather_of_constants_is_not_predicted_by_another_recipe() -> None:
     assert gradients.distance(one, other) > 0.01
 
 
+@pytest.mark.pipeline
 def test_the_sockets_send_what_the_formula_says(counted: list[dict[str, Any]]) -> None:
     """Within a kilobyte a step, for the messages' own heads."""
     if all(row["metric"] != "bytes" for row in counted):
@@ -78,6 +82,7 @@ def test_the_sockets_send_what_the_formula_says(counted: list[dict[str, Any]]) -
         assert expected <= row["value"] < expected + 2000
 
 
+@pytest.mark.pipeline
 def test_the_gramians_cost_the_same_for_any_batch(counted: list[dict[str, Any]]) -> None:
     found = {
         row["batch"]: row["value"]
@@ -87,12 +92,14 @@ def test_the_gramians_cost_the_same_for_any_batch(counted: list[dict[str, Any]])
     assert len(found) == 2 and len(set(found.values())) == 1
 
 
+@pytest.mark.pipeline
 def test_a_process_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "__name__", "course_lib.experiments.scale.nobody")
     with pytest.raises(RuntimeError, match="gradients in 2 processes: a process failed"):
         team.start("gradients", 2, 0, seconds=60)
 
 
+@pytest.mark.pipeline
 def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A child of the started process is ended with it."""
     sleep = "import time; time.sleep(99)"
@@ -111,6 +118,7 @@ def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pyte
     assert [child for child in left if child.status() != psutil.STATUS_ZOMBIE] == []
 
 
+@pytest.mark.pipeline
 def test_processes_end_when_their_caller_is_killed() -> None:
     script = "from course_lib.experiments.scale import team; team.start('gradients', 2, 0)"
     caller = psutil.Popen([sys.executable, "-c", script])
@@ -144,6 +152,7 @@ def test_one_shard_is_the_whole_batch_and_each_shard_has_its_own_softmax() -> No
     assert shards.sharded_loss(scores, 2, tau=0.5, log_q=log_q) == torch.stack(halves).mean()
 
 
+@pytest.mark.seconds
 def test_a_run_of_few_steps_has_three_numbers() -> None:
     cell = {**cells_of("SCALE-X2")[0], "steps": 2}
     found = {row["metric"]: row["value"] for row in shards.shard_cell(cell)}
@@ -169,6 +178,7 @@ def test_devices_choose_the_number_of_processes(
     assert "devices is 0" in capsys.readouterr().out
 
 
+@pytest.mark.seconds
 def test_torchrun_runs_the_same_lines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One process with the environment that torchrun gives it: with one, every recipe is right."""
     out, ones = tmp_path / "rows.json", ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")

@@ -29,6 +29,7 @@ def trained() -> Callable[[str], Numbers]:
     return of
 
 
+@pytest.mark.seconds
 @pytest.mark.scale
 @pytest.mark.parametrize("loss", ["softmax, logQ", "in-batch", "SOGram"])
 def test_shards_train_as_one_process(trained: Callable[[str], Numbers], loss: str) -> None:
@@ -42,12 +43,14 @@ def test_shards_train_as_one_process(trained: Callable[[str], Numbers], loss: st
             assert numbers[way][metric] == pytest.approx(one[metric], abs=tables.METRIC_BAR)
 
 
+@pytest.mark.seconds
 @pytest.mark.scale
 def test_shards_send_less_than_whole_tables_gradients(trained: Callable[[str], Numbers]) -> None:
     numbers = trained("SOGram")
     assert 0 < numbers["sharded"]["sent GB"] < numbers["replicated"]["sent GB"]
 
 
+@pytest.mark.seconds
 @pytest.mark.scale
 def test_a_process_grows_by_its_half_of_the_tables() -> None:
     """And a constant, which is the machine's: some 60 to 70 MB here."""

@@ -197,6 +197,7 @@ def test_what_a_gpu_made_is_run_again_on_one_or_beside_the_code_of_before_on_the
     assert [cell["device"] for cell in ran] == ["cpu"]
 
 
+@pytest.mark.seconds
 def test_every_stored_row_belongs_to_a_cell_of_the_plan() -> None:
     """So that `again` makes all of a result, and `verify` draws from all of it."""
     for path in some(sorted(RESULTS.glob("*.json"))):
@@ -205,6 +206,7 @@ def test_every_stored_row_belongs_to_a_cell_of_the_plan() -> None:
         assert len(verify.stored_cells(result)) == result.provenance["cells"]["finished"], path.name
 
 
+@pytest.mark.seconds
 def test_a_stored_cell_is_what_todays_code_gives(tmp_path: Path, monkeypatch) -> None:
     """The shortest check of the stored results: the toy in the plane of P0's second experiment, to six digits."""
     stored = experiments.load_result("P0-E1", "laptop", RESULTS)

@@ -13,6 +13,8 @@ from course_lib import experiments, geometry
 from course_lib.experiments.text import encoders, titles, unrated
 from course_lib.interactions import Interactions
 
+pytestmark = pytest.mark.seconds
+
 
 @pytest.fixture(scope="module")
 def cold() -> dict[tuple[str, str], float]:

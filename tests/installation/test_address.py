@@ -62,29 +62,6 @@ def test_what_is_no_address_changes_nothing(copy: Path, wrong: str) -> None:
     assert (copy / "pyproject.toml").read_text() == before
 
 
-def test_a_check_with_an_address_says_what_would_change_and_changes_nothing(
-    copy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = ["pyproject.toml", *address.PLACES]
-    before = {name: (copy / name).read_text() for name in names}
-    new, old = "https://github.com/somebody/course", address.repository(copy)
-    for to, code, said in (
-        (new, 1, [f"{name}: differs from {new}" for name in names]),
-        (old, 0, [f"all agree on {old}"]),
-    ):
-        assert address.main(["--check", "--to", to], copy) == code
-        assert capsys.readouterr().out.splitlines()[: len(said)] == said
-    with pytest.raises(SystemExit, match="expected the form"):
-        address.main(["--check", "--to", "https://github.com/../x"], copy)
-    assert before == {name: (copy / name).read_text() for name in names}
-
-
-def test_the_placeholder_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert address.main(["--check"]) == 0
-    said = capsys.readouterr().out
-    assert ("This is the placeholder" in said) is not address.is_set(address.repository()) and "all agree" in said
-
-
 @pytest.mark.parametrize(
     ("repository", "site"),
     [
@@ -96,12 +73,6 @@ def test_the_placeholder_says_that_it_is_one(capsys: pytest.CaptureFixture[str])
 def test_the_sites_address_follows_from_the_repositorys(repository: str, site: str) -> None:
     assert address.read(repository) == repository
     assert address.site(repository) == site
-
-
-def test_a_file_without_the_address_is_an_error(copy: Path) -> None:
-    (copy / "CITATION.cff").write_text("cff-version: 1.2.0\n")
-    with pytest.raises(ValueError, match=r"CITATION\.cff: no copy"):
-        address.carry(copy, write=False)
 
 
 def test_no_other_file_repeats_it() -> None:

@@ -142,6 +142,7 @@ def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[s
     assert name in capsys.readouterr().out.splitlines()[0]
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("arguments", [[], ["paint"]])
 def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
     result = run_course_lib(*arguments)
@@ -149,6 +150,7 @@ def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
     assert "usage: python -m course_lib" in result.stderr
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("unbuffered", ["", "1"])  # "": little is written before the end
 def test_who_reads_the_first_lines_alone_sees_no_traceback(unbuffered: str) -> None:
     """`python -m course_lib experiments list | head -1`, with a reader that is gone before the first word."""
@@ -166,6 +168,7 @@ def test_who_reads_the_first_lines_alone_sees_no_traceback(unbuffered: str) -> N
     assert (result.returncode, result.stderr) == (0, b"")
 
 
+@pytest.mark.seconds
 def test_an_environment_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     assert not setup_venv.has_pip(tmp_path / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)

@@ -19,6 +19,8 @@ from packaging.requirements import Requirement
 
 from course_lib.audit import cli
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FEW = 16  # packages; 57 beside torch when the interactives belonged to the core

@@ -11,7 +11,10 @@ from tools.course_index import Index
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked as `launch` where nobody asks for it."""
+    """Leave the export of all notebooks to the pipelines; skip what is marked as `launch` where nobody asks for it."""
+    for item in items:
+        if "exported" in getattr(item, "fixturenames", ()):
+            item.add_marker("pipeline")
     if "launch" not in config.getoption("markexpr"):
         for item in (item for item in items if item.get_closest_marker("launch")):
             item.add_marker(pytest.mark.skip("installs gigabytes into new environments: make test-launch"))

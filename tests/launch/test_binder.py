@@ -31,6 +31,7 @@ def test_torch_is_the_locked_one_for_the_cpu() -> None:
     assert "--extra-index-url https://download.pytorch.org/whl/cpu" in lines("requirements.txt")
 
 
+@pytest.mark.seconds
 def test_the_script_after_the_build_can_be_run(exported: Path) -> None:
     assert os.access(BINDER / "postBuild", os.X_OK) and os.access(exported / ".binder" / "postBuild", os.X_OK)
     assert subprocess.run(["bash", "-n", str(BINDER / "postBuild")], check=False).returncode == 0

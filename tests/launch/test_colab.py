@@ -17,6 +17,8 @@ from nbformat import NotebookNode
 from tests.launch.environments import CHAPTER, Run, clean_variables, make_environment, run_notebook, version
 from tools import address
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 COLAB = {"COLAB_RELEASE_TAG": "release-colab-test"}
 ADDRESS = address.repository()  # from which the cell installs the course; here, from a folder

@@ -17,6 +17,8 @@ from tests.site.html_pages import read_page
 from tools import execution, export_notebooks, normalise
 from tools.course_index import Index
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 NOT_PLAIN = {
     "a role": re.compile(r"\{[a-z:]+\}`"),

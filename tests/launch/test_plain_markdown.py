@@ -12,6 +12,8 @@ from tools import address, export_notebooks
 from tools.course_index import Index, Unknown
 from tools.plain_markdown import PlainMarkdown
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = address.repository()
 SITE = address.site(REPOSITORY)

@@ -13,10 +13,13 @@ from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 from in_process import ASSIGNMENTS, functions, public_checks
 
 from exercises.engine import simulate
 from exercises.engine.solving import through_the_wall
+
+pytestmark = pytest.mark.seconds
 
 ONE_CONSTRUCTION = {  # tasks that ask for an example: one may answer all questions, and is the student's own work
     ("ddc", "test_worse"),
@@ -72,7 +75,7 @@ def passes(code: str, assignment: str, answers: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", ASSIGNMENTS)
+@pytest.mark.parametrize("name", one_quickly(ASSIGNMENTS, most=3))
 def test_no_function_that_does_no_work_earns_points(name: str) -> None:
     reference = {
         key: through_the_wall(thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)

@@ -17,6 +17,8 @@ from tests.lessons.every import modules
 from tests.lessons.shared import test_plots as shared_tests
 from tools import drawing
 
+pytestmark = pytest.mark.seconds
+
 PLOTS = {**modules("plots"), "shared": shared_plots}
 FIGURES = {**modules("test_plots", of="tests.lessons"), "shared": shared_tests}
 

@@ -1,6 +1,7 @@
 """Every interactive: its HTML is whole, the page says what Python says, fits, can be read and reached without a mouse.
 
-Shown as it opens, or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments.
+Shown as it opens, or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments; its
+`REFUSED` has what it cannot show: (interactive, arguments, what the error says).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from drafts import one_quickly
+from traitlets import TraitError
 
 from course_lib.lessons.shared.widgets import bundle, paper
-from course_lib.lessons.shared.widgets.base import CourseWidget
+from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
 from tests.lessons.every import LESSONS, modules
 from tests.widget_pages import (
     SUMMARY,
@@ -25,14 +28,16 @@ from tests.widget_pages import (
     open_folds,
     serious_violations_in_both_themes,
     settled,
+    table_rows,
 )
 
-SHOWN = {
-    name: arguments
+TESTS = [
+    tests
     for file in ("test_widget", "test_widgets")  # a lesson has one interactive, or several
     for tests in modules(file, of="tests.lessons").values()
-    for name, arguments in getattr(tests, "SHOWN", {}).items()
-}
+]
+SHOWN = {name: arguments for tests in TESTS for name, arguments in getattr(tests, "SHOWN", {}).items()}
+REFUSED = [case for tests in TESTS for case in getattr(tests, "REFUSED", [])]
 
 
 def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
@@ -48,6 +53,7 @@ def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
 
 INTERACTIVES = {name: make for lesson in LESSONS for name, make in of_lesson(lesson).items()}
 every = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in INTERACTIVES.items()])
+two_quickly = pytest.mark.parametrize("make", one_quickly(list(INTERACTIVES.values()), most=2), ids=INTERACTIVES)
 BESIDE = [name for name in INTERACTIVES if "beside(" in bundle.sources()[name]]  # controls beside the picture
 Make = Callable[[], CourseWidget]
 
@@ -56,6 +62,7 @@ def test_every_interactive_lies_in_a_lesson() -> None:
     assert {*INTERACTIVES, "quiz"} == set(bundle.interactives())
 
 
+@pytest.mark.seconds
 @every
 def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
     shown = make()
@@ -72,50 +79,45 @@ def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
 
 
 @every
-def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Make) -> None:
+def test_nonsense_is_refused_by_the_name_of_its_trait_and_changes_nothing(make: Make) -> None:
+    shown = make()
+    before = shown.state()
+    plain = [name for name, trait in shown.traits(state=True).items() if isinstance(trait, (Number, Count, Word))]
+    for name in plain:
+        for nonsense in ("nobody", -1e9, float("nan")):
+            with pytest.raises((ValueError, TraitError), match=rf"\b{name}\b"):
+                setattr(shown, name, nonsense)
+    assert plain and shown.state() == before
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), REFUSED)
+def test_what_it_cannot_show_is_named(name: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        type(INTERACTIVES[name]())(**arguments)
+
+
+@every
+def test_the_page_says_what_python_says_and_the_keyboard_reaches_every_control(
+    site_page: Callable[..., Any], make: Make
+) -> None:
+    """One of a group of radio buttons stands for all: the arrow keys reach the others."""
     shown = make()
     page = site_page(shown.static_html())
     assert page.locator(SUMMARY).inner_text() == shown.summary()
     assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
     assert made_in_python(page).state() == shown.state()
-
-
-@every
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], make: Make) -> None:
-    shown = make()
-    page = site_page(shown.static_html(), java_script_enabled=False, script=False, width=360)
-    assert all(picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all())
-    assert shown.summary() in page.locator(".course-widget > p").all_inner_texts()
-    page.locator("summary").click()
-    assert page.locator(".cw-static-table tbody tr").count() == len(shown.table()[1])
-    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
-
-
-@every
-def test_it_fits_every_width(site_page: Callable[..., Any], make: Make) -> None:
-    page = site_page(make().static_html(), width=320)
-    for width in (320, 360, 768, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert misfits(page, width) == [], width
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_controls_words_and_picture_are_on_one_screen(site_page: Callable[..., Any], name: str) -> None:
-    """In the 936 px that a window of 1280 x 800 leaves: controls beside the picture; the folds may lie below."""
-    page = site_page(INTERACTIVES[name]().static_html(), width=952)
-    page.set_viewport_size({"width": 952, "height": 800})
-    main, view, words = (page.locator(f".cw-{area}-area").bounding_box() for area in ("main", "view", "words"))
-    assert main["x"] + main["width"] <= view["x"] and main["y"] < view["y"] + view["height"]
-    top = page.locator(".cw").bounding_box()["y"]
-    assert max(area["y"] + area["height"] for area in (main, view, words)) - top <= 780
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_on_a_phone_the_words_stand_below_the_first_picture(site_page: Callable[..., Any], name: str) -> None:
-    page = site_page(INTERACTIVES[name]().static_html(), width=360)
-    words = page.locator(".cw-words-area").bounding_box()
-    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area :is(svg[role=img], [data-paper])").all()]
-    assert min(pictures) < words["y"] and words["y"] - min(pictures) < 500
+    assert table_rows(page) == shown.table()[1]
+    wanted = page.evaluate(
+        """[...document.querySelectorAll('.cw :is(button, select, input, summary, [tabindex="0"])')]
+          .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !(e.type === "radio" && !e.checked))
+          .map((e, i) => (e.dataset.number = i) + "")"""
+    )
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(len(wanted) + 5):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset?.number ?? ''"))
+    assert set(wanted) <= reached and len(wanted) >= 5
 
 
 @pytest.mark.parametrize("name", [name for name in BESIDE if "presets(" in bundle.sources()[name]])
@@ -131,36 +133,51 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.wait_for_function("document.querySelectorAll('[data-preset][aria-pressed=true]').length === 0")
 
 
-@every
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], make: Make) -> None:
-    page = open_folds(site_page(make().static_html(), reduced_motion="reduce"))
+@two_quickly
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], make: Make) -> None:
+    shown = make()
+    page = site_page(shown.static_html(), java_script_enabled=False, script=False, width=360)
+    assert all(picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all())
+    assert shown.summary() in page.locator(".course-widget > p").all_inner_texts()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == len(shown.table()[1])
+    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
+
+
+def on_one_screen(page: Any) -> None:
+    """In the 936 px that a window of 1280 x 800 leaves: controls beside the picture; the folds may lie below."""
+    page.set_viewport_size({"width": 952, "height": 800})
+    main, view, words = (page.locator(f".cw-{area}-area").bounding_box() for area in ("main", "view", "words"))
+    assert main["x"] + main["width"] <= view["x"] and main["y"] < view["y"] + view["height"]
+    top = page.locator(".cw").bounding_box()["y"]
+    assert max(area["y"] + area["height"] for area in (main, view, words)) - top <= 780
+
+
+def words_below_the_first_picture(page: Any) -> None:
+    """On a phone."""
+    page.set_viewport_size({"width": 360, "height": 900})
+    words = page.locator(".cw-words-area").bounding_box()
+    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area :is(svg[role=img], [data-paper])").all()]
+    assert min(pictures) < words["y"] and words["y"] - min(pictures) < 500
+
+
+@two_quickly
+def test_it_fits_every_width_axe_finds_nothing_serious_and_paper_has_all(
+    site_page: Callable[..., Any], make: Make
+) -> None:
+    shown = make()
+    page = site_page(shown.static_html(), width=320, reduced_motion="reduce")
+    if shown.module_name in BESIDE:
+        on_one_screen(page)
+        words_below_the_first_picture(page)
+    for width in (320, 360, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert misfits(page, width) == [], width
     assert serious_violations_in_both_themes(page) == {}
-
-
-@every
-def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], make: Make) -> None:
-    """One of a group of radio buttons stands for all: the arrow keys reach the others."""
-    page = site_page(make().static_html())
-    wanted = page.evaluate(
-        """[...document.querySelectorAll('.cw :is(button, select, input, summary, [tabindex="0"])')]
-          .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !(e.type === "radio" && !e.checked))
-          .map((e, i) => (e.dataset.number = i) + "")"""
-    )
-    page.locator("body").focus()
-    reached = set()
-    for _ in range(len(wanted) + 5):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.dataset?.number ?? ''"))
-    assert set(wanted) <= reached and len(wanted) >= 5
-
-
-@every
-def test_on_paper_there_are_the_pictures_and_the_words(site_page: Callable[..., Any], make: Make) -> None:
-    page = site_page(make().static_html())
     assert misprints(page, 1280) == [] and page.locator(SUMMARY).is_visible()
 
 
-@every
+@two_quickly
 def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any], make: Make) -> None:
     page = site_page(make().static_html(), make().static_html())
     words = page.locator(SUMMARY).first.inner_text()
@@ -189,6 +206,7 @@ def test_what_jupyter_gets_is_one_module_and_the_words(make: Make) -> None:
 CONTROLS = ".cw :is(input[type=range], input[type=radio], input[type=checkbox], select, [data-preset])"
 
 
+@pytest.mark.seconds
 @every
 def test_every_control_changes_the_state_and_the_words_follow(in_jupyter: Callable[..., Any], make: Make) -> None:
     """By keyboard, in Jupyter. The words are those of a new picture of the state; JupyterLab never sees a key."""
@@ -267,6 +285,7 @@ WALK = r"""async () => {
 }"""
 
 
-@every
+@pytest.mark.seconds
+@two_quickly
 def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any], make: Make) -> None:
     assert open_folds(site_page(make().static_html())).evaluate(WALK) == []

@@ -58,6 +58,7 @@ def test_every_labelled_statement_has_its_function(lesson: str) -> None:
     assert found or lesson == "first_model", "a lesson states something; only the way in does not"
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_every_residual_is_zero(statement: Callable[[], Any]) -> None:
     found = statement()
@@ -65,6 +66,7 @@ def test_every_residual_is_zero(statement: Callable[[], Any]) -> None:
     assert residuals and all(sp.sympify(residual) == 0 for residual in some(residuals))
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("enumeration", ENUMERATIONS)
 def test_every_enumeration_finds_nothing(enumeration: Callable[[], Any]) -> None:
     found = enumeration()

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from drafts import DRAFTS
+from drafts import DRAFTS, one_quickly
 
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
@@ -114,9 +114,7 @@ def try_every_answer(page: Any, one: quiz.Question) -> None:
     assert (told["reasons"], told["all"]) == (len(one.right), len(one.answers))
 
 
-@pytest.mark.parametrize(  # two quickly, the others among the pipelines
-    "name", [pytest.param(name, marks=[pytest.mark.pipeline] * (at > 1)) for at, name in enumerate(quiz.names())]
-)
+@pytest.mark.parametrize("name", one_quickly(quiz.names(), most=2))
 def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(Quiz(name).static_html(), width=360, reduced_motion="reduce")
     for button in page.locator('[data-action="show"]').all():

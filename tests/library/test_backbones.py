@@ -147,6 +147,7 @@ def graphs(draw: st.DrawFn) -> Interactions:
     return Interactions(*np.array(sorted(cells)).T, n_users=m, n_items=n)
 
 
+@pytest.mark.seconds
 @settings(max_examples=25, deadline=None)
 @given(graphs())
 def test_graph_products_and_their_gradients(data: Interactions) -> None:

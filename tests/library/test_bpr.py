@@ -61,6 +61,7 @@ def test_buckets_of_a_round_share_no_row(groups: int) -> None:
             assert not used[first][0] & used[second][0] and not used[first][1] & used[second][1]
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("law", epoch.LAWS)
 @pytest.mark.parametrize(("m", "n", "share"), [(30, 40, 0.5), (7, 900, 0.7)])  # rows shorter and longer than SCAN
 def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str, m: int, n: int, share: float) -> None:
@@ -72,6 +73,7 @@ def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str, m: int, 
     assert not data.contains(triples[:, 0], triples[:, 2]).any()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("law", epoch.LAWS)
 def test_the_laws_of_negatives_are_those_of_the_sampler(law: str) -> None:
     """User 0 has items 1 and 4 of 7: the negatives of many passes, against the probabilities written out."""

@@ -62,6 +62,7 @@ def test_towers_that_share_a_table_move_off_the_tangent_and_only_the_sum_vanishe
 # ---- Section 2.5: tangent gradients
 
 
+@pytest.mark.seconds
 def test_eq17_and_eq18_a_step_along_a_tangent_gradient_adds_its_square():
     made, loss = module(lambda: nn.Embedding(4, 3)), against(infonce, 4)
     for _ in range(20):
@@ -137,6 +138,7 @@ def errata_numbers_of_p0():
     return {"1.0895": popular, "2.3227": rare} | by_chance | printed
 
 
+@pytest.mark.seconds
 def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
     known = errata_numbers_of_p0()
     for text, number in some(known.items()):

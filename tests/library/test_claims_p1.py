@@ -64,6 +64,7 @@ def alignment_of_negatives(*kind, **more):
     return np.mean([cosine(items[~row].mean(axis=0), axis) for row in labels]), cosine(items.mean(axis=0) + 1e-30, axis)
 
 
+@pytest.mark.seconds
 def test_whether_negatives_align_with_the_popularity_direction_is_the_architectures_choice():
     """The same data: MF under SGD and under Adam against it, LightGCN along it."""
     assert alignment_of_negatives("sgd")[0] < -0.2

@@ -101,7 +101,8 @@ def test_the_embedded_file_is_small_plain_and_has_its_checksum_and_licence() -> 
 def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
     rows = datasets.catalogue()
     wanted = (
-        "movietweetings ml-100k ml-1m ml-10m ml-32m gowalla amazon-beauty citeulike-a lastfm-hetrec wikispeedia eurlex"
+        "movietweetings ml-100k ml-1m ml-10m ml-32m gowalla yelp2018 amazon-book amazon-beauty citeulike-a "
+        "lastfm-hetrec wikispeedia eurlex"
     )
     assert set(wanted.split()) <= {row["name"] for row in rows}
     assert (*(row["name"] for row in rows), "synthetic") == datasets.names()
@@ -114,7 +115,7 @@ def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
 
 
 def test_every_download_is_checked_and_encrypted() -> None:
-    lengths = {"md5": 32, "sha256": 64}
+    lengths = {"md5": 32, "sha256": 64, "git": 40}
     for entry in some(ENTRIES.values()):
         assert (entry.read is None) == (entry.name == "movietweetings")
     for remote in some(remote for entry in ENTRIES.values() for remote in entry.remotes):
@@ -147,6 +148,13 @@ EXPECTED = {
     "ml-10m": [(1, 122), (1, 185), (2, 231)],
     "ml-32m": [(1, 17), (2, 17), (3, 29)],
     "gowalla": [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 4)],
+    "yelp2018": [*((0, item) for item in range(5)), *((1, item) for item in range(5)), *((2, i) for i in range(5))],
+    "amazon-book": [
+        *((user, item) for user in (0, 1) for item in range(4)),
+        (2, 0),
+        (2, 3),
+        *((3, i) for i in range(4)),
+    ],
     "amazon-beauty": [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)],
     "citeulike-a": [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)],
     "lastfm-hetrec": [(2, 52), (2, 53), (4, 52), (4, 60)],

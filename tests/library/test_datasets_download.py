@@ -131,6 +131,28 @@ def test_a_set_of_single_files_is_downloaded(server, cache: Path) -> None:
     assert left_in(cache) == ["test.txt", "train.txt", "valid.txt"]
 
 
+def git_name(content: bytes) -> str:
+    """What `git hash-object` prints for a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def test_a_file_may_be_known_by_the_name_that_git_gives_it(server, cache: Path) -> None:
+    """The training files of Yelp2018 and Amazon-Book: a wrong one is refused, and one left in the cache is replaced."""
+    contents = {path.name: path.read_bytes() for path in sorted((HERE / "data" / "yelp2018").iterdir())}
+    assert git_name(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # git's name of every empty file
+    remotes = [Remote(f"{server.url}/{name}", f"yelp2018/{name}", "git", git_name(contents[name])) for name in contents]
+    entry = dataclasses.replace(ENTRIES["yelp2018"], remotes=tuple(remotes))
+    server.files = {f"/{name}": content for name, content in contents.items()} | {"/train.txt": b"0 0\n"}
+    with pytest.raises(datasets.ChecksumMismatch, match=f"its git is {git_name(b'0 0' + chr(10).encode())}, expected"):
+        datasets.load_entry(entry)
+    assert "train.txt" not in left_in(cache)
+    server.files["/train.txt"] = contents["train.txt"]
+    (cache / "yelp2018" / "test.txt").unlink()  # with it, what lies there would be a whole set
+    (cache / "yelp2018" / "train.txt").write_bytes(b"0 0\n")
+    assert len(datasets.load_entry(entry)) == 15
+    assert left_in(cache) == ["test.txt", "train.txt", "valid.txt"]
+
+
 def test_nothing_is_downloaded_when_the_files_are_at_hand(server, cache: Path, archive: bytes, monkeypatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(HERE / "data"))
     assert original_ids(datasets.load_entry(entry_for(server.url, archive))) == PAIRS

@@ -35,6 +35,7 @@ def need(folder: Path, name: str) -> None:
         pytest.skip(f"{folder} has no {name}")
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.read is not None])
 def test_the_whole_set_has_the_counts_of_the_catalogue(name: str, real: Path) -> None:
     need(real, name)
@@ -54,10 +55,13 @@ def test_movielens_from_four_stars_on(name: str, counts: tuple[int, int, int], r
     assert all(some(data.item_names))
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
         ("gowalla", (719_081, 91_047, 217_242)),
+        ("yelp2018", (1_093_508, 143_751, 324_147)),  # where somebody has placed the files
+        ("amazon-book", (2_142_202, 238_528, 603_378)),
         ("amazon-beauty", (284_530, 29_796, 80_582)),
         ("citeulike-a", (151_895, 18_727, 39_882)),  # 24 equal pairs: 23 leave train, 1 stood twice in test
         ("lastfm-hetrec", (42_135, 10_533)),
@@ -119,6 +123,7 @@ def ml_1m(real: Path) -> Interactions:
     return datasets.load("ml-1m", min_rating=4)
 
 
+@pytest.mark.seconds
 def test_table_3_is_an_ordinary_draw_of_independent_90_percent_splits(ml_1m: Interactions) -> None:
     """No number of the row is in the outer 2 % of what 100 splits give on its side."""
     rng = np.random.default_rng(0)

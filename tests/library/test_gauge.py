@@ -480,6 +480,7 @@ def test_balanced_tables_have_the_least_size_of_all_gauges(k: int, seed: int) ->
 # ---- Steck, Ekanadham and Kallus
 
 
+@pytest.mark.seconds
 @settings(max_examples=20)
 @given(st.integers(1, 3), st.floats(0.1, 3), st.integers(0, 2**32 - 1))
 def test_the_closed_forms_cannot_be_improved(k: int, decay: float, seed: int) -> None:

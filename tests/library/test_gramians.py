@@ -19,6 +19,7 @@ from course_lib import checking, gramians, in_batch
 from course_lib.training import Plan, fit
 
 
+@pytest.mark.seconds
 @given(data=st.data(), n=st.integers(1, 4), d=st.integers(1, 3))
 def test_gramian_is_the_mean_of_outer_products(data: st.DataObject, n: int, d: int) -> None:
     e, w = data.draw(exact_arrays((n, d))), abs(data.draw(exact_arrays((n,))))
@@ -28,6 +29,7 @@ def test_gramian_is_the_mean_of_outer_products(data: st.DataObject, n: int, d: i
     assert (gramians.gramian(e, weights=w) == weighted).all()
 
 
+@pytest.mark.seconds
 @given(data=st.data(), m=st.integers(1, 4), n=st.integers(1, 4))
 def test_all_pairs_square_is_the_double_sum(data: st.DataObject, m: int, n: int) -> None:
     u, v = data.draw(exact_arrays((m, 2))), data.draw(exact_arrays((n, 2)))
@@ -37,12 +39,14 @@ def test_all_pairs_square_is_the_double_sum(data: st.DataObject, m: int, n: int)
     assert gramians.all_pairs_square(u, v) == sum((u[i] @ v[j]) ** 2 for i in range(m) for j in range(n))
 
 
+@pytest.mark.seconds
 @given(data=st.data(), n=st.integers(1, 4))
 def test_gravity_is_the_mean_over_all_pairs(data: st.DataObject, n: int) -> None:
     u, v = data.draw(exact_arrays((n, 2))), data.draw(exact_arrays((n, 2)))
     assert gramians.gravity(u, v) == sum((u[x] @ v[y]) ** 2 for x in range(n) for y in range(n)) / n**2
 
 
+@pytest.mark.seconds
 @given(labels=label_matrices(), data=st.data())
 def test_gravity_over_training_pairs_is_the_popularity_term(labels: np.ndarray, data: st.DataObject) -> None:
     """X17: M^2 gravity over the pairs of O = sum_ij pop_ij <u_i, v_j>^2; weights 1/|O_i|, 1/|O_j| make it uniform."""
@@ -119,6 +123,7 @@ def some(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.normal(size=shape)
 
 
+@pytest.mark.seconds
 @given(data=st.data(), n=st.integers(1, 4))
 def test_the_prior_form_is_the_double_sum(data: st.DataObject, n: int) -> None:
     u, v, q, r = (data.draw(exact_arrays((n, width))) for width in (2, 2, 1, 1))
@@ -147,6 +152,7 @@ def test_the_gradient_of_the_loss_is_that_of_the_gravity_term() -> None:
         gramians.gravity_loss(u, v, gramians.gramian(u), gramians.gramian(v), **prior)
 
 
+@pytest.mark.seconds
 @given(data=st.data())
 def test_sogram_is_the_weighted_sum_of_its_batches(data: st.DataObject) -> None:
     alpha = Fraction(data.draw(st.integers(1, 4)), 5)
@@ -179,6 +185,7 @@ def test_an_alpha_of_one_over_t_averages_all_batches() -> None:
     assert np.allclose(estimator.estimate, np.mean([gramians.gramian(b) for b in batches], axis=0))
 
 
+@pytest.mark.seconds
 @given(data=st.data(), beta=st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(1)]))
 def test_sagram_in_expectation_over_every_draw(data: st.DataObject, beta: Fraction) -> None:
     """E G_hat - G = (1 - beta)(S - G): no bias for beta = 1."""

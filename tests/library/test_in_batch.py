@@ -87,6 +87,7 @@ def reference_objective(kind: str, case: Case) -> Fraction:
     }[kind] / Fraction(m * n)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", KINDS)
 @given(case=cases())
 @few
@@ -182,6 +183,7 @@ def test_every_kind_of_array_gives_the_same_loss(kind: str, case: Case) -> None:
         assert abs(float(value) - truth) <= tolerance * size * case.n_positives
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", KINDS)
 @given(case=cases(max_positives=6))
 @few

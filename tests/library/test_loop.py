@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning_fabric.plugins.precision import MixedPrecision
 from torch.utils.data import DataLoader
 
 from course_lib import training
@@ -23,6 +22,8 @@ from course_lib.checking import some
 from course_lib.optimisers import Together
 from course_lib.training import Diverged, Plan, checkpoints, fit
 from course_lib.training.finite import not_finite
+
+pytestmark = pytest.mark.seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -296,6 +297,8 @@ def test_a_parameter_that_overflows_in_the_last_step_is_not_written(tmp_path: Pa
 
 def scaled_fit(steps: int, spoilt: bool) -> float:
     """`steps` steps in float16 with a loss that is scaled by 2^16 and more: the weight that should become 2."""
+    from lightning_fabric.plugins.precision import MixedPrecision  # here: Lightning takes a second to import
+
     precision = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**40))
     module = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.zeros_(module.weight)

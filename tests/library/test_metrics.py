@@ -66,6 +66,7 @@ def problems(draw):
     )
 
 
+@pytest.mark.seconds
 @settings(max_examples=100)
 @given(problems())
 def test_everything_equals_the_reference(problem) -> None:
@@ -136,6 +137,7 @@ def test_without_ties_the_metrics_are_those_of_the_lists_to_the_last_bit() -> No
     assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in some(METRICS) for k in (5, 10))
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
     rng = np.random.default_rng(0)
@@ -195,6 +197,7 @@ def test_a_list_is_never_left_empty_in_silence(given: dict[str, Any], words: str
         top_k(users, items, **{"train": train, "k": 1} | given)
 
 
+@pytest.mark.seconds
 def test_memory_is_bounded_by_the_block() -> None:
     """20,000 x 20,000 scores would need 1.6 GB in float32; the peak grows by far less."""
     import resource

@@ -133,6 +133,7 @@ def test_the_path_obeys_the_quartic_law(start: float, lr: float, h2: list[float]
     assert lower <= summary * (1 + 1e-12)
 
 
+@pytest.mark.seconds
 @given(
     st.lists(st.fractions(0, 3, max_denominator=5), min_size=1, max_size=5),
     st.fractions(Fraction(1, 4), 3, max_denominator=4),

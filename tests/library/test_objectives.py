@@ -99,6 +99,7 @@ def test_both_ways_to_the_pair_scores_agree(chunk: int) -> None:
     )
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("kind", ["unbiased", "popularity"])
 def test_the_closed_form_is_what_l_bfgs_finds(kind: str) -> None:
     """Independent of each other: an SVD against an optimiser that knows only the objective and its gradient."""

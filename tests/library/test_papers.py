@@ -109,6 +109,7 @@ def test_errors_name_what_was_given():
         p3.violations(name="T5", better="sogram", worse="unbiased")
 
 
+@pytest.mark.seconds
 def test_suspicious_cells_are_named():
     found = p3.suspicious_cells()
     starts = [sentence.split(":")[0] for sentence in found]
@@ -169,6 +170,7 @@ def test_numbers_of_the_text_of_p0():
         p0.printed(9, "pearson")  # the paper prints none: "no significant correlation"
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("d", [2, 3, 4, 64])
 def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
     directions = np.random.default_rng(d).normal(size=(200_000, d))
@@ -179,6 +181,7 @@ def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
     assert p0.chance_of_right_angle(d, within=90) == pytest.approx(1)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("n", [5, 40, 1000])
 def test_the_smallest_significant_correlation_has_the_p_value_of_its_level(n):
     from scipy import stats

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from drafts import one_quickly
 from scipy import sparse
 from torch import Tensor
 
@@ -72,7 +73,8 @@ COMPILED: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.seconds
+@pytest.mark.parametrize("name", one_quickly(list(COMPILED)))
 def test_torch_compiles_it_whole(name: str) -> None:
     ours, theirs = (SCORES.clone().requires_grad_() for _ in "12")
     compiled = torch.compile(COMPILED[name], fullgraph=True, backend="aot_eager")

@@ -18,6 +18,8 @@ from course_lib.metrics import evaluate
 from course_lib.training import recommenders
 from course_lib.training.recommenders import measure, split_811, tables_of, train_recommender, union
 
+pytestmark = pytest.mark.seconds
+
 
 def groups_with_a_taste(rng: np.random.Generator, m: int = 240, n: int = 120, tastes: int = 4) -> Interactions:
     """User i and item j share a taste when i = j modulo `tastes`; within it, the lower half of the ids is seen more."""

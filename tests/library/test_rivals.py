@@ -120,6 +120,7 @@ def test_the_gradient_is_that_of_the_whole_loss(name: str, kind: str) -> None:
     assert_gradient_of_the_whole_loss(rival, loss)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
     """Two groups of users like one half of the items each; by chance half of their top 10 would come from it."""

@@ -126,6 +126,7 @@ def test_other_numbers_of_processes_go_on_from_the_shards(works: list[dict[str, 
                 same_as_alone(one[optimizer], scenarios.alone(optimizer), losses=True)
 
 
+@pytest.mark.seconds
 @pytest.mark.scale
 @pytest.mark.parametrize(("who", "when"), [(1, "before"), (0, "asking"), (0, "after"), (1, "sending")])
 def test_a_process_that_dies_ends_the_other(tmp_path: Path, who: int, when: str) -> None:

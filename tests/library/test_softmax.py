@@ -181,6 +181,7 @@ def test_a_mask_of_ones_own_has_the_gradients_of_the_loss_without_it(name: str, 
         torch.testing.assert_close(mine.grad, other.grad, **rough)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_losses_are_differentiated_right_as_functions(name: str) -> None:
     """Against finite differences, twice; row by row of a stack of temperatures by vmap; compiled as a whole."""

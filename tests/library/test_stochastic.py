@@ -15,6 +15,8 @@ from course_lib.interactions import Interactions
 from course_lib.losses import pair_losses
 from course_lib.training import objectives, stochastic
 
+pytestmark = pytest.mark.seconds
+
 LOSSES = ("unbiased", "unbiased_omega", "masked", "pos_neg", "in_batch", "popularity")
 
 

@@ -30,10 +30,10 @@ from course_lib.checking import some
 from course_lib.training import FabricProcesses, alike, processes
 from course_lib.training.recommenders import _triples
 
+pytestmark = pytest.mark.seconds
+
 WORLD, SEED = 2, 3
 Steps = Iterable[list[tuple[Batch, float]]]  # for each step the batches of the processes that have one, with weights
-
-LONG = [pytest.mark.slow, pytest.mark.pipeline]  # ten seconds each: `make test-pipelines`
 
 
 def outcome(scenario: str, folder: Path, world: int = WORLD) -> list[Any]:
@@ -125,7 +125,6 @@ def test_a_step_descends_on_the_mean_over_the_processes(works: list[dict[str, An
         assert [record["loss"] for record in found[name]["epochs"]] == pytest.approx(means, abs=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.pipeline
 def test_four_processes(tmp_path: Path) -> None:
     """1, 2, 3 and 7 batches, weighted and not, and with the last step left out."""
@@ -330,14 +329,15 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
     assert [found["afterwards"] for found in said] == ["max_epochs"] * 2
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize(
     ("scenario", "who", "words"),
     [
         ("dies 1", 1, "process 1 of 2 died"),
-        pytest.param("leaves", 1, "ProcessLost: one of the 2 processes ended before all had met", marks=LONG),
-        pytest.param("dies 0", 0, "process 0 of 2 died", marks=LONG),
-        pytest.param("stuck", 1, "process 1 of 2 failed: LookupError: item 77", marks=LONG),
-        pytest.param("frozen", 1, "process 1 of 2 died: no sign of life", marks=LONG),
+        ("leaves", 1, "ProcessLost: one of the 2 processes ended before all had met"),
+        ("dies 0", 0, "process 0 of 2 died"),
+        ("stuck", 1, "process 1 of 2 failed: LookupError: item 77"),
+        ("frozen", 1, "process 1 of 2 died: no sign of life"),
     ],
 )
 def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: str, who: int, words: str) -> None:
@@ -351,7 +351,6 @@ def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: s
         stop(started)
 
 
-@pytest.mark.slow
 @pytest.mark.pipeline
 def test_the_program_of_the_page_runs_on_two_cores(tmp_path: Path) -> None:
     """The program of "How to use this course", with two processes on the CPU in place of four GPUs, in few steps."""

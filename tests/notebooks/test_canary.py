@@ -63,6 +63,7 @@ def test_one_wrong_stored_number_is_caught(cache: Cache, tmp_path: Path) -> None
     assert "1 failed, 2 passed" in problems[0] and replayed([canary], cache) == frozenset()
 
 
+@pytest.mark.pipeline
 @pytest.mark.slow
 def test_cells_never_run_and_scalars_that_their_claims_do_not_expect_are_caught(corrected: Path, cache: Cache) -> None:
     """One cell that was never run, one scalar outside its tolerance, one not published; nothing else is wrong."""
@@ -74,6 +75,7 @@ def test_cells_never_run_and_scalars_that_their_claims_do_not_expect_are_caught(
     assert result.scalars == {"canary-rho": 0.5}
 
 
+@pytest.mark.pipeline
 @pytest.mark.slow
 def test_a_skipped_cell_is_caught(corrected: Path, cache: Cache) -> None:
     problems = validate(edited(corrected, metadata={"tags": ["nbval-skip"]}), cache=cache).problems

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.seconds
+
 HERE = Path(__file__).resolve().parent
 SIZE = 1e-12
 

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pytest
-from drafts import FIRST, main_pages
+from drafts import FIRST, main_pages, one_quickly
 
 ROOT = Path(__file__).resolve().parents[2]
 START, *CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (FIRST, *main_pages())]
@@ -22,8 +21,9 @@ def _has_interactive(name: str) -> bool:
 FURTHER = [name.removesuffix(".html") + "-further.html" for name in CHAPTERS]
 # Pages that have, all together, every interactive once.
 WITH_INTERACTIVES = [START, *CHAPTERS, *filter(_has_interactive, FURTHER)]
-# One chapter where the same template and script serve all of them; the others among the pipelines.
-ONE_QUICKLY = [CHAPTERS[0], *(pytest.param(name, marks=pytest.mark.pipeline) for name in CHAPTERS[1:])]
+
+
+ONE_QUICKLY = one_quickly(CHAPTERS)
 
 
 @dataclass

@@ -7,9 +7,11 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from drafts import one_quickly
 from PIL import Image
 
 from course_lib.lessons.shared import house
@@ -21,7 +23,7 @@ from tools import figures
 from tools.offline_site import ASSETS, FONTS, fonts
 
 PAGES = ["book/index.html", *sorted(CHAPTERS)]
-WITH_FIGURES = PAGES[1::2]  # of the chapters every second, for the sake of time
+WITH_FIGURES = one_quickly(PAGES[1:])
 SHEET = (ASSETS / "course.css").read_text(encoding="utf-8")
 ACCENTS = ("pull", "push", "wrong", "ink", "soft")
 # How a person without the receptor for green sees linear light: Machado, Oliveira & Fernandes (2009), severity 1.
@@ -86,7 +88,7 @@ def test_every_font_stands_in_one_of_the_two_sheets() -> None:
     assert {family for family, _, _ in found} == {"Source Sans 3", "Source Serif 4"}
 
 
-def of(pages: list[str]) -> Callable[[Callable], Callable]:
+def of(pages: list[Any]) -> Callable[[Callable], Callable]:
     """A test that looks at pages in the browser, one after the other."""
     return lambda test: pytest.mark.slow(pytest.mark.parametrize("page", pages)(test))
 
@@ -209,7 +211,7 @@ def test_the_pages_of_the_next_test_have_all_interactives(site_folder: Path) -> 
     assert sorted(there) == sorted(set(bundle.interactives()) - {"quiz"})
 
 
-@of(WITH_INTERACTIVES)
+@of(one_quickly(WITH_INTERACTIVES))
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.pipeline)])
 def test_marks_of_a_legend_can_be_told_apart_in_forced_colours(page: str, theme: str, opened) -> None:
     """Systems have few colours, and often the same for links and for visited ones: shape or lightness must differ."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 
 from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, find_pages, read_page
 from tests.site.opening import open_without_mathematics
@@ -41,7 +42,7 @@ def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
     assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
+@pytest.fixture(scope="module", params=ONE_QUICKLY)
 def chapter(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator[Any]:
     """The page of a chapter, opened once for the tests that press keys on it; no script may fail meanwhile."""
     page, errors = browser.new_page(viewport={"width": 1280, "height": 900}), []
@@ -122,7 +123,7 @@ def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None
     assert page.evaluate("document.documentElement.dataset.theme") == after
 
 
-@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize("name", one_quickly(FOLDED))
 def test_a_folded_box_opens_by_keyboard(page, site: str, name: str) -> None:
     open_without_mathematics(page, f"{site}/{name}")
     title = page.locator("article .admonition.dropdown > .admonition-title").first

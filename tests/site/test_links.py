@@ -157,6 +157,7 @@ def test_the_library_holds_what_chapters_import(site_folder: Path, name: str) ->
     assert listed in ids_of(site_folder / f"{generated_pages.API}.html")
 
 
+@pytest.mark.seconds
 def test_everything_public_of_the_library_has_an_entry(site_folder: Path) -> None:
     """What a module defines, or a package hands on, under the names that one imports; lessons are not for that."""
     missing = []

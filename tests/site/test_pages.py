@@ -1,10 +1,7 @@
 """The built pages in a real browser that can reach no other host: they open, they are typeset, they can be read.
 
-Every page is opened wide and light, main pages and one page of each kind narrow and dark too. Axe looks at these: at
-main pages wide, and at one page of each kind in both views and with colours, which take twice as long as all else
-(interactives and quizzes have such tests of their own). Among the pipelines every page is opened in both views, and axe
-looks at all of it, colours in both themes. Of the pages of the library and of the claims, each kind from one template,
-one is opened, and the others among the pipelines.
+One page of each kind is opened wide and light, one main page narrow and dark too, and in both views what git says was
+edited. Among the pipelines every page is opened in both views, and axe looks at its colours in both themes.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ import pytest
 from drafts import FIRST, is_draft, main_pages
 
 from tests.site.html_pages import CHAPTERS, find_pages, read_page
+from tools.normalise import edited
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -31,12 +29,11 @@ OF_EACH_KIND = [  # the first model, a chapter's pages, pages from templates
     *(str(ONE.with_stem(ONE.stem + end)) for end in ("", "-further", "-lab")),
     *("book/reference/api/data.html", f"book/reference/claims/{ONE.name}"),
 ]
-TWICE = {*OPENS_EARLY, *OF_EACH_KIND}
-TEMPLATED = ("book/reference/api/", "book/reference/claims/")
-QUICKLY = {  # view -> the pages that are opened in it without the pipelines
-    "1280-light": {name for name in PAGES if name in TWICE or not name.startswith(TEMPLATED)},
-    "360-dark": TWICE,
-}
+SOURCES = [
+    path for page in PAGES for path in (ROOT / page).parent.glob(f"{Path(page).stem}.*") if path.suffix != ".html"
+]
+EDITED = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in edited(SOURCES)}
+QUICKLY = {"1280-light": EDITED | {*OF_EACH_KIND}, "360-dark": EDITED | {str(ONE)}}  # view -> without the pipelines
 MOST_SCREENS = 1.5  # above the first interactive of a main page
 VIEWS = {"1280-light": (1280, "light"), "360-dark": (360, "dark")}
 AT_REST = """async () => {
@@ -56,7 +53,6 @@ IN_THEME = """(theme) => {  // and no colour is half-way any more
 AXE = {"preload": False, "resultTypes": ["violations"]}  # the rest would be gathered only to be dropped
 OF_COLOURS = ("color-contrast", "link-in-text-block")  # take longer than the other rules together
 COLOURS = {**AXE, "runOnly": list(OF_COLOURS)}
-WITHOUT_COLOURS = {**AXE, "rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
 WEIGHT_GOAL = 300_000  # bytes, gzipped, beyond the theme and MathJax
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -152,47 +148,43 @@ def opened(request, readers: dict[str, object], site: str) -> Iterator[Opened]:
             opened.page.remove_listener(event, note)
 
 
-def only_in_the_book(opened: Opened) -> None:
-    """Skip what says nothing about the pages that Sphinx adds (search, index)."""
-    if not opened.name.startswith("book/"):
-        pytest.skip("a page of Sphinx's own, not an article")
-
-
-def test_there_are_pages(site_folder: Path) -> None:
+def test_pages_of_each_kind_are_there(site_folder: Path) -> None:
     assert sum(name.startswith("book/") for name in PAGES) >= 9, f"only {PAGES} were built into {site_folder}"
+    assert set(OF_EACH_KIND) <= set(PAGES)
 
 
-def test_it_asks_no_other_host(opened: Opened) -> None:
-    assert opened.outside == []
+# ---- what may be wrong with a page: each gives what it finds
 
 
-def test_every_request_is_answered(opened: Opened) -> None:
-    assert opened.failed == []
+def hosts_asked(opened: Opened) -> list[str]:
+    return opened.outside
 
 
-def test_the_console_holds_no_error(opened: Opened) -> None:
-    assert opened.errors == []
+def requests_not_answered(opened: Opened) -> list[str]:
+    return opened.failed
 
 
-def test_it_shows_the_theme_that_the_reader_chose(opened: Opened) -> None:
-    assert opened.page.evaluate("document.documentElement.dataset.theme") == opened.theme
-    red, green, blue = opened.page.evaluate(
-        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
-    )
-    assert (red + green + blue > 3 * 128) == (opened.theme == "light")
+def errors_in_the_console(opened: Opened) -> list[str]:
+    return opened.errors
 
 
-def test_a_table_of_results_is_whole_on_a_desk_and_begins_with_a_number_on_a_phone(opened: Opened) -> None:
-    only_in_the_book(opened)
-    cut = opened.page.evaluate("""() => [...document.querySelectorAll(".text_html > table")]
+def another_theme_than_the_reader_chose(opened: Opened) -> list[object]:
+    theme, shade = opened.page.evaluate("""() => [document.documentElement.dataset.theme, getComputedStyle(
+      document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((sum, one) => sum + Number(one), 0)]""")
+    return [] if theme == opened.theme and (shade > 3 * 128) == (theme == "light") else [theme, shade]
+
+
+TABLES = """() => [...document.querySelectorAll(".text_html > table")]
       .filter((table) => table.offsetParent)
       .map((table) => [table.caption?.innerText, table.parentElement, table.querySelector("tbody td")])
       .map(([name, box, first]) => [name, box.scrollWidth - box.clientWidth,
-        first ? first.getBoundingClientRect().left + 24 - box.getBoundingClientRect().right : 0])""")
-    if opened.width >= 1280:
-        assert [name for name, hidden, _ in cut if hidden > 1] == []
-    else:
-        assert [name for name, _, beyond in cut if beyond > 1] == []
+        first ? first.getBoundingClientRect().left + 24 - box.getBoundingClientRect().right : 0])"""
+
+
+def tables_of_results_that_are_cut(opened: Opened) -> list[str]:
+    """On a desk they are whole; on a phone they begin with a number."""
+    wide = opened.width >= 1280
+    return [name for name, hidden, beyond in opened.page.evaluate(TABLES) if (hidden if wide else beyond) > 1]
 
 
 CUT = """() => [
@@ -212,16 +204,17 @@ CUT = """() => [
   ?? `${one.tagName}: ${one.textContent.slice(0, 60) || one.alt}`)"""
 
 
-def test_no_formula_table_figure_or_code_is_cut_without_a_cue_to_scroll(opened: Opened) -> None:
-    only_in_the_book(opened)
-    for width in (1920, 768, 1280) if opened.width == 1280 else (360,):  # last the one where the other tests look
+def formulas_figures_and_code_cut_without_a_cue_to_scroll(opened: Opened) -> list[str]:
+    for width in (1920, 768, 1280) if opened.width == 1280 else (360,):  # last the one where the other checks look
         opened.page.set_viewport_size({"width": width, "height": 900})
         opened.page.evaluate("document.querySelectorAll('details.long-table').forEach((one) => { one.open = true; })")
         for _ in range(20):  # the page marks what scrolls once it has its new shape
             opened.page.evaluate("new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
             if not (cut := opened.page.evaluate(CUT)):
                 break
-        assert cut == [], f"at {width} px"
+        if cut:
+            return [f"at {width} px", *cut]
+    return []
 
 
 CUT_WORDS = """() => {
@@ -236,49 +229,45 @@ CUT_WORDS = """() => {
 }"""
 
 
-def test_no_word_of_a_picture_is_cut(opened: Opened) -> None:
-    assert opened.page.evaluate(CUT_WORDS) == []
+def words_of_pictures_that_are_cut(opened: Opened) -> list[str]:
+    return opened.page.evaluate(CUT_WORDS)
 
 
-def test_mathematics_is_typeset(opened: Opened) -> None:
-    only_in_the_book(opened)
-    page = opened.page
-    typeset = page.locator("article mjx-container").count()
-    assert typeset >= page.locator("article .math").count()
-    assert typeset >= 20 or opened.name not in CHAPTERS
-    assert page.locator("article mjx-merror, article [data-mjx-error]").count() == 0
-    assert page.locator("article mjx-assistive-mml").count() == typeset
-    prose = page.evaluate("""() => {
+PROSE = """() => {
         const copy = document.querySelector("article").cloneNode(true);
         copy.querySelectorAll("pre, code, mjx-container, script").forEach((element) => element.remove());
         return copy.textContent;
-    }""")
-    raw = [
-        mark
-        for mark in ("\\(", "\\[", "$$", "\\frac", "\\sum", "{glue", "{prf", "{cite", "{term", "{eq}")
-        if mark in prose
-    ]
-    assert raw == []
+    }"""
+RAW = ("\\(", "\\[", "$$", "\\frac", "\\sum", "{glue", "{prf", "{cite", "{term", "{eq}")
 
 
-def test_every_interactive_mounts(opened: Opened) -> None:
+def mathematics_that_is_not_typeset(opened: Opened) -> list[object]:
+    page = opened.page
+    typeset = page.locator("article mjx-container").count()
+    errors = page.locator("article mjx-merror, article [data-mjx-error]").count()
+    spoken = page.locator("article mjx-assistive-mml").count() == typeset
+    enough = typeset >= max(page.locator("article .math").count(), 20 if opened.name in CHAPTERS else 0)
+    raw = [mark for mark in RAW if mark in page.evaluate(PROSE)]
+    return [] if enough and spoken and not errors and not raw else [typeset, errors, spoken, raw]
+
+
+def interactives_that_do_not_mount(opened: Opened) -> list[str | None]:
     widgets = opened.page.locator("[data-course-widget]")
     states = [widgets.nth(i).get_attribute("data-course-widget-ready") for i in range(widgets.count())]
-    assert states == ["true"] * len(read_page(SITE / opened.name).widgets)
+    return [] if states == ["true"] * len(read_page(SITE / opened.name).widgets) else states
 
 
-def test_the_first_interactive_of_a_main_page_begins_within_one_screen_and_a_half(opened: Opened) -> None:
+def a_first_interactive_below_one_screen_and_a_half(opened: Opened) -> list[float]:
     if opened.name not in OPENS_EARLY or opened.width < 1280:
-        pytest.skip("asked of main pages on a desk")
+        return []
     box = opened.page.locator("[data-course-widget]:not([data-course-widget=quiz])").first.bounding_box()
-    assert box["y"] + opened.page.evaluate("scrollY") <= MOST_SCREENS * opened.page.viewport_size["height"]
+    top = box["y"] + opened.page.evaluate("scrollY")
+    return [] if top <= MOST_SCREENS * opened.page.viewport_size["height"] else [top]
 
 
-def test_it_does_not_scroll_sideways(opened: Opened) -> None:
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= opened.width
-    # (interactives, captions and wide tables reach into the margin, never beyond the window)
-    # the theme lets the article scroll in a box of its own, which would hide the same fault from the line above
-    wide = opened.page.evaluate("""() => {
+# interactives, captions and wide tables reach into the margin, never beyond the window; the theme lets the article
+# scroll in a box of its own, which would hide the same fault from the width of the document
+WIDE = """() => {
         const box = document.querySelector(".bd-article-container");
         if (!box || box.scrollWidth <= box.clientWidth + 1) return [];
         const right = box.getBoundingClientRect().right + 1;
@@ -291,78 +280,71 @@ def test_it_does_not_scroll_sideways(opened: Opened) -> None:
             .filter((element) => !element.closest(".full-width, .margin-caption > figcaption"))
             .filter((element) => !element.closest(".text_html:has(> table thead th:nth-child(6))"))
             .map((element) => `${element.tagName}.${element.className}: ${element.textContent.trim().slice(0, 60)}`);
-    }""")
-    assert wide == [], f"wider than {opened.width} px"
+    }"""
 
 
-# What MathJax draws is hidden from screen readers, who get MathML beside it: half of the elements of many a page.
-DRAWN = """() => { window.drawn = [...document.querySelectorAll("mjx-math[aria-hidden=true]")].map((one) => {
-  const { width, height } = one.getBoundingClientRect();
-  one.style.cssText += `;display: inline-block; width: ${width}px; height: ${height}px`;
-  return [one, [...one.childNodes], one.replaceChildren()]; }); }"""
-DRAWN_AGAIN = """() => drawn.forEach(([one, children]) => {
-  one.replaceChildren(...children);
-  for (const name of ["display", "width", "height"]) one.style.removeProperty(name); })"""
+def what_scrolls_sideways(opened: Opened) -> list[str]:
+    width = opened.page.evaluate("document.documentElement.scrollWidth")
+    return [*([f"the page is {width} wide"] if width > opened.width else []), *opened.page.evaluate(WIDE)]
 
 
-def faults_seen_by_axe(page: object, options: dict[str, object]) -> list[str]:
-    """What axe finds, one line each; formulas without what MathJax draws, where colours are not asked for."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    if options is WITHOUT_COLOURS:
-        page.evaluate(DRAWN)
-    violations = Axe().run(page, options=options).response["violations"]
-    if options is WITHOUT_COLOURS:
-        page.evaluate(DRAWN_AGAIN)
-    return [f"{rule['impact']}: {rule['id']}: {one['html'][:200]}" for rule in violations for one in rule["nodes"]]
-
-
-def test_axe_finds_nothing_on_the_page(opened: Opened) -> None:
-    """Neither a fault nor what is only not best practice."""
-    only_in_the_book(opened)
-    one_of_its_kind = opened.name in OF_EACH_KIND
-    if opened.name not in TWICE or (opened.theme == "dark" and not one_of_its_kind):
-        pytest.skip("among the pipelines")
-    assert faults_seen_by_axe(opened.page, AXE if one_of_its_kind else WITHOUT_COLOURS) == []
-
-
-@pytest.mark.pipeline
-def test_axe_finds_nothing_where_the_quick_look_leaves_out(opened: Opened) -> None:
-    """All of the narrow page; the colours of the wide one in both themes, and the rest of it, if nobody looked."""
-    only_in_the_book(opened)
-    if opened.theme == "dark":
-        assert faults_seen_by_axe(opened.page, AXE) == []
-        return
-    try:
-        for theme, options in (("light", COLOURS if opened.name in TWICE else AXE), ("dark", COLOURS)):
-            opened.page.evaluate(IN_THEME, theme)
-            assert faults_seen_by_axe(opened.page, options) == [], theme
-    finally:
-        opened.page.evaluate(IN_THEME, opened.theme)
-
-
-def test_a_page_of_each_kind_is_there() -> None:
-    assert set(OF_EACH_KIND) <= set(PAGES)
-
-
-def test_the_keyboard_reaches_what_scrolls(opened: Opened) -> None:
-    unreachable = opened.page.evaluate("""() => [...document.querySelectorAll("article *")]
+UNREACHABLE = """() => [...document.querySelectorAll("article *")]
         .filter((element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX))
         .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth)
         .filter((element) => element.tabIndex < 0 && !element.querySelector("a, button, input, select, [tabindex='0']"))
-        .map((element) => `${element.tagName}.${element.className}`)""")
-    assert unreachable == []
+        .map((element) => `${element.tagName}.${element.className}`)"""
 
 
-def test_weight_beyond_the_theme_and_mathjax(opened: Opened, capsys) -> None:
-    only_in_the_book(opened)
+def what_scrolls_and_the_keyboard_does_not_reach(opened: Opened) -> list[str]:
+    return opened.page.evaluate(UNREACHABLE)
+
+
+def too_much_weight_beyond_the_theme_and_mathjax(opened: Opened) -> list[tuple[str, int]]:
     own = {path: len(gzip.compress(opened.bodies[path], 6)) for path in opened.first_view}
-    total = sum(own.values())
-    if opened.theme == "light":
-        with capsys.disabled():
-            print(
-                f"\n{opened.name}: {total / 1000:.0f} kB gzipped of {WEIGHT_GOAL / 1000:.0f}, in {len(own)} files",
-                end="",
-            )
-    assert opened.name in own
-    assert total <= WEIGHT_GOAL, sorted(own.items(), key=lambda item: -item[1])[:5]
+    if opened.name in own and sum(own.values()) <= WEIGHT_GOAL:
+        return []
+    return sorted(own.items(), key=lambda item: -item[1])[:5]
+
+
+def faults_seen_by_axe(opened: Opened, options: dict[str, object] = AXE) -> list[str]:
+    """What axe finds, one line each: neither a fault nor what is only not best practice may be left."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    violations = Axe().run(opened.page, options=options).response["violations"]
+    return [f"{rule['impact']}: {rule['id']}: {one['html'][:200]}" for rule in violations for one in rule["nodes"]]
+
+
+OF_ALL = (  # Sphinx's own pages, search and index, too
+    hosts_asked,
+    requests_not_answered,
+    errors_in_the_console,
+    another_theme_than_the_reader_chose,
+    words_of_pictures_that_are_cut,
+    interactives_that_do_not_mount,
+    what_scrolls_sideways,
+    what_scrolls_and_the_keyboard_does_not_reach,
+)
+OF_ARTICLES = (
+    tables_of_results_that_are_cut,
+    formulas_figures_and_code_cut_without_a_cue_to_scroll,
+    mathematics_that_is_not_typeset,
+    a_first_interactive_below_one_screen_and_a_half,
+    too_much_weight_beyond_the_theme_and_mathjax,
+    faults_seen_by_axe,
+)
+
+
+def test_a_page_opens_is_typeset_and_can_be_read(opened: Opened) -> None:
+    checks = (*OF_ALL, *OF_ARTICLES) if opened.name.startswith("book/") else OF_ALL
+    assert {check.__name__: found for check in checks if (found := check(opened))} == {}
+
+
+@pytest.mark.pipeline
+def test_its_colours_can_be_read_in_both_themes(opened: Opened) -> None:
+    if not opened.name.startswith("book/") or opened.theme == "dark":
+        pytest.skip("no article, or seen by the test above")
+    try:
+        opened.page.evaluate(IN_THEME, "dark")
+        assert faults_seen_by_axe(opened, COLOURS) == []
+    finally:
+        opened.page.evaluate(IN_THEME, opened.theme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -34,9 +35,18 @@ ASK = """(query) => {
 }"""
 
 
+def test_the_engine_is_what_npm_has() -> None:
+    """MiniSearch 7.2.0, dist/umd/index.js, without the last line, which names a source map."""
+    engine = (
+        BOOK.parent / "tools" / "vendor" / "minisearch.js"
+    ).read_bytes().rstrip() + b"\n//# sourceMappingURL=index.js.map\n"
+    assert sha256(engine).hexdigest() == "03c27931eb603af1d3358579e9885eafdb6a2f5fa9929557b3e77d7e99d06d03"
+
+
 @pytest.mark.browser
 @pytest.mark.slow
-def test_forty_queries_find_their_page_first(new_page, site: str) -> None:
+@pytest.mark.pipeline
+def test_eighty_queries_find_their_page_first(new_page, site: str) -> None:
     new_page.add_init_script("window.fetch = async () => new Response('')")  # what is found is fetched for its summary
     new_page.goto(f"{site}/search.html?q=tower")
     wrong = {}
@@ -47,7 +57,7 @@ def test_forty_queries_find_their_page_first(new_page, site: str) -> None:
         first = new_page.evaluate(FOUND)[:3]
         if first[:1] != [wanted]:
             wrong[query] = first
-    assert len(QUERIES) >= 40 and len(wrong) <= 2, wrong
+    assert len(QUERIES) >= 80 and not wrong, wrong
 
 
 @pytest.mark.browser
@@ -76,7 +86,7 @@ def test_from_a_folder_the_search_finds_the_same_and_the_console_is_clean(browse
     page.get_by_text("Search finished").wait_for()
     found = page.evaluate(FOUND)
     page.close()
-    assert found[0] == "book/debiasing/ddc" and errors == []
+    assert found[0] == "book/geometry/popularity-norm-coupling" and errors == []
 
 
 @pytest.mark.browser

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 
 from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
@@ -94,7 +95,7 @@ def test_these_are_all_the_pages_with_points_to_drag() -> None:
     assert [name for name, text in bundle.sources().items() if "pointermove" in text] == ["motion_plane"]
 
 
-@pytest.mark.parametrize("name", DRAGGED)
+@pytest.mark.parametrize("name", one_quickly(list(DRAGGED)))
 def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(page_of(name))
     handles = page.locator(f"[data-course-widget={name}] {HANDLE}")
@@ -111,7 +112,7 @@ def test_a_finger_drags_every_point_all_the_way_and_the_page_stays(name: str, ph
         assert handle.evaluate(VALUE) != value and math.dist(centre(picture), middle) < 2
 
 
-@pytest.mark.parametrize("name", DRAGGED)
+@pytest.mark.parametrize("name", one_quickly(list(DRAGGED)))
 def test_a_finger_beside_the_points_scrolls(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(page_of(name))
     picture = page.locator(f"[data-course-widget={name}] svg:has(.cw-handle)")
@@ -127,7 +128,7 @@ def test_a_finger_beside_the_points_scrolls(name: str, phone: Callable[[str], An
     assert [handle.evaluate(VALUE) for handle in handles.all()] == before
 
 
-@pytest.mark.parametrize("name", WITH_INTERACTIVES)
+@pytest.mark.parametrize("name", one_quickly(WITH_INTERACTIVES))
 def test_a_finger_moves_a_slider_of_every_interactive(name: str, phone: Callable[[str], Any]) -> None:
     page = phone(name)
     finger = Finger(page)

@@ -70,12 +70,9 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
     ("change", "message"),
     [
         (("status: tested", "status: probable"), r"x\.yml: P3-Eq12: status 'probable'; expected one of proved"),
-        (("place: eq. (12)\n", "\n"), r"x\.yml: P3-Eq12: Object missing required field `place`"),
         (("place:", "palce:"), r"P3-Eq12: Object contains unknown field `palce`"),
         (("place: eq. (12)", "place: 12"), r"P3-Eq12: Expected `str`, got `int` - at `place`"),
-        (("place: eq. (12)", "place: ''"), r"P3-Eq12: Expected `str` matching regex .* at `place`"),
         (("paper: P3", "paper: P7"), r"P3-Eq12: paper 'P7'; expected one of P0, P1"),
-        (("paper: P3", "paper: P3\n  order: first"), r"P3-Eq12: Expected `int \| float`, got `str` - at `order`"),
         (("paper: P3", "paper: P3\n  file: y.yml"), r"P3-Eq12: file is 'y\.yml', and no field of a row"),
         (("paper: P3", "paper: P3\n  chapter: sampling/y"), r"chapter is 'sampling/y', expected a page of 'x'"),
         (("paper: P3", "paper: P3\n  chapter: sampling/xy"), r"chapter is 'sampling/xy', expected a page of 'x'"),
@@ -122,10 +119,6 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
             "depends_on names 'P3-Eq99', which no file holds",
         ),
         (("status: tested", "status: tested\n  depends_on: [P3-Eq12]"), "circular: P3-Eq12 -> P3-Eq12"),
-        (
-            ("status: tested", "status: tested\n  depends_on: [3]"),
-            r"Expected `str`, got `int` - at `depends_on\[0\]`",
-        ),
     ],
 )
 def test_bad_rows_are_refused_with_file_id_and_field(tmp_path, change, message):
@@ -217,8 +210,6 @@ def test_tolerances_that_accept_zero_or_a_flipped_sign_are_refused(tmp_path, exp
         (("notebook: sampling/x", "notebook: sampling/x, result: P3-T6-laptop"), "got 2"),
         (("notebook: sampling/x", "notebook: sampling/x, arguments: {a: 1}"), "arguments go with a function"),
         (("notebook: sampling/x", "function: os:system"), "not of the form course_lib"),
-        ((", source: Table 6", ""), "missing required field `source`"),
-        (("expected: 17.07", "expected: true"), r"Expected `int \| float`, got `bool` - at `scalars\[0\].expected`"),
         (("{name: p5", "{nome: p5"), "unknown field `nome`"),
     ],
 )
@@ -274,11 +265,23 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
     return claims.lint(load(write(tmp_path / "claims", text)), book=root / "book", root=root)
 
 
-def proved(label="thm-in-batch-expectation"):
-    function = label.replace("-", "_")
-    return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
-        "papers.p3:disagreements_with_table_4", f"lessons.{OWNER}.proofs:{function}"
+def proved(label="thm-in-batch-expectation", fields=("theorem", "machine", "chapter")):
+    given = {
+        "theorem": label,
+        "machine": "{scope: every size, what: all n.}",
+        "chapter": "sampling/x",
+    }
+    more = "".join(f"\n  {name}: {given[name]}" for name in fields)
+    return ROW.replace("status: tested", f"status: proved{more}").replace(
+        "papers.p3:disagreements_with_table_4", f"lessons.{OWNER}.proofs:{label.replace('-', '_')}"
     )
+
+
+@pytest.mark.parametrize("lacking", ["theorem", "machine", "chapter"])
+def test_a_proved_row_names_its_theorem_its_scope_and_its_chapter(tmp_path, lacking):
+    fields = {"theorem", "machine", "chapter"} - {lacking}
+    with pytest.raises(ClaimError, match=rf"x\.yml: P3-Eq12: status 'proved' needs .*; it lacks {lacking}$"):
+        load(write(tmp_path, proved(fields=sorted(fields))))
 
 
 def test_a_book_that_agrees_with_its_rows_has_no_problems(tmp_path):
@@ -307,7 +310,7 @@ def test_a_label_in_two_places_is_a_problem(tmp_path):
 
 
 def test_a_row_whose_theorem_is_on_no_page_is_a_problem(tmp_path):
-    [problem] = lint(tmp_path, proved())
+    [problem] = lint(tmp_path, proved(), "Text.")
     assert problem == "x.yml: P3-Eq12: theorem 'thm-in-batch-expectation' stands on no page of the book"
 
 
@@ -416,6 +419,7 @@ def test_a_proof_must_return_its_residual(monkeypatch):
     assert "must return its residual" in checks.run_function(f"course_lib.lessons.{lesson}.proofs:forgetful")
 
 
+@pytest.mark.seconds
 def test_tests_are_run_and_only_passed_ones_count(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_y.py").write_text(
@@ -445,7 +449,6 @@ def test_tests_are_run_and_only_passed_ones_count(tmp_path):
     assert verdicts["tests/test_y.py::test_many"] == "failed (2 tests)"
     assert verdicts["tests/test_y.py::test_skipped"] == "skipped (1 test)"
     assert {verdicts[node] for node in nodes[-4:]} == {"not collected"}
-    assert checks.run_nodes(nodes[-1:], tmp_path) == {nodes[-1]: "not collected"}
 
 
 def scalar_of(tmp_path, **change):
@@ -558,8 +561,7 @@ def test_a_page_is_filled_and_other_text_stays(tmp_path):
 
 
 def test_theorems_and_chapters_are_linked_only_where_the_build_has_them(tmp_path, monkeypatch):
-    text = proved().replace("status: proved", "status: proved\n  chapter: sampling/x")
-    mine = load(write(tmp_path / "claims", text))
+    mine = load(write(tmp_path / "claims", proved()))
     statement = checks.Statement("theorem", "thm-in-batch-expectation", "sampling/x")
     monkeypatch.setattr(pages, "statements", lambda: [statement])
     linked = pages.render_table(mine, pages={"book/sampling/x"})
@@ -752,8 +754,10 @@ ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or 
         "P3-Fig3.films",
         "P3-Fig3.films.logistic",
         "P3-Table5.ml1m",
+        "P3-Table5.ml1m.open",
         "P3-Table5.ml1m.posneg",
         "P3-Table6.ml1m",
+        "P3-Table6.ml1m.open",
         "P3-Table6.ml1m.logistic",
         "P3-Table6.ml1m.omega",
         "P3-Table6.ml1m.collapse",

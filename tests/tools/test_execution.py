@@ -88,6 +88,7 @@ def test_the_state_of_the_files_tells_a_new_or_a_changed_one(tmp_path: Path, mon
     assert len({*states, execution.state()}) == 4 and execution.state() == execution.state()
 
 
+@pytest.mark.pipeline
 @pytest.mark.slow
 def test_a_failure_names_the_notebook_and_its_cell_and_keeps_what_ran(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
@@ -97,6 +98,7 @@ def test_a_failure_names_the_notebook_and_its_cell_and_keeps_what_ran(tmp_path: 
     assert cache.holds(good) and not cache.holds(bad)
 
 
+@pytest.mark.pipeline
 @pytest.mark.slow
 def test_a_run_that_was_killed_leaves_nothing_that_holds_or_breaks(tmp_path: Path, monkeypatch) -> None:
     cache = Cache(tmp_path / "cache")

@@ -170,6 +170,7 @@ def test_pages_find_their_lesson() -> None:
         findings.find("no-such", "book/debiasing/ddc")
 
 
+@pytest.mark.seconds
 def test_claims_name_findings_that_exist() -> None:
     for claim in rows.load():
         for name in claim.findings:
@@ -231,6 +232,7 @@ def roles() -> list[tuple[str, str]]:
     return found + [("book/reference/claims", name) for claim in rows.load() for name in claim.findings]
 
 
+@pytest.mark.seconds
 def test_every_finding_that_a_page_names_is_computed_somewhere() -> None:
     known = {
         path.relative_to(stored_findings.ROOT).with_suffix("").as_posix()

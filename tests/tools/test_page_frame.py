@@ -8,6 +8,8 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,7 +20,7 @@ from PIL import Image
 from pybtex.database import parse_string
 
 from course_lib import __version__
-from tools import address, editions, page_frame
+from tools import address, editions, page_frame, toc
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 HERE = "https://somebody.github.io/course"
@@ -189,3 +191,27 @@ def test_the_sheet_of_icons_has_every_icon_that_a_page_or_a_script_names() -> No
         name.replace("\\", "") for name in re.findall(r"font-family:(Font Awesome[\\ ]+\d (?:Free|Brands))", styles)
     }
     assert families and all(f'font-family:"{name}"' in sheet for name in families)
+
+
+def test_next_goes_from_main_page_to_main_page_to_the_decisions() -> None:
+    way = toc.way()
+    chapters = [page for page, number in toc.pages() if number and not page.endswith(page_frame.BESIDE)]
+    assert way == ["book/index", "book/start/first-model", *chapters, "book/practice/decisions"]
+
+
+def test_a_page_beside_a_chapter_leads_back_to_it_and_on(tmp_path: Path) -> None:
+    way = toc.way()
+    titles = {page: nodes.title("", f"{page} & more") for page in way}
+    env = SimpleNamespace(found_docs=set(way), titles=titles)
+    app = SimpleNamespace(env=env, builder=SimpleNamespace(get_relative_uri=lambda page, to: f"{to}.html"))
+
+    def links(page: str) -> tuple[str | None, str | None]:
+        context: dict[str, Any] = {"prev": "as it was", "next": "as it was"}
+        page_frame.lead_on(app, page, "", context, None)
+        return tuple(place if place in (None, "as it was") else place["link"] for place in context.values())
+
+    assert links(way[0]) == (None, f"{way[1]}.html")
+    assert links(way[3]) == (f"{way[2]}.html", f"{way[4]}.html")
+    assert links(f"{way[3]}-lab") == (f"{way[3]}.html", f"{way[4]}.html")
+    assert links(way[-1]) == (f"{way[-2]}.html", None)
+    assert links("book/start/notation") == ("as it was", "as it was")

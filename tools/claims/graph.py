@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tools.claims.rows import STATUSES, WITH_REASON, Claim, anchor
 
-LETTERS = dict(zip(STATUSES, "PETRNCDA–", strict=True))
+LETTERS = dict(zip(STATUSES, "PETRNCUDA–", strict=True))
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 24, 54, 8, 8
 # where a line from a claim to what it rests on crosses a column: (claim, other, column)
 Waypoint = tuple[str, str, int]

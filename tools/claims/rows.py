@@ -15,14 +15,17 @@ from course_lib.lessons.shared import schema
 
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
-    "proved": "a symbolic or exact check passes, at times on small sizes only; the proof in words is that of the "
-    "theorem that the row names, or where it names none stands in the docstring of the check",
+    "proved": "a symbolic or exact check passes, at times on small sizes only; the row says on which, and the proof "
+    "in words is that of the theorem that it names",
     "enumerated": "exact enumeration over all subsets of small matrices passes; other sizes rest on the proof in words",
     "tested": "an automatic test passes; a test can refute, it does not prove",
-    "reproduced": "our own run agrees with the printed number within the stated tolerance",
+    "reproduced": "our own runs agree with the printed number by the rule of the page What reproduced, and within the "
+    "stated tolerance",
     "not reproduced": "our own run disagrees with the printed number",
     "not converged": "we ran it, but runs ended before they met their stopping rule, so that they neither reproduce "
     "the printed number nor contradict it; the row says which runs",
+    "undecided": "our runs converged, and their spread is too large to say whether the printed number is theirs within "
+    "a twentieth",
     "disputed": "a computation contradicts the statement as printed; see the errata",
     "needs assumption": "holds under an assumption that the statement does not name",
     "not run": "not checked here; the row says why",
@@ -284,6 +287,12 @@ def _check_evidence(claim: Claim, where: str) -> None:
             f"{where}: status {claim.status!r} needs a check in a lesson's proofs or a test named after its "
             f"enumeration; got {list(claim.checks)}"
         )
+    lacking = [name for name in ("theorem", "machine", "chapter") if not getattr(claim, name)]
+    if claim.status == "proved" and lacking:
+        raise ClaimError(
+            f"{where}: status 'proved' needs the fields theorem (the label of the statement that proves it), machine "
+            f"(what of the proof was checked) and chapter; it lacks {', '.join(lacking)}"
+        )
     if claim.machine and not (proofs or enumerations):
         raise ClaimError(f"{where}: the field 'machine' says what a proof or an enumeration checked, and there is none")
     if claim.status in ("reproduced", "not reproduced") and not measured:
@@ -298,7 +307,7 @@ def _check_evidence(claim: Claim, where: str) -> None:
     if claim.status == "not reproduced" and not differing:
         raise ClaimError(f"{where}: status 'not reproduced', but every number is within tolerance of the printed one")
     evidence = claim.checks or measured or functions or claim.findings
-    if claim.status in ("tested", "disputed", "needs assumption", "not converged") and not evidence:
+    if claim.status in ("tested", "undecided", "disputed", "needs assumption", "not converged") and not evidence:
         raise ClaimError(f"{where}: status {claim.status!r} needs a check, a scalar or a finding")
     if claim.status == "needs assumption" and not claim.assumption:
         raise ClaimError(f"{where}: status 'needs assumption' needs the field 'assumption'")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_lib.experiments.core.summary import Row
-from course_lib.papers.agreement import Judged, Spread, judge, pooled
+from course_lib.papers.agreement import Judged, Spread, judge, shared, weigh
 
 if TYPE_CHECKING:  # a result shows itself with these verdicts
     from course_lib.experiments.core.results import Result
@@ -20,6 +20,7 @@ SAME_DATA = {
     "P3-T4": {"ml-1m"},
     "P3-T5": {"ml-1m"},
     "P3-T6": {"ml-1m"},
+    "P3-X3": {"ml-1m"},
 }
 # What our runs of an experiment vary, and the printed number does not know: a paper prints it once for all of them.
 OURS_ALONE: dict[str, set[str]] = {
@@ -64,7 +65,12 @@ class Compared:
         again = self.experiment == "P3-T4" and ("loss", "unbiased") in self.cell
         left_out = OURS_ALONE.get(self.experiment, set())
         kept = [(name, value) for name, value in (("data", self.data), *self.cell) if name not in left_out]
-        return "P3-T5" if again else self.experiment, self.metric, *kept
+        return "P3-T5" if again else self.table, self.metric, *kept
+
+    @property
+    def table(self) -> str:
+        """The experiment that is named as the paper's table: P3-X3 are the runs of P3-T5 with our cap lifted."""
+        return "P3-T5" if self.experiment == "P3-X3" else self.experiment
 
 
 def key_of(row: Row) -> Key:
@@ -76,7 +82,8 @@ def key_of(row: Row) -> Key:
 def compare(result: Result) -> list[Compared]:
     """Every cell of a result whose rows carry the paper's number, in order of appearance.
 
-    The spread of a run is pooled over the cells with the same metric and data set whose mean is within a factor of two.
+    The spread of a run is pooled over the cells with the same metric, data set and seeds whose mean is within a factor
+    of two; they share their splits, and have the freedom that this leaves (`agreement.shared`).
     """
     cells: Cells = {}
     for row in result.rows:
@@ -89,7 +96,9 @@ def compare(result: Result) -> list[Compared]:
             metric,
             rest,
             data in SAME_DATA.get(result.id, set()),
-            _judged(
+            _summarised(result, rows[0])
+            if "summary" in rows[0]
+            else _judged(
                 rows, _spread(rows, _beside(cells, data, metric)), cut=any(_was_cut_off(result, row) for row in rows)
             ),
         )
@@ -110,6 +119,12 @@ def _judged(rows: list[Row], spread: Spread | None, *, cut: bool) -> Judged:
     return judge(values, rows[0]["paper"], converged=converged, spread=spread if len(values) > 1 else None)
 
 
+def _summarised(result: Result, row: Row) -> Judged:
+    """The verdict on a row that holds the mean over many splits, beside another that holds their deviation."""
+    [other] = [one for one in result.rows if one.get("summary") == "sd" and key_of(one) == key_of(row)]
+    return weigh(row["value"], row["splits"], Spread(other["value"], row["splits"] - 1), row["paper"])
+
+
 def _beside(cells: Cells, data: str, metric: str) -> list[list[Row]]:
     """The rows of every cell with this data set and metric that has several runs, all of them converged."""
     found = [rows for (d, m, _), rows in cells.items() if (d, m) == (data, metric) and len(rows) > 1]
@@ -117,8 +132,16 @@ def _beside(cells: Cells, data: str, metric: str) -> list[list[Row]]:
 
 
 def _spread(rows: list[Row], others: list[list[Row]]) -> Spread | None:
-    """Pooled over the cells whose mean is within a factor of two of this one's; None where there is none."""
-    mean = abs(np.mean([row["value"] for row in rows]))
-    groups = [[row["value"] for row in other] for other in others]
+    """Pooled over the cells of the same seeds whose mean is within a factor of two of this one's; None for none."""
+    mean, seeds = abs(np.mean([row["value"] for row in rows])), _seeds(rows)
+    groups = [[row["value"] for row in _in_order(other)] for other in others if _seeds(other) == seeds]
     near = [values for values in groups if mean / 2 <= abs(np.mean(values)) <= 2 * mean]
-    return pooled(near) if near else None
+    return shared(near) if near else None
+
+
+def _seeds(rows: list[Row]) -> list[Any]:
+    return [row.get("seed") for row in _in_order(rows)]
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row.get("seed", 0))

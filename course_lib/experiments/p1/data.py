@@ -21,6 +21,8 @@ RECIPES = Recipes(
         "ml-1m-10core": {"name": "ml-1m", "min_rating": 4, "core": 10},
         "gowalla-10core": {"name": "gowalla", "core": 10},
         "gowalla-20core": {"name": "gowalla", "core": 20},
+        "yelp2018-10core": {"name": "yelp2018", "core": 10},
+        "amazon-book-10core": {"name": "amazon-book", "core": 10},
         "ml-20m-10core": {"name": "ml-20m", "min_rating": 4, "core": 10},
     },
 )

@@ -9,11 +9,12 @@ parts (Assumption E.1).
 setting        data, batch ratios, the numbers that are shown;  statistics: Table 3
 full_gradient  Table 6;  stochastic_gradient: Tables 4 and 5, Figure 4;  chapter: a small Table 5
 paths          X2: the paths of Table 6 with the logistic loss, on one device, and what was predicted of them
+longer         X3: the paths of Table 5 with the square loss beyond 60 epochs, and what was predicted of them
 reversal       X1: data on which the in-batch loss finds more than the unbiased one;  pictures: of stored results
 """
 
 from course_lib.experiments.core.data import drop_untrained
-from course_lib.experiments.p3 import full_gradient, paths, reversal, statistics
+from course_lib.experiments.p3 import full_gradient, longer, paths, reversal, statistics
 from course_lib.experiments.p3.chapter import batch_ratio_sweep
 from course_lib.experiments.p3.setting import load_split
 from course_lib.experiments.p3.stochastic_gradient import BATCH_LOSSES
@@ -24,6 +25,7 @@ __all__ = [
     "drop_untrained",
     "full_gradient",
     "load_split",
+    "longer",
     "paths",
     "reversal",
     "statistics",

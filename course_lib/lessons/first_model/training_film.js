@@ -6,6 +6,7 @@ const NAMES = ["film", "model", "moment", "person"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
 const SHAPES = { animated: "cw-piece-pull", "before 2000": "cw-piece-push", other: "cw-piece-other" };
 const COVERED = 100; // px that a name rather moves than cover a mark
+const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
 const LABELLED = 4; // films of each kind that are named on the map
 const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
 
@@ -27,8 +28,8 @@ class View extends Interactive {
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
-          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10)))), parts.found),
-        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten)),
+          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10))))),
+        h("div", { class: "cw-card" }, parts.found, parts.person.box, parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }
 
@@ -43,9 +44,10 @@ class View extends Interactive {
     parts.map.replaceChildren(map(state, now));
     parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
-    parts.found.replaceChildren(
-      bar("of everybody’s hidden films are in their lists", now.recall, 1, wholePercent(now.recall), "cw-piece-pull"),
-      bar("would be in the lists if every list held the most popular films", state.film.popular.recall, 1, wholePercent(state.film.popular.recall), "cw-piece-other"));
+    const bars = [...MODELS.map(([name, words]) => [words, state.film.models[name].recall[state.moment], name === state.model ? "cw-piece-pull" : "cw-piece-push"]),
+      ["one list for everybody, of the most popular films", state.film.popular.recall, "cw-piece-other"]];
+    parts.found.replaceChildren(h("p", { class: "cw-card-title" }, "Everybody’s hidden films that are found"),
+      ...bars.map(([words, part, kind]) => bar(words, part, LONGEST_BAR, wholePercent(part), kind)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 }

@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nbgrader.utils import parse_utc
-
 from exercises.engine.grading import notebooks
 
 from . import archives
@@ -219,6 +217,8 @@ def numbers(receipts: Iterable[Receipt]) -> Numbers:
 
 def stamp_of(path: Path) -> datetime | None:
     """The time in a file as nbgrader's exchange writes it; None where there is none that can be read."""
+    from nbgrader.utils import parse_utc
+
     try:
         found: datetime | None = parse_utc(written(path).strip())
     except (ValueError, OverflowError):

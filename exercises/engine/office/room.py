@@ -8,16 +8,18 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbgrader.api import Gradebook
-from nbgrader.apps import NbGraderAPI
 from traitlets.config.loader import PyFileConfigLoader
 
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint
 from exercises.engine.grading.sandbox import USUAL, Limits
 from exercises.engine.grading.verdicts import verdict_path
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+    from nbgrader.apps import NbGraderAPI
 
 SETTINGS = """# Written by the course's commands; its settings are those of the course.
 load_subconfig("nbgrader_config.py", path={here!r})
@@ -72,6 +74,8 @@ def _let_nbgrader_find_alembic() -> None:
 
 @cache
 def _api(course: Path) -> NbGraderAPI:
+    from nbgrader.apps import NbGraderAPI  # here, for it takes a second to import, and a command's --help needs none
+
     _let_nbgrader_find_alembic()
     config = PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config()
     config.CourseDirectory.root = str(course)

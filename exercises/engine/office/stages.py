@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import MissingEntry
 from tqdm import tqdm
 
 from exercises.engine.grading import notebooks
@@ -62,6 +61,8 @@ def _checksum(room: Room) -> str:
 
 def _make_way(room: Room, source: Any) -> None:
     """Before a release that is not the first: says what changes, and lets nbgrader change it."""
+    from nbgrader.api import MissingEntry
+
     every = [notebooks.grading(cell) for cell in source.cells]
     cells = {
         about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))

@@ -23,6 +23,7 @@ WRONG_COSINES = {
 }
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("wrong", WRONG_COSINES.values(), ids=list(WRONG_COSINES))
 def test_what_is_no_cosine_is_not_tangent(wrong, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbolic, "cosine", wrong)
@@ -32,6 +33,7 @@ def test_what_is_no_cosine_is_not_tangent(wrong, monkeypatch: pytest.MonkeyPatch
     assert nonzero(symbolic.cor_gradient_length())
 
 
+@pytest.mark.seconds
 def test_the_dot_product_is_not_tangent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbolic, "cosine", WRONG_COSINES["dot product"])
     assert len(nonzero(symbolic.thm_tangent_gradient())) >= 5  # the generic F and the losses alike

@@ -17,7 +17,6 @@ from tests.lessons.cosine_orthogonality.test_motion import random_state
 from tests.widget_pages import SUMMARY, run, settled
 
 SHOWN = {"cosine_motion": {"loss": "infonce", "steps": 9}}
-IN_JUPYTER = {"cosine_motion": ({"steps": 7}, 'input[name="lr"]', "ArrowLeft", {"lr": 0.7})}
 REFUSED = [
     ("cosine_motion", {"q": (1, 2, 3)}, "q has the point [1.0, 2.0, 3.0]; expected two finite numbers"),
     ("cosine_motion", {"k": (1, np.nan)}, "k has the point"),

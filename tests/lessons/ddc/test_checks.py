@@ -57,6 +57,7 @@ def test_the_scale_is_the_smallest_that_does() -> None:
     assert ANSWERS["inflation"](margins.tolist(), 0.65) is None
 
 
+@pytest.mark.seconds
 def test_lists_are_measured_as_the_library_measures_them() -> None:
     from course_lib import metrics
 
@@ -81,6 +82,7 @@ def test_lists_are_measured_as_the_library_measures_them() -> None:
     assert right == pytest.approx(np.mean([1 / rank if rank else 0.0 for rank in ranks]))
 
 
+@pytest.mark.seconds
 def test_the_essay_on_ddc_quotes_its_numbers() -> None:
     text, names = "".join(simulate.source("ddc")["cells"][-1]["source"]), ANSWERS
     share = Fraction(3, 10)

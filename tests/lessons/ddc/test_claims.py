@@ -142,6 +142,7 @@ def test_alpha_may_become_positive():
     assert mirrored[0] < -0.5
 
 
+@pytest.mark.seconds
 def test_moving_the_origin_of_the_items_changes_no_list_and_flips_alpha():
     """4.1.alpha: add one vector to every item. No margin, no e_pop and no ranking changes;
     b_j does, and with it the sign of alpha.
@@ -234,6 +235,7 @@ def test_table5_leaving_the_popularity_out_costs_less_than_one_percent():
     )
 
 
+@pytest.mark.seconds
 def test_the_printed_losses_and_their_ratios():
     """5.4.2a: both ratios are right. Both starting losses exceed ln 2, which no fitted model's mean loss per triple
     does.

@@ -17,6 +17,8 @@ from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
 from tests.widget_pages import replacing, settled
 
+pytestmark = pytest.mark.seconds
+
 STATES = [(1.0, 1.0, 0), (1.0, 0.0, 0), (0.0, 1.0, 2), (0.45, 1.5, -1), (0.0, 0.0, -2)]
 
 LOOK = """(states) => states.map((state) => {

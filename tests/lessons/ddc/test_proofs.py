@@ -124,6 +124,7 @@ def test_every_pair_wrong_through_the_whole_of_ddc() -> None:
 # ---- the exercise in words
 
 
+@pytest.mark.seconds
 def test_the_controls_that_the_exercise_names() -> None:
     """ex-design: on the films one c for everyone gains no less than DDC, and moving the origin makes the lists more
     popular, and more accurate.

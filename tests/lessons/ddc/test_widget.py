@@ -21,10 +21,6 @@ from tests.widget_pages import far_apart, replacing, settled
 
 SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
 SHOWN = {"two_scalars": SCALARS}
-IN_JUPYTER = {
-    "two_scalars": ({"beta": 1.0}, 'input[name="beta"]', "ArrowLeft", {"beta": 0.95}),
-    "over_seeds": ({"beta": 0.5}, 'input[name="beta"]', "ArrowLeft", {"beta": 0.45}),
-}
 USERS, ITEMS = np.random.default_rng(0).normal(size=(3, 4)), np.random.default_rng(1).normal(size=(30, 4))
 GIVEN = {
     "users": USERS,
@@ -274,6 +270,7 @@ def test_the_line_where_head_and_tail_change_alike() -> None:
         assert gain(-beta * user.tilt + 0.1, beta) > 0 > gain(-beta * user.tilt - 0.1, beta)
 
 
+@pytest.mark.seconds
 def test_the_sentences_say_what_the_numbers_say() -> None:
     """At DDC's minimum the learned loss has fallen and the served one has risen."""
     assert "Both scalars are 0" in scalars().summary() and "higher" not in scalars().summary()
@@ -303,6 +300,7 @@ def test_ones_own_model_is_shown_by_its_names() -> None:
     assert repr(one) == "TwoScalars(person=1, alpha=0.0, beta=0.0, shift=0.0, view='ddc'; 2 people, 30 items)"
 
 
+@pytest.mark.seconds
 def test_both_reasons_for_no_minimum_are_named() -> None:
     text = scalars(person=3, shift=2.0).summary()
     assert (
@@ -331,6 +329,7 @@ def test_the_stored_films_are_those_of_the_data_set() -> None:
     assert len(gzip.compress(json.dumps(scalars().state()).encode())) < 15_000
 
 
+@pytest.mark.seconds
 def test_the_models_can_be_trained_again() -> None:
     """One epoch: what comes out has the form of what is stored."""
     made, stored = make_two_scalars.data(epochs=1), json.loads(two_scalars.STORED.read_text(encoding="utf-8"))
@@ -345,6 +344,7 @@ NEAR = """(point) => ['alpha', 'beta'].every((name, k) =>
   Math.abs(Number(document.querySelector(`input[name=${name}]`).value) - point[k]) < 0.1)"""
 
 
+@pytest.mark.seconds
 def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -> None:
     page = site_page(scalars().static_html())
     page.locator('input[value="1"]').focus()

@@ -36,18 +36,12 @@ def test_paper_holds_the_map_and_the_ten_films() -> None:
     assert all(title.replace("'", "'") in picture.replace("&#39;", "'") for title in titles)
 
 
-def test_wrong_states_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="model"):
-        TrainingFilm(model="best")
-    with pytest.raises(Exception, match="moment"):
-        TrainingFilm(moment=LAST + 1)
-
-
 def test_a_script_that_stops_says_which_and_why() -> None:
     with pytest.raises(RuntimeError, match="training_film stops: "):
         paper.drawn("training_film", "{}")
 
 
+@pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
     shown, printed = TrainingFilm(model="corrected", moment=3, person=2), io.StringIO()
     names: dict[str, Any] = {}

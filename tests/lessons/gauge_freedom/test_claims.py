@@ -300,6 +300,7 @@ def minimise_dot_product_model(start, *, decay, steps=20_000):
     return A, B
 
 
+@pytest.mark.seconds
 def test_without_decay_the_cosines_depend_on_the_start_and_with_it_they_do_not():
     starts = (np.array([1.0, 1.0]), np.array([2.0, 0.6]))
     free = [minimise_dot_product_model(start, decay=0.0) for start in starts]

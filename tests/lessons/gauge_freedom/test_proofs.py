@@ -13,12 +13,14 @@ from course_lib.lessons.gauge_freedom import proofs as gauge
 from course_lib.lessons.shared.symbolic import simplified
 
 
+@pytest.mark.seconds
 def test_an_enumeration_can_fail(monkeypatch):
     """With the rank computed from the rows instead of their squares, the enumeration notices."""
     monkeypatch.setattr("course_lib.gauge.counting.squares", lambda A: as_table(A, "A"))
     assert gauge.enumerate_diagonal_gauge() > 0
 
 
+@pytest.mark.seconds
 def test_the_plane_enumeration_can_fail(monkeypatch):
     good = room.second_plane_gauge
     monkeypatch.setattr(room, "second_plane_gauge", lambda a1, a2, b: good(a2, a1, a1))

@@ -26,10 +26,6 @@ from tests.widget_pages import (
 )
 
 SHOWN = {"stretched_axes": {"sphere": "items"}}
-IN_JUPYTER = {
-    "stretched_axes": ({"stretch": [1.0, 1.0]}, '[data-handle="3"]', "ArrowLeft", {"selected": 3}),
-    "chosen_neighbours": ({"chosen": ["Drive"]}, 'input[name="stretch"]', "ArrowLeft", {"stretch": 50}),
-}
 REFUSED = [
     ("stretched_axes", {"items": [(1, 0)]}, "items has shape (1, 2); expected (n, 2) with n from 2 to 12"),
     ("stretched_axes", {"items": [(1, 0), (0, 0)]}, "expected finite rows that are not zero"),

@@ -631,6 +631,21 @@ def test_reusing_the_batch_costs_its_share():
     assert equal(first - TRUE, alpha / b * (OBSERVED - TRUE)) and not equal(first, TRUE)
 
 
+def test_enumerate_two_batches_of_one_epoch_are_not_independent():
+    """Footnote 5: the batch of the gradient and that of the Gramians are two batches of one example each.
+
+    Drawn independently they have no bias. As two batches of one shuffled epoch the second never holds the example of
+    the first, and the mean is off by -1/(n - 1) of (h - g).
+    """
+
+    def mean_over(pairs):
+        return mean(slopes([i], gram(U[[j]]), gram(V[[j]])) for i, j in pairs)
+
+    assert equal(mean_over(itertools.product(range(N), repeat=2)), TRUE)
+    epoch = mean_over(itertools.permutations(range(N), 2))
+    assert equal(epoch - TRUE, -(OBSERVED - TRUE) / F(N - 1)) and not equal(epoch, TRUE)
+
+
 def test_consistently_best_holds_for_the_best_rate_only():
     assert p4.worse_than_sampling() == [("simple", 0.001), ("simple", 0.005), ("fr", 0.1)]
     assert [p4.best_alpha(dataset) for dataset in ("simple", "fr", "en")] == [0.01, 0.001, 0.001]

@@ -24,6 +24,8 @@ from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
 from course_lib.lessons.shared.counterexample import all_zero
 
+pytestmark = pytest.mark.seconds
+
 ROOT = Path(__file__).resolve().parents[3]
 DIRECTIVE = re.compile(r"^:::\{(exercise|solution)\} *(.*?)\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)

@@ -72,6 +72,71 @@ def test_an_optimiser_finds_the_optimum_of_the_batch(given: Groups) -> None:
     assert scores[~own].max() < 0.9 * expected
 
 
+def drawn(rng: np.random.Generator, count: int) -> Groups:
+    """Groups of two to six rows, each with up to three labels that cover its rows."""
+    rows = tuple(int(size) for size in rng.integers(2, 7, count))
+    counts = []
+    for size in rows:
+        own = [int(number) for number in rng.integers(1, size + 1, int(rng.integers(1, 4)))]
+        counts.append(tuple(own) if sum(own) >= size else (size, *own[1:]))
+    return Groups(rows, tuple(counts))
+
+
+def descended(given: Groups, width: int, rho: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Where the least of three descents of 2 mn (13) ends: scores of all rows, and the value that the library gives."""
+    of_label = np.repeat(np.arange(len(given.rows)), [len(counts) for counts in given.counts])
+    held, counts = np.array(given.positives, dtype=float), np.concatenate([np.array(own) for own in given.counts])
+    own = (of_label == np.arange(len(given.rows))[:, None]) * counts  # c_j in the label's own group, (groups, n)
+    push = rho * held[:, None] * counts + (1 - rho) * own
+
+    def value_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        users, items = np.split(theta.reshape(-1, width), [len(held)])
+        scores = users @ items.T
+        slope = 2 * (push * scores - own)
+        gradient = np.concatenate([slope @ items, slope.T @ users])
+        return float((push * scores**2 - 2 * own * scores).sum() + own.sum()), gradient.ravel()
+
+    starts = rng.standard_normal((3, (len(held) + len(of_label)) * width))
+    how = {"jac": True, "method": "L-BFGS-B", "options": {"ftol": 0.0, "gtol": 1e-10, "maxiter": 20_000}}
+    best = min((minimize(value_and_gradient, start, **how) for start in starts), key=lambda found: found.fun)
+    users, items = np.split(best.x.reshape(-1, width), [len(held)])
+    scores = (users @ items.T).repeat(given.rows, axis=0)
+    pos_loss, neg_loss = pair_losses("square", scores)
+    batch_size = round(rho * (held.sum() - 1)) + 1
+    arguments = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": given.labels(), "batch_size": batch_size}
+    value = 2 * scores.size * in_batch.expected_objective("in_batch", **arguments)
+    assert value == pytest.approx(best.fun, abs=1e-9)
+    return scores, value
+
+
+@pytest.mark.seconds
+def test_the_least_value_and_where_it_is_taken_on_groups_that_nobody_chose() -> None:
+    """Part 2 of the theorem: 2 mn (13) is M - d M/(rho M + (1 - rho) d) at least, at one score of the own labels.
+
+    Where a group holds more than M/d positives, the bound is not reached and the own labels' scores differ.
+    """
+    rng, seen = np.random.default_rng(0), {"within": 0, "beyond": 0}
+    while min(seen.values()) < 2:
+        given = drawn(rng, int(rng.integers(3, 6)))
+        width, total = int(rng.integers(1, len(given.rows))), sum(given.positives)
+        batch_size = int(rng.integers(2, total))
+        rho = (batch_size - 1) / (total - 1)
+        score = width / (rho * total + (1 - rho) * width)
+        scores, value = descended(given, width, rho, rng)
+        inside = np.repeat(np.arange(len(given.rows)), [len(own) for own in given.counts])
+        mine = inside == np.repeat(np.arange(len(given.rows)), given.rows)[:, None]
+        if width * max(given.positives) <= total:
+            seen["within"] += 1
+            assert score == pytest.approx(float(own_score(given, width, Fraction(batch_size - 1, total - 1))))
+            assert value == pytest.approx(total - total * score, abs=1e-7)
+            np.testing.assert_allclose(scores[mine], score, rtol=2e-3)
+            assert scores[~mine].max() <= score * (1 + 2e-3)
+        else:
+            seen["beyond"] += 1
+            assert value > total - total * score + 1e-6
+            assert np.ptp(scores[mine]) > 1e-3 * score
+
+
 def test_a_wrong_score_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert enumeration.enumerate_shared_groups() == 0
     right = own_score

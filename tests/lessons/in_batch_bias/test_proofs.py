@@ -77,6 +77,7 @@ def test_a_wrong_lemma_is_found_out(name: str, enumerate_: str, monkeypatch: pyt
     assert getattr(enumeration, enumerate_)() > 0
 
 
+@pytest.mark.seconds
 def test_a_wrong_variance_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     right = in_batch.inclusion_probability
     replace_everywhere(

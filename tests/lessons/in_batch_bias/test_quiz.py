@@ -9,6 +9,7 @@ import pytest
 from course_lib.lessons.in_batch_bias import quiz as in_batch_bias
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     ("formula", "wrong", "caught"),
     [

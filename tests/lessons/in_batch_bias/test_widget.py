@@ -201,6 +201,7 @@ def push(shown: InBatchWeights) -> list[str]:
     return [row[4] for row in shown.table()[1]]
 
 
+@pytest.mark.seconds
 def test_the_table_has_the_weights_of_course_lib_and_the_sentences_fit() -> None:
     rng = np.random.default_rng(2)
     for _ in range(30):
@@ -378,6 +379,7 @@ def test_the_same_in_python_computes_the_scores_of_the_table() -> None:
         assert [row[3] for row in gaps.table()[1]] == [words.number(value) for value in names["scores"].ravel()]
 
 
+@pytest.mark.seconds
 def test_fewer_dimensions_and_smaller_batches_give_way_to_each_other(site_page: Callable[..., Any]) -> None:
     page = site_page(static(cells="scores"))
     page.locator('input[name="dimensions"]').focus()
@@ -461,15 +463,6 @@ def test_bad_arguments_are_named() -> None:
     for arguments, message in bad:
         with pytest.raises(ValueError, match=message):
             InBatchWeights(**arguments)
-
-
-def test_traits_refuse_bad_values_and_keep_the_old_one() -> None:
-    shown = InBatchWeights()
-    with pytest.raises(ValueError, match="batch_size is 1"):
-        shown.batch_size = 1
-    with pytest.raises(ValueError, match="kind is 'x'"):
-        shown.kind = "x"
-    assert (shown.batch_size, shown.kind) == (3, "in_batch")
 
 
 def test_labels_may_be_an_array_and_fewer_than_the_batch_size() -> None:

@@ -56,6 +56,7 @@ def test_a_wrong_kernel_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         assert failures(getattr(symbolic, name)())
 
 
+@pytest.mark.seconds
 def test_two_layers_need_the_second_order_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """With J in place of one real step, the closed form's lr^2 term is what is left over."""
     monkeypatch.setattr(symbolic, "lr", sp.S.One)

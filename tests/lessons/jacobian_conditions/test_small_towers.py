@@ -61,6 +61,7 @@ def training_disagreements(cases: list[dict[str, Any]], answers: list[dict[str, 
     return differences
 
 
+@pytest.mark.seconds
 def test_the_page_trains_as_torch_does(library: Callable[..., Any]) -> None:
     cases = training_cases(8)
     assert training_disagreements(cases, library("tower_math")(TRAIN, cases)) == []

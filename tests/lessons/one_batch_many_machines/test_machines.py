@@ -114,6 +114,7 @@ def test_the_most_popular_list_shows_what_is_liked_most() -> None:
     assert shuffled == stops.of_list("random", stops.Parts(liked, hidden, hidden), seed=0)
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     ("model", "holding"), [("inner products, logQ", "eight, constants"), ("cosines, logQ", "one machine")]
 )
@@ -126,6 +127,7 @@ def test_the_stored_table_is_what_training_gives(model: str, holding: str) -> No
         assert found.recall == pytest.approx(stored.recall[1, at], abs=0.5)
 
 
+@pytest.mark.seconds
 def test_the_stored_lists_are_those_of_the_splits() -> None:
     stored = stops.stored()["lists"]
     for seed in some(list(make_stops.SEEDS)):

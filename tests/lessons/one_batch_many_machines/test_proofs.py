@@ -66,6 +66,7 @@ def test_a_gather_that_loses_one_machine_is_another_average() -> None:
     assert lost[4] == (sp.Symbol("D2_0") + sp.Symbol("D3_0")) / 4
 
 
+@pytest.mark.seconds
 def test_a_gather_with_gradients_is_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the rows of all machines in a film's part both mixed derivatives are there, so the proof of none fails."""
 

@@ -134,22 +134,6 @@ def test_the_parts_have_names() -> None:
     assert tuple(OneBatchManyMachines().factors()) == PARTS
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"processes": 9}, "processes is 9; expected 1 to 8"),
-        ({"batch": 0}, "batch is 0; expected 1 to 16384"),
-        ({"gather": "all"}, "gather is 'all'; expected one of none, constant, gradients"),
-        ({"rows": "mine"}, "rows is 'mine'"),
-        ({"reduction": "max"}, "reduction is 'max'"),
-        ({"bandwidth": 0.0}, "bandwidth is 0.0"),
-    ],
-)
-def test_nonsense_is_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        OneBatchManyMachines(**arguments)
-
-
 # ---- in the browser
 
 

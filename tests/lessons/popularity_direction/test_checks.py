@@ -54,6 +54,7 @@ def test_positives_and_the_sum_determine_the_negatives() -> None:
     assert [float(x) for x in found] == pytest.approx((items[:3].mean(axis=0) - items[3:].mean(axis=0)).tolist())
 
 
+@pytest.mark.seconds
 def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
     text, names = ("".join(simulate.source("popularity-direction")["cells"][-1]["source"]), ANSWERS)
     found = {}

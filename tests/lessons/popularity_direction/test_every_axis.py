@@ -69,6 +69,7 @@ def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:
         assert rows == {name: words.number(value) for name, value in names["r"].items()}
 
 
+@pytest.mark.seconds
 def test_the_marks_are_revealed_by_keyboard(site_page: Callable[..., Any]) -> None:
     page = site_page(EveryAxis().static_html())
     marks = page.locator(".cw-view-area svg[role=img] .cw-item-head")

@@ -46,6 +46,7 @@ def popular_positives(labels: Any, law: TripleLaw | None = None) -> Any:
 pull, roles = popularity.pull_matrix, popularity.expected_roles
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize(
     ("target", "wrong", "caught"),
     [

@@ -22,10 +22,6 @@ from tests.widget_pages import far_apart, replacing, settled
 
 AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
 SHOWN = {"popularity_axis": AXIS}
-IN_JUPYTER = {
-    "popularity_axis": ({"ratio": 0.2}, 'input[name="ratio"]', "ArrowLeft", {"ratio": 0.1}),
-    "every_axis": ({"show": "data"}, 'input[name="place"]', "ArrowRight", {"place": 3}),
-}
 ITEMS, COUNTS = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30)
 REFUSED = [
     ("popularity_axis", {"ratio": 0.5}, "ratio is 0.5; expected 0.01 to 0.4"),
@@ -198,6 +194,7 @@ def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
 # ---- PopularityAxis: the Python object
 
 
+@pytest.mark.seconds
 def test_the_stored_films_show_what_the_chapter_says() -> None:
     """A real axis: far above all shuffles, whoever is measured. Nothing to find:
     within what chance gives, and 0 if cross-fitted.
@@ -212,16 +209,6 @@ def test_the_stored_films_show_what_the_chapter_says() -> None:
     assert np.mean(untrained["shuffled_naive"]) < untrained["naive"] < 0.5  # propagation alone knows of the counts
     few = measured(axis(show="random", shown=30))
     assert np.mean(few["shuffled_naive"]) > 0.3 and abs(np.mean(few["shuffled_crossed"])) < 0.15
-
-
-def test_a_wrong_value_leaves_the_state_as_it_was() -> None:
-    one = axis()
-    with pytest.raises(ValueError, match="ratio is 2"):
-        one.ratio = 2.0
-    assert repr(one) == (
-        "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; "
-        "MF, LightGCN, LightGCN, untrained: 240 items)"
-    )
 
 
 def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
@@ -256,6 +243,7 @@ def test_the_models_can_be_trained_again() -> None:
 # ---- in the browser
 
 
+@pytest.mark.seconds
 def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
     page.locator('input[name="ratio"]').focus()

@@ -25,18 +25,6 @@ from tests.widget_pages import (
 from tests.widget_pages import run as run_code
 
 SHOWN = {"norm_growth": {"lr": 1.0, "seed": 7, "step": 420}}
-IN_JUPYTER = {
-    "norm_growth": ({"lr": 0.01}, 'input[name="tau"]', "ArrowRight", {"tau": 0.15}),
-    "effective_rate": ({"rate": 0.5}, 'input[name="rate"]', "ArrowRight", {"rate": 1}),
-}
-REFUSED = [
-    ("norm_growth", {"lr": float("nan")}, "lr is nan; expected 0.001 to 1000"),
-    ("norm_growth", {"exponent": -1.0}, "exponent is -1.0; expected 0 to 3"),
-    ("norm_growth", {"step": 30}, "step is 30; expected 0 to 800 in steps of 20"),
-    ("norm_growth", {"seed": -1}, "seed is -1; expected 0 to"),
-    ("effective_rate", {"rate": 3.0}, "rate is 3.0; expected one of 0.2, 0.5"),
-    ("effective_rate", {"person": 5}, "person is 5; expected 1 to 4"),
-]
 
 SETTINGS = [
     {"lr": 1.0, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 800, "seed": 0},
@@ -174,6 +162,7 @@ def test_the_exact_law_gives_every_norm(state: dict[str, Any]) -> None:
     np.testing.assert_allclose(law, run.norms, rtol=1e-11)
 
 
+@pytest.mark.seconds
 def test_what_the_line_leaves_out_is_named() -> None:
     """Little at a rate of 1; most of the growth where the first step is far longer than the embedding."""
     parts = {lr: step_part(shown(lr=lr).run(), lr) for lr in (0.01, 1.0, 5.0, 100.0)}
@@ -227,6 +216,7 @@ def test_starts_have_the_norm_that_is_asked() -> None:
 # ---- the Python object
 
 
+@pytest.mark.seconds
 def test_before_the_first_step_there_is_nothing_to_say() -> None:
     one = NormGrowth(step=0)
     assert "Before the first step no item has been drawn, and no norm has grown." in one.summary()
@@ -234,6 +224,7 @@ def test_before_the_first_step_there_is_nothing_to_say() -> None:
     assert "nan" not in one.static_html().lower()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("changes", [{}, {"lr": 0.05, "start_norm": 2.0, "step": 100}])
 def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     one = shown(**changes)
@@ -245,6 +236,7 @@ def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], caps
     assert [words.whole_percent(float(share.split()[0])) for share in shares] == one.table()[1][0][5:]
 
 
+@pytest.mark.seconds
 def test_the_table_speaks_of_all_items() -> None:
     heads, rows = NormGrowth().table()
     assert len(heads) == 7 and [row[0] for row in rows][:2] == ["1 to 12", "13 to 24"]

@@ -13,6 +13,8 @@ import pytest
 
 from tests.lessons.every import broken, marked, modules
 
+pytestmark = pytest.mark.seconds
+
 QUIZZES = modules("quiz")
 WRONG_FORMULAS = [
     (lesson, *case)

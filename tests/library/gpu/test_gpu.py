@@ -30,11 +30,12 @@ from course_lib import (
     losses,
     metrics,
     popularity,
+    training,
 )
 from course_lib.checking import some
 from course_lib.experiments.core import registry
 from course_lib.interactions import sample_negatives
-from course_lib.training import Fabric, Plan, fit
+from course_lib.training import Plan, fit
 from course_lib.training.objectives import GRADIENTS, full_data
 from course_lib.training.recommenders import measure, train_recommender
 from course_lib.training.stochastic import Schedule, Stack
@@ -223,7 +224,7 @@ def test_a_recommender_trains_and_a_stopped_training_goes_on_with_the_same_numbe
 ) -> None:
     def train(epochs: int, checkpoint: Path | None = None, start: int = 0) -> list[dict[str, float]]:
         model = model_of(backbone, method, "cpu", start)
-        fabric = Fabric(accelerator=GPU, devices=1)
+        fabric = training.Fabric(accelerator=GPU, devices=1)
         history = train_recommender(
             model, TRAIN, TEST, epochs=epochs, lr=0.05, seed=0, batch_size=128, fabric=fabric, checkpoint=checkpoint
         )
@@ -258,7 +259,7 @@ def test_towers_train_with_dropout_that_the_seed_decides() -> None:
             step=step,
             plan=Plan(max_epochs=2),
             seed=0,
-            fabric=Fabric(accelerator=GPU, devices=1),
+            fabric=training.Fabric(accelerator=GPU, devices=1),
         )
         assert torch.equal(state, torch.cuda.get_rng_state())
         return [epoch["loss"] for epoch in history.epochs]
@@ -270,7 +271,7 @@ def test_two_towers_come_out_as_on_the_processor() -> None:
     found = []
     for accelerator in ("cpu", GPU):
         towers = lookup_towers(DATA, d=D)
-        fabric = Fabric(accelerator=accelerator, devices=1)
+        fabric = training.Fabric(accelerator=accelerator, devices=1)
         train_towers(towers, torch.optim.Adam(towers.parameters(), lr=0.01), DATA, steps=50, seed=0, fabric=fabric)
         found.append([parameter.detach() for parameter in towers.parameters()])
     same(found[1], found[0], 1e-3)

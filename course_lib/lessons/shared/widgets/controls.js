@@ -1,6 +1,11 @@
 // What the interactives share: sliders, rows of presets, choices, buttons, tables, films.
 import { debounce, h, svg, uniqueId } from "./kit.js";
 
+/** A control cannot show a value: an error while a state is tried that came from an address, and nothing otherwise. */
+function refuse(words) {
+  if (globalThis.courseWidgetsTry) throw new Error(words);
+}
+
 /** A range input with its name and its value in words; `show(value, words)` sets both. */
 export function slider({ name, text, min, max, step, onset }) {
   const id = uniqueId(name);
@@ -8,6 +13,7 @@ export function slider({ name, text, min, max, step, onset }) {
   const input = h("input", { type: "range", id, name, min, max, step, oninput: (event) => onset(Number(event.target.value)) });
   const show = (place, words) => {
     input.value = place;
+    if (Math.abs(Number(input.value) - place) > step) refuse(`${name} is ${place}; expected ${min} to ${max}`);
     value.textContent = words;
     input.setAttribute("aria-valuetext", words);
   };
@@ -39,7 +45,10 @@ export function choice({ name, label, options, onset }) {
   return {
     box: h("div", { class: "cw-options", role: "radiogroup", "aria-label": label }, h("span", { class: "cw-label", "aria-hidden": "true" }, label),
       options.map(([, text], k) => h("label", { class: "cw-option" }, inputs[k], text))),
-    show: (value) => inputs.forEach((input) => (input.checked = input.value === value)),
+    show: (value) => {
+      inputs.forEach((input) => (input.checked = input.value === value));
+      if (!inputs.some((input) => input.checked)) refuse(`${name} is ${value}; expected one of ${options.map(([known]) => known).join(", ")}`);
+    },
   };
 }
 

@@ -1,0 +1,228 @@
+"""The marks of a term, computed as the syllabus says: parts with weights, from the tables of the class.
+
+    python -m exercises.engine.marks [--course FOLDER]            shows what changes since marks were last confirmed
+    python -m exercises.engine.marks [--course FOLDER] --confirm  writes them: grades/marks.csv
+
+`marks.toml` in the class's folder says what a mark is made of (`make syllabus` writes one beside deadlines.toml):
+
+    [parts.machine]                 # what the grader checks, in all assignments
+    weight = 20
+    from = "machine"
+    drop_lowest = 1                 # assignments; 0 where it is not given
+
+    [parts.criticism]               # what a person grades, in all assignments
+    weight = 20
+    from = "hand"
+
+    [parts.exam]
+    weight = 60
+    from = "exam.csv"               # in the class's folder: columns student and points
+    out_of = 90
+
+    [void]                          # checks that count for nobody, as if they had never been asked
+    ddc = ["task_2_margin"]
+
+Weights add up to 100. An assignment counts with its weight in deadlines.toml, with its penalty for late work, and 0
+where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+
+from exercises.engine.chapters import HERE
+from exercises.engine.grading import notebooks
+from exercises.engine.office.late import read_deadlines
+from exercises.engine.office.tables import write_table
+from exercises.engine.office.texts import written
+
+FILE = "marks.toml"
+KINDS = ("machine", "hand")
+
+
+class BadMarks(ValueError):
+    """The marks cannot be computed; the message names the file, the place and what was expected."""
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One part of the mark: its weight in percent, where it comes from, and how many of its lowest do not count."""
+
+    weight: float
+    source: str = msgspec.field(name="from")
+    drop_lowest: int = 0
+    out_of: float | None = None
+
+
+class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What marks.toml holds. void: assignment -> checks that count for nobody."""
+
+    parts: dict[str, Part]
+    void: dict[str, list[str]] = {}
+
+
+def read_plan(course: Path) -> Plan:
+    """The class's plan. BadMarks for one that is not there, of another form, or whose weights do not add up to 100."""
+    path = course / FILE
+    if not path.exists():
+        raise BadMarks(f"{path} is missing; expected what a mark is made of, see exercises/engine/marks.py")
+    try:
+        plan = msgspec.convert(tomllib.loads(written(path)), Plan)
+    except (ValueError, RecursionError) as error:  # msgspec's and tomllib's own are ValueErrors
+        raise BadMarks(f"{path}: {error}") from None
+    whole = sum(part.weight for part in plan.parts.values())
+    if abs(whole - 100) > 1e-6:
+        raise BadMarks(f"{path}: the weights add up to {whole:g}; expected 100")
+    for name, part in plan.parts.items():
+        _check(path, name, part)
+    return plan
+
+
+def _check(path: Path, name: str, part: Part) -> None:
+    if not 0 <= part.weight <= 100 or part.drop_lowest < 0:
+        raise BadMarks(f"{path}: parts.{name}: expected a weight of 0 to 100 and a drop_lowest of 0 or more")
+    if part.source not in KINDS and not part.source.endswith(".csv"):
+        raise BadMarks(f"{path}: parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
+    if part.source.endswith(".csv") and (part.out_of is None or part.out_of <= 0 or part.drop_lowest):
+        raise BadMarks(f"{path}: parts.{name}: expected out_of, the points that can be had, and no drop_lowest")
+    if part.source in KINDS and part.out_of is not None:
+        raise BadMarks(f"{path}: parts.{name}: out_of is for files; the points of assignments are known")
+
+
+def cells(source: Path) -> pd.DataFrame:
+    """The graded cells of an assignment: columns points and by_hand, a row a cell under its name."""
+    found = [(notebooks.grading(cell), cell.cell_type) for cell in notebooks.read_source(source).cells]
+    graded = [(about, about.get("solution") or kind != "code") for about, kind in found if about.get("grade")]
+    rows = {about["grade_id"]: (float(about["points"]), bool(by_hand)) for about, by_hand in graded}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["points", "by_hand"])
+
+
+def shares(course: Path, assignment: str, kind: str, void: list[str]) -> pd.Series | None:
+    """student -> share of an assignment's points of one kind, after the penalty; None where it has none of the kind."""
+    asked = cells(course / "source" / assignment / f"{assignment}.ipynb")
+    if unknown := sorted(set(void) - set(asked.index)):
+        raise BadMarks(
+            f"{FILE}: void.{assignment}: {unknown[0]!r} is no check; expected some of {', '.join(asked.index)}"
+        )
+    counted = asked.drop(index=void)
+    counted = counted[counted.by_hand == (kind == "hand")]
+    if not counted.points.sum():
+        return None
+    given = pd.read_csv(course / "grades" / f"{assignment}.csv", dtype={"student": str}).set_index("student")
+    points = given[list(asked.index)].apply(pd.to_numeric, errors="coerce").fillna(0.0)
+    penalty = pd.to_numeric(given["penalty"], errors="coerce").fillna(0.0)
+    kept = (1 - penalty / points.sum(axis=1)).where(points.sum(axis=1) > 0, 1.0).clip(0, 1)
+    return points[counted.index].sum(axis=1) / counted.points.sum() * kept
+
+
+def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
+    """student -> share of a part that comes from assignments: their weighted mean without the lowest."""
+    names = sorted(path.stem for path in (course / "grades").glob("*.csv") if (course / "source" / path.stem).is_dir())
+    for name in sorted(set(plan.void) - set(names)):
+        raise BadMarks(f"{FILE}: void.{name}: nothing was graded in it; expected some of {', '.join(names) or 'none'}")
+    every = {name: shares(course, name, part.source, plan.void.get(name, [])) for name in names}
+    table = pd.DataFrame({name: found for name, found in every.items() if found is not None}).fillna(0.0)
+    if part.drop_lowest >= table.shape[1]:
+        raise BadMarks(f"{FILE}: drop_lowest is {part.drop_lowest} of {table.shape[1]} assignments; expected fewer")
+    weights = pd.Series({name: read_deadlines(course).weight(name) for name in table})
+    place = table.rank(axis=1, method="first")  # of equal ones, the first in the alphabet is dropped
+    kept = (place > part.drop_lowest).mul(weights, axis=1)
+    return (table * kept).sum(axis=1) / kept.sum(axis=1)
+
+
+def part_of_file(course: Path, part: Part) -> pd.Series:
+    """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
+    path = course / part.source
+    if not path.exists():
+        raise BadMarks(f"{path} is missing; expected columns student and points")
+    table = pd.read_csv(path, dtype=str).rename(columns=str.strip)
+    if not {"student", "points"} <= set(table.columns):
+        raise BadMarks(f"{path} has the columns {', '.join(table.columns)}; expected student and points")
+    table["student"] = table["student"].str.strip()
+    points = pd.to_numeric(table["points"], errors="coerce")
+    wrong = table[points.isna() | (points < 0) | (points > part.out_of) | table["student"].duplicated(keep=False)]
+    if len(wrong):
+        first = wrong.iloc[0]
+        raise BadMarks(
+            f"{path}, line {wrong.index[0] + 2}: {first['student']}, {first['points']}; "
+            f"expected each student once, with 0 to {part.out_of:g} points"
+        )
+    return pd.Series((points / part.out_of).values, index=table["student"])
+
+
+def marks(course: Path) -> pd.DataFrame:
+    """A row a student: the percent of each part, of the whole, and in `open` the parts that are not complete."""
+    plan = read_plan(course)
+    book = pd.read_csv(course / "grades" / "gradebook.csv", dtype=str, keep_default_na=False).set_index("student")
+    found = pd.DataFrame(index=book.index)
+    for name, part in plan.parts.items():
+        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, part)
+        if strangers := sorted(set(given.index) - set(found.index)):
+            raise BadMarks(f"parts.{name}: {strangers[0]!r} is nobody of grades/gradebook.csv; see `table`")
+        found[name] = 100 * given.reindex(found.index)
+    missing = found.isna().apply(lambda row: [name for name in found if row[name]], axis=1)
+    found = found.fillna(0.0)
+    found["percent"] = sum(plan.parts[name].weight / 100 * found[name] for name in plan.parts)
+    found = found.round(2)
+    ungraded = book["open"].str.split("; ").map(lambda names: [name for name in names if name])
+    found["open"] = [", ".join([*left, *right]) for left, right in zip(missing, ungraded, strict=True)]
+    found.insert(0, "name", book["name"])
+    return found
+
+
+def changes(before: pd.DataFrame, now: pd.DataFrame) -> list[str]:
+    """A line for each student whose marks differ: "anna: exam 71 -> 75, percent 80.1 -> 81.4"."""
+    lines = []
+    for student in sorted(set(before.index) | set(now.index)):
+        if student not in now.index:
+            lines.append(f"{student}: gone")
+        elif student not in before.index:
+            lines.append(f"{student}: new, percent {now.loc[student, 'percent']:g}")
+        else:
+            old, new = before.loc[student], now.loc[student]
+            names = [name for name in dict.fromkeys([*old.index, *new.index]) if name not in ("name", "open")]
+            both = [(name, _said(old, name), _said(new, name)) for name in names]
+            if moved := [f"{name} {left} -> {right}" for name, left, right in both if left != right]:
+                lines.append(f"{student}: {', '.join(moved)}")
+    return lines
+
+
+def _said(row: pd.Series, name: str) -> str:
+    return format(float(row[name]), "g") if name in row else "none"
+
+
+def confirmed(course: Path) -> pd.DataFrame:
+    """The marks as they were last confirmed; an empty table before."""
+    path = course / "grades" / "marks.csv"
+    if not path.exists():
+        return pd.DataFrame()
+    return pd.read_csv(path, dtype={"student": str, "name": str, "open": str}).set_index("student")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
+    parser.add_argument("--confirm", action="store_true", help="write the marks; without it they are only shown")
+    given = parser.parse_args(arguments)
+    course = given.course.resolve()
+    try:
+        now = marks(course)
+    except (BadMarks, FileNotFoundError) as error:
+        sys.exit(f"marks: {error}")
+    lines = changes(confirmed(course), now)
+    print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
+    if given.confirm:
+        path = course / "grades" / "marks.csv"
+        write_table(path, ["student", *now.columns], now.reset_index().to_dict("records"))
+        print(f"marks: {path}")
+    elif lines:
+        print(f"marks: {len(lines)} would change; nothing is written without --confirm")
+
+
+if __name__ == "__main__":
+    main()

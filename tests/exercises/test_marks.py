@@ -1,0 +1,158 @@
+"""The mark of a term: parts, weights, the lowest that is dropped, void checks, files; and no change unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import planted_class
+import pytest
+
+from exercises.engine import marks, plans
+
+PLAN = """
+[parts.machine]
+weight = 20
+from = "machine"
+drop_lowest = 1
+
+[parts.criticism]
+weight = 20
+from = "hand"
+
+[parts.exam]
+weight = 60
+from = "exam.csv"
+out_of = 90
+
+[void]
+ddc = ["test_answer_ddc_4"]
+"""
+STUDENTS = [f"student{k}" for k in range(10)]
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """Two graded assignments of ten students, an exam, and a plan; points are drawn, so nothing is round."""
+    rng = np.random.default_rng(0)
+    (tmp_path / "grades").mkdir()
+    for name in planted_class.ASSIGNMENTS:
+        notebook = planted_class.source(name)
+        path = tmp_path / "source" / name / f"{name}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(notebook, path)
+        cells = {cell.id: cell.metadata.nbgrader for cell in notebook.cells if cell.metadata.nbgrader["grade"]}
+        rows = [{name: float(rng.integers(0, about.points + 1)) for name, about in cells.items()} for _ in STUDENTS]
+        table = pd.DataFrame(rows, index=pd.Index(STUDENTS, name="student"))
+        table["penalty"] = np.round(rng.random(10) * table.sum(axis=1) / 2, 2)
+        table.to_csv(tmp_path / "grades" / f"{name}.csv")
+    book = pd.DataFrame({"student": STUDENTS, "name": "N", "open": ["", "ddc"] + 8 * [""]})
+    book.to_csv(tmp_path / "grades" / "gradebook.csv", index=False)
+    exam = pd.DataFrame({"student": STUDENTS[:9], "points": rng.integers(0, 91, 9)})
+    exam.to_csv(tmp_path / "exam.csv", index=False)
+    (tmp_path / "marks.toml").write_text(PLAN)
+    return tmp_path
+
+
+def by_hand(course: Path, student: str) -> float:
+    """The mark of a student from the files, one number after the other."""
+    machine, hand = [], []
+    for name in planted_class.ASSIGNMENTS:
+        row = pd.read_csv(course / "grades" / f"{name}.csv", index_col="student").loc[student]
+        cell = f"answer_{name.replace('-', '_')}"
+        points = [row[f"test_{cell}_{k}"] for k in planted_class.POINTS]
+        essay = row[f"essay_{cell}"]
+        whole = sum(points) + essay
+        kept = 1 - row["penalty"] / whole if whole else 1
+        counted = points[:3] if name == "ddc" else points  # the fourth check of ddc is void
+        machine.append(sum(counted) / len(counted) * kept)
+        hand.append(essay / 6 * kept)
+    exam = dict(pd.read_csv(course / "exam.csv").values.tolist()).get(student, 0)
+    return 20 * max(machine) + 20 * sum(hand) / 2 + 60 * exam / 90
+
+
+def test_ten_students_have_the_marks_that_one_computes_by_hand(course: Path) -> None:
+    found = marks.marks(course)
+    assert list(found.columns) == ["name", "machine", "criticism", "exam", "percent", "open"]
+    for student in STUDENTS:
+        assert found.loc[student, "percent"] == pytest.approx(by_hand(course, student), abs=0.011)
+    assert found.loc["student9", "exam"] == 0 and found["open"].tolist() == ["", "ddc", *7 * [""], "exam"]
+
+
+def test_weights_of_assignments_count_and_nothing_handed_in_is_zero(course: Path) -> None:
+    (course / "deadlines.toml").write_text("[assignments.ddc]\nweight = 3\n")
+    (course / "marks.toml").write_text('[parts.all]\nweight = 100\nfrom = "hand"\n')
+    table = pd.read_csv(course / "grades" / "ddc.csv", index_col="student")
+    table.loc["student0"] = np.nan
+    table.to_csv(course / "grades" / "ddc.csv")
+    every = {name: marks.shares(course, name, "hand", []) for name in planted_class.ASSIGNMENTS}
+    found = marks.marks(course)["all"]
+    assert every["ddc"]["student0"] == 0
+    for student in STUDENTS:
+        share = (3 * every["ddc"][student] + every["gauge-freedom"][student]) / 4
+        assert found[student] == pytest.approx(100 * share, abs=0.006)
+
+
+def test_no_mark_changes_unseen(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--course", str(course)]
+    marks.main(where)
+    assert "student0: new, percent" in capsys.readouterr().out and not (course / "grades" / "marks.csv").exists()
+    marks.main([*where, "--confirm"])
+    marks.main(where)
+    assert "nothing has changed" in capsys.readouterr().out
+    kept = (course / "grades" / "marks.csv").read_bytes()
+    text = (course / "exam.csv").read_text()
+    (course / "exam.csv").write_text(text.replace(text.splitlines()[1], "student0,90"))
+    marks.main(where)
+    said = capsys.readouterr().out
+    assert "student0: exam " in said and "-> 100" in said and "1 would change" in said
+    assert (course / "grades" / "marks.csv").read_bytes() == kept
+    (course / "marks.toml").write_text(PLAN.replace("ddc =", "gauge-freedom =").replace("ddc_4", "gauge_freedom_1"))
+    marks.main([*where, "--confirm"])
+    assert "machine" in capsys.readouterr().out and (course / "grades" / "marks.csv").read_bytes() != kept
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (PLAN.replace("= 60", "= 50"), "the weights add up to 90; expected 100"),
+        (PLAN.replace('"hand"', '"essays"'), "from is 'essays'; expected machine, hand or a file NAME.csv"),
+        (PLAN.replace("out_of = 90", ""), "parts.exam: expected out_of"),
+        (PLAN.replace("drop_lowest = 1", "drop_lowest = 2"), "drop_lowest is 2 of 2 assignments; expected fewer"),
+        (PLAN.replace("drop_lowest", "drop"), "drop"),
+        (PLAN.replace("ddc_4", "ddc_5"), "'test_answer_ddc_5' is no check; expected some of test_answer_ddc_1"),
+        (PLAN.replace("\nddc =", "\nnothing ="), "void.nothing: nothing was graded in it; expected some of ddc"),
+        (PLAN.replace("exam.csv", "final.csv"), "final.csv is missing; expected columns student and points"),
+        ("[parts", "marks.toml"),
+    ],
+)
+def test_a_wrong_plan_is_named(course: Path, wrong: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (course / "marks.toml").write_text(wrong)
+    with pytest.raises(SystemExit, match=words.replace("(", r"\(")):
+        marks.main(["--course", str(course)])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("student,points\nstudent0,91\n", "line 2: student0, 91; expected each student once, with 0 to 90 points"),
+        ("student,points\nstudent0,\n", "line 2: student0, nan"),
+        ("student,points\nstudent0,1\nstudent0,2\n", "expected each student once"),
+        ("student,points\nstudent0,1\nnobody,2\n", "'nobody' is nobody of grades/gradebook.csv"),
+        ("who,points\nstudent0,1\n", "has the columns who, points; expected student and points"),
+    ],
+)
+def test_a_wrong_line_of_a_file_is_named(course: Path, wrong: str, words: str) -> None:
+    (course / "exam.csv").write_text(wrong)
+    with pytest.raises(SystemExit, match=words):
+        marks.main(["--course", str(course)])
+
+
+def test_the_syllabus_and_its_plan_of_marks_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "marks.toml").write_text(plans.marks())
+    plan = marks.read_plan(tmp_path)
+    assert {name: part.weight for name, part in plan.parts.items()} == plans.MARKS
+    text = plans.syllabus("eight-weeks")
+    assert all(f"| {weight} % |" in text for weight in plans.MARKS.values()) and "«" not in text

@@ -1,0 +1,84 @@
+"""The cards of decisions: each line to check runs, each chapter ends in its card, mistakes are named."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drafts import FIRST, is_draft, main_pages
+
+from course_lib.hits import known_later
+from course_lib.interactions import Interactions
+from course_lib.lessons.shared import schema
+from tools import decisions
+
+CARDS = decisions.cards()
+BOOK = Path(__file__).resolve().parents[2] / "book"
+PAGES = [FIRST, *(path for path in main_pages() if not is_draft(path)), *BOOK.glob("practice/*.ipynb")]
+
+
+def a_team() -> dict[str, object]:
+    """What a reader has: vectors, and pairs with times, of 40 people and 30 items."""
+    rng = np.random.default_rng(0)
+    cells = rng.choice(1200, 500, replace=False)
+    pairs = Interactions(cells // 30, cells % 30, n_users=40, n_items=30, times=rng.permutation(500) * 9000.0)
+    train, test = known_later(pairs, 0.8)
+    return {"users": rng.normal(size=(40, 8)), "items": rng.normal(size=(30, 8)), "train": train, "test": test}
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_lines_to_check_run_on_the_readers_arrays(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(decisions.NEEDS + CARDS[name].check, a_team())
+    printed = capsys.readouterr().out
+    assert re.search(r"\d", printed) and "nan" not in printed
+
+
+def test_the_lines_before_are_those_of_the_page() -> None:
+    assert decisions.NEEDS in (BOOK / "practice" / "decisions.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_each_main_page_ends_in_one_card_that_names_it(page: Path) -> None:
+    if is_draft(page):
+        pytest.skip("a draft")
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    [(at, name)] = [(found.start(), found[1]) for found in re.finditer(r"^:::\{decision\} (.*)$", prose, re.M)]
+    assert page.relative_to(BOOK).with_suffix("").as_posix() in CARDS[name].pages
+    assert at > prose.index("## What to remember")
+
+
+def test_every_chapter_that_a_card_names_is_there() -> None:
+    assert {page for card in CARDS.values() for page in card.pages} == {
+        page.relative_to(BOOK).with_suffix("").as_posix() for page in PAGES
+    }
+
+
+def test_all_cards_have_an_anchor_and_are_linked_at_the_top() -> None:
+    text = decisions.all_cards()
+    for name, card in CARDS.items():
+        assert f"[{card.title}](#decision-{name})" in text and f"(decision-{name})=\n## {card.title}" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- name: a\n", "missing required field"),
+        ("- {name: a, title: b, pages: [], do: c, because: d, check: e, costs: f, useless: g, more: h}", "more"),
+        ("{a: b}", "Expected `array`"),
+        ("- &a {name: a, title: b, pages: [], do: c, because: d, check: e, costs: f, useless: g}\n- *a", "one name"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "decisions.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(schema.SchemaError, match=words):
+        decisions.cards(path)
+
+
+def test_a_card_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match="decision: got 'nothing', expected one of evaluation, "):
+        decisions.on_a_page("nothing")
