@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from drafts import is_draft, main_pages
+from drafts import is_draft, main_pages, short_chapters
 
 from tools import symbols
 
@@ -17,7 +17,7 @@ GROUPS = yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf
 ROWS = [row for group in GROUPS for row in group["rows"]]
 NOTEBOOKS = (path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 PAGES = sorted(path for path in NOTEBOOKS if not is_draft(path))
-CHAPTERS = sorted({path.stem for path in main_pages()})
+CHAPTERS = sorted({path.stem for path in (*main_pages(), *short_chapters())})
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]
 
 

@@ -40,6 +40,7 @@ def test_a_wrong_size_of_the_error_is_no_zero() -> None:
     assert simplified(s1**2 + s2**2 - s2**2) != [0]
 
 
+@pytest.mark.seconds
 def test_faiss_looks_at_the_same_items_at_every_length() -> None:
     """With the centroids kept; and its own centroids have length 1 where inner products are searched."""
     faiss = pytest.importorskip("faiss")

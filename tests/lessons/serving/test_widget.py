@@ -33,6 +33,7 @@ def test_wrong_states_are_refused_by_name() -> None:
             MapOfCells(**wrong)
 
 
+@pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
     shown, printed = MapOfCells(space="more", power=4), io.StringIO()
     names: dict[str, Any] = {}
