@@ -25,7 +25,7 @@ class View extends Interactive {
       { look: "cw-flow cw-cells", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
       h("div", { class: "cw-row" }, parts.power.box, parts.probes.box, parts.space.box),
       h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "One person and 682 films"), parts.map,
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.follower.state().map.films.length} films`), parts.map,
           h("ul", { class: "cw-legend" },
             key("looked into", svg("rect", { class: "cw-cells-visited", x: 1, y: 3, width: 18, height: 14 })),
             key("found", svg("circle", { class: "cw-cells-found", cx: 10, cy: 10, r: 6 })),
@@ -131,7 +131,7 @@ function picture({ map }, now) {
   const along = [x * now.bar, y * now.bar];
   const line = [[along[0] - 2 * y, along[1] + 2 * x], [along[0] + 2 * y, along[1] - 2 * x]];
   const lost = new Set(now.lost);
-  return svg("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", "aria-label": "A map of 682 films, the cells that a person looks into, and the ten best films", style: `--cw-wide:${SIDE}` },
+  return svg("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", "aria-label": `A map of ${map.films.length} films, the cells that a person looks into, and the ten best films`, style: `--cw-wide:${SIDE}` },
     svg("path", { class: "cw-cells-visited", d: shading(now) }),
     dots,
     svg("path", { class: "cw-cells-bar", d: `M${at(line[0])}L${at(line[1])}` }),
