@@ -23,10 +23,17 @@ def result(name: str) -> Result:
     return load_result(experiment, scale)
 
 
+@cache  # its relatives ask for the same
+def cases(found: findings.Finding) -> dict[str, findings.Difference]:
+    """The differences of a finding that rests on stored results."""
+    return found.cases(*(result(name) for name in found.rests_on))
+
+
 @cache  # many pages ask for the same
 def from_results(found: findings.Finding) -> findings.Evidence:
     """The evidence of a finding that rests on stored results; FindingError where it fails."""
-    return found.evidence(*(result(name) for name in found.rests_on))
+    family = (case for other in found.relatives[1:] for case in cases(other).values())
+    return found.judged(cases(found), family)
 
 
 def by_lesson() -> dict[str, list[findings.Finding]]:
@@ -80,8 +87,8 @@ def _entry(found: findings.Finding) -> str:
             f"{found.difference}."
         )
     evidence = from_results(found)
-    rows = [f"| {case} | {difference} | {holds} |" for case, difference, holds in evidence.rows()]
-    head = [f"| {found.case} | difference | holds |", "|---|---|---|"]
+    rows = [f"| {' | '.join(cells)} |" for cells in evidence.rows()]
+    head = [f"| {' | '.join(evidence.heads)} |", "|---|---|---|---|"]
     where = ", ".join(f"`{name}`" for name in found.rests_on)
     return "\n".join(
         [

@@ -15,6 +15,7 @@ number where it prints one. On a page
     <!-- results: margins -->    a sentence: how many would agree with half and with twice the margin
     <!-- results: verdicts -->   a table: for each table how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
+    <!-- results: rules -->      a table: which rules of comparing each of them keeps
 
 `python -m tools.results_pages` prints the counts.
 """
@@ -33,6 +34,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 from course_lib import papers
+from course_lib.experiments.core import registry
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
@@ -124,6 +126,21 @@ def listed() -> str:
     )
     head = '<tr><th scope="col">file</th><th scope="col">what</th><th scope="col">numbers</th></tr>'
     return in_a_box(f'<table class="course-table"><thead>{head}</thead><tbody>{rows}</tbody></table>')
+
+
+def rules() -> str:
+    """HTML: a table of the files, each with its seeds and what its experiment keeps of the rules."""
+    rows = ""
+    for result in stored():
+        kept = registry.get(result.id).rules
+        told = [] if kept is None else [kept.path, "yes" if kept.lists else "–", kept.predictions or "–"]
+        cells = [str(len(result.provenance["seeds"]) or "–"), *told]
+        rows += (
+            f'<tr><th scope="row">{result.id}, {result.scale}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        )
+    names = ("file", "seeds", "path", "judges lists", "predictions at")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return in_a_box(f'<table class="course-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
 
 
 @cache
@@ -353,6 +370,7 @@ def in_a_box(table: str) -> str:
 def fill(text: str) -> str:
     """A page with what stands for its comments. KeyError for a comment of another name."""
     makers: dict[str, Callable[[], str]] = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
+    makers["rules"] = rules
 
     def made(comment: re.Match[str]) -> str:
         if comment[1] == "margins":

@@ -20,7 +20,7 @@ def test_chance_shows_each_item_that_a_user_lacks_alike_and_never_a_known_one() 
 
 def test_a_cell_has_the_metrics_of_its_lists() -> None:
     cell = lists.ListCell(data="movietweetings-10core", split="random 9:1", list="most popular", seed=0)
-    train, test = lists.split_of(cell)
+    train, _, test = lists.split_of(cell)
     found = {row["metric"]: row["value"] for row in lists.list_cell(cell)}
     popular = metrics.evaluate(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float), train, test, 10)
     assert found["recall@10"] == pytest.approx(popular["recall@10"], abs=0.01)  # which has the mean over ties
@@ -36,15 +36,30 @@ def test_recent_hits_beat_old_ones_later_in_time_and_chance_is_far_below() -> No
     assert recent > old > 5 * chance
 
 
+SMALL = ("movietweetings-5core", "movietweetings-10core", "ml-100k-ratings", "wikispeedia")
+
+
+def test_what_a_user_has_in_the_validation_part_is_in_no_list() -> None:
+    cell = lists.ListCell(data="movietweetings-10core", split=lists.KNOWN_TOO, list="chance", seed=0)
+    train, known, test = lists.split_of(cell)
+    assert len(known) > len(train) and known.contains(train.users, train.items).all()
+    drawn = lists.by_chance(known, 10, np.random.default_rng(0))
+    users, items = np.repeat(np.arange(len(drawn)), 10), drawn.ravel()
+    assert not known.contains(users[items >= 0], items[items >= 0]).any()
+    assert not known.contains(test.users, test.items).any()
+
+
+def test_what_P4_tests_keeps_every_pair() -> None:
+    train, _, test = lists.split_of(
+        lists.ListCell(data="wikispeedia", split="random 9:1, untrained kept", list="chance", seed=0)
+    )
+    assert len(train) + len(test) == len(lists.RECIPES.load("wikispeedia"))
+
+
 def test_only_data_with_times_have_a_split_in_time() -> None:
     cells = lists.plan("laptop", (0, 1))
-    assert {cell["data"] for cell in cells if cell["split"] == lists.SPLITS[2]} == {
-        "movietweetings-5core",
-        "movietweetings-10core",
-        "ml-100k",
-        "ml-1m",
-        "ml-1m-10core",
-    }
+    assert {cell["data"] for cell in cells if cell["split"] == lists.SPLITS[2]} == lists.TIMES
+    assert all((lists.RECIPES.load(name).times is not None) == (name in lists.TIMES) for name in SMALL)
     assert not any(
         cell["list"] == "popular lately" for cell in cells if cell["data"] in ("wikispeedia", "lastfm-10core")
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,13 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
     def opposite(*given: Any) -> dict[str, Difference]:
         return {name: -case for name, case in found.function(*given).items()}
 
-    opposite.__name__ = found.function.__name__
-    turned = findings.Finding(opposite, found.sentence, found.case, found.claimed, found.rests_on)
-    with pytest.raises(FindingError, match="fails in"):
-        stored_findings.from_results(turned)
+    opposite.__name__, opposite.__module__ = found.function.__name__, found.function.__module__
+    turned = replace(found, function=opposite)
+    if stored_findings.from_results(found).support.startswith("undecided"):  # and so it is turned round
+        assert stored_findings.from_results(turned).support.startswith("undecided")
+    else:
+        with pytest.raises(FindingError, match=r"fails in|decide it"):
+            stored_findings.from_results(turned)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
     [("city", "cities"), ("play", "plays"), ("loss", "losses"), ("pair of loss and city", "pairs of loss and city")],
 )
 def test_several_cases_have_the_plural_of_one(one: str, many: str) -> None:
-    assert made(dict.fromkeys("ab", Difference(1)), case=one).evidence().support == f"both {many}, one seed each"
+    assert made(dict.fromkeys("ab", Difference(1)), case=one).evidence().support == f"both {many}, one seed each: +1"
 
 
 def test_an_interval_that_reaches_zero_supports_nothing() -> None:
@@ -83,13 +87,64 @@ def test_lists_of_different_lengths_are_no_pairs() -> None:
 
 def test_support_says_in_how_many_cases_and_how_many_seeds() -> None:
     three, one = Difference(1, 0.1, 3), Difference(1)
-    assert made({"Rome": three, "Oslo": three}).evidence().support == "both cities, 3 seeds each"
+    assert made({"Rome": three, "Oslo": replace(three, value=2)}).evidence().support == (
+        "both cities, 3 seeds each: +1 to +2"
+    )
     some = made({"Rome": three, "Oslo": Difference(-1, 0.1, 3)}, claimed={"Rome"})
-    assert some.evidence().support == "1 of 2 cities, 3 seeds each"
-    assert made({"Rome": one}).evidence().support == "one city, one seed"
-    assert made({"Rome": three, "Oslo": one}).evidence().support == "both cities, 1 to 3 seeds each"
+    assert some.evidence().support == "1 of 2 cities, 3 seeds each: +1"
+    assert made({"Rome": one}).evidence().support == "one city, one seed: +1"
+    assert made({"Rome": three, "Oslo": one}).evidence().support == "both cities, 1 to 3 seeds each: +1"
     users = Difference(1, 0.1, 900, "users")
-    assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users"
+    assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users: +1.00 [+0.90, +1.10]"
+    assert made({"Rome": Difference.each([2, 2, 3])}).evidence().support == "one city, in each of 3 seeds"
+    wide = Difference(-1, 2, 3)
+    assert made({"Rome": wide}, claimed=()).evidence().support == "undecided in one city, 3 seeds: −1.0 [−3.0, +1.0]"
+
+
+def test_an_effect_stands_before_its_verdict() -> None:
+    """In the table the interval, then Holm's p over the family, then whether it is said."""
+    evidence = made({"Rome": Difference(1, 0.1, 3), "Oslo": Difference(0, 1, 3)}, claimed={"Rome"}).evidence()
+    assert evidence.heads == ["city", "difference [95 % interval]", "p, Holm over 2", "said"]
+    assert evidence.rows() == [
+        ["Rome", "+1.00 [+0.90, +1.10]", "0.0011", "yes"],
+        ["Oslo", "+0.0 [−1.0, +1.0]", "1", "no"],
+    ]
+
+
+@pytest.mark.parametrize("case", ["seed", "pair of data set and seed", "split", "run", "person", "user"])
+def test_seeds_and_people_are_never_the_cases(case: str) -> None:
+    with pytest.raises(FindingError, match=rf"cats-are-longer: has a case '{case}', but seeds, splits and people"):
+        made({"Rome": Difference(1)}, case=case).evidence()
+
+
+def test_a_seed_in_the_name_of_a_case_is_found() -> None:
+    with pytest.raises(FindingError, match="has a case 'Rome, seed 0'"):
+        made({"Rome, seed 0": Difference(1), "Rome, seed 1": Difference(1)}).evidence()
+    assert made({"Rome, users": Difference(1)}).evidence()  # a side of the model
+
+
+def test_repetitions_have_an_interval() -> None:
+    with pytest.raises(FindingError, match=r"cats-are-longer: \['Oslo'\] have several repetitions and no interval"):
+        made({"Rome": Difference(1), "Oslo": Difference(1, n=3)}).evidence()
+    assert made({"Rome": Difference(1, n=3, room=True)}).evidence()  # what is left of an interval
+
+
+def test_a_sentence_about_each_repetition_fails_where_one_fails() -> None:
+    most = [1.0] * 20 + [-0.01]
+    assert made({"Rome": Difference.above(most)}).evidence()
+    with pytest.raises(FindingError, match="fails in Rome"):
+        made({"Rome": Difference.each(most)}).evidence()
+
+
+def test_splits_that_overlap_widen_the_interval_by_nadeau_and_bengios_factor() -> None:
+    """By hand: s = 1, n = 3, t = 4.3027, so the half width is 4.3027 sqrt(1/3 + 1/9)."""
+    plain = Difference.above([1.0, 2.0, 3.0])
+    assert plain.resplit(1 / 9).half == pytest.approx(4.30265 * np.sqrt(1 / 3 + 1 / 9), rel=1e-5)
+    assert plain.resplit(0).half == plain.half and Difference(1.0).resplit(1 / 9) == Difference(1.0)
+    people = Difference.above([1.0, 2.0, 3.0], over="users")
+    assert people.resplit(1 / 9) == people  # one split: its people are not other splits
+    [widened] = made({"Rome": plain}, splits=1 / 9, claimed=()).evidence().cases.values()
+    assert widened == plain.resplit(1 / 9)
 
 
 def test_holms_correction_is_that_of_the_textbook() -> None:
@@ -106,29 +161,55 @@ def test_the_p_of_a_difference_is_that_of_the_t_test() -> None:
     assert Difference(1.0).p is None
 
 
-def test_support_says_where_no_case_survives_a_correction_for_their_number() -> None:
-    """An interval that just leaves 0 out has p = .05 alone, and .1 beside one that does not hold."""
-    just, not_at_all, clear = Difference(1, 0.95, 3), Difference(0.1, 1, 3), Difference(1, 0.05, 3)
-    alone = made({"Rome": just}, claimed={"Rome"})
-    assert alone.evidence().support == "one city, 3 seeds"
-    several = made({"Rome": just, "Oslo": not_at_all}, claimed={"Rome"}).evidence().support
-    assert several == "1 of 2 cities, 3 seeds each; none after Holm's correction for 2 comparisons, least p 0.09"
-    assert made({"Rome": just, "Oslo": clear}).evidence().support == "both cities, 3 seeds each"
-    without = made({"Rome": just, "Oslo": Difference(1)}).evidence().support  # a case without an interval has no p
-    assert without == "both cities, 1 to 3 seeds each"
+def test_what_does_not_survive_its_family_is_not_said() -> None:
+    """An interval that just leaves 0 out has p = .046 alone, and .09 beside one that does not hold."""
+    just, not_at_all, clear = Difference(1, 0.95, 3), Difference(0.1, 1, 3), Difference(2, 0.05, 3)
+    assert made({"Rome": just}).evidence().support == "one city, 3 seeds: +1.00 [+0.05, +1.95]"
+    with pytest.raises(FindingError, match=r"fails in Rome .*p 0.091 after Holm's correction for 2 comparisons"):
+        made({"Rome": just, "Oslo": not_at_all}, claimed={"Rome"}).evidence()
+    assert made({"Rome": just, "Oslo": not_at_all}, claimed=()).evidence().said == []
+    assert made({"Rome": just, "Oslo": clear}).evidence().support == "both cities, 3 seeds each: +1 to +2"
+    assert made({"Rome": just, "Oslo": Difference(1)}).evidence().said == ["Rome", "Oslo"]  # one seed has no p
 
 
-def test_the_findings_on_accuracy_after_ddc_say_that_none_survives() -> None:
-    """By hand for DDC's gain on ML-1M: p = .014 in one of seven comparisons, 7 x .014 = .095."""
-    for name, comparisons, least in (
-        ("ddc.ddc-raises-accuracy", 7, "0.10"),
-        ("ddc.ddc-lowers-accuracy", 7, "0.10"),
-        ("ddc.few-methods-gain", 32, "0.16"),
-        ("ddc.few-methods-lose", 32, "0.06"),
-        ("one-batch-many-machines.shards-cost-some-recall", 4, "0.06"),
-    ):
-        end = f"; none after Holm's correction for {comparisons} comparisons, least p {least}"
-        assert stored_findings.from_results(findings.find(name, "")).support.endswith(end)
+def test_what_is_called_undecided_must_be_so() -> None:
+    with pytest.raises(FindingError, match=r"is called undecided, but \['Rome'\] decide it"):
+        made({"Rome": Difference(1, 0.1, 3)}, claimed=()).evidence()
+
+
+def test_a_question_that_one_case_answers_the_other_way_is_not_called_undecided() -> None:
+    found = made({"Rome": Difference(-1, 0.1, 3), "Oslo": Difference(0, 1, 3)}, claimed=())
+    assert found.evidence().support == "1 of 2 the other way, both cities, 3 seeds each: −1 to +0"
+
+
+def test_a_comparison_turned_round_counts_once() -> None:
+    found = made({"Rome": Difference(1, 0.9, 3)})
+    assert findings.Evidence(found, found.cases(), (Difference(-1, 0.9, 3),)).comparisons == 1
+    assert findings.Evidence(found, found.cases(), (Difference(-1, 0.8, 3),)).comparisons == 2
+
+
+def test_findings_on_one_stored_result_are_one_family_unless_they_name_theirs() -> None:
+    """Four data sets, twelve questions on P1-X2; Last.fm's places (p .035 alone) do not survive the whole table."""
+    found = next(one for one in ALL if one.name == "trained-is-not-the-first-axis")
+    evidence = stored_findings.from_results(found)
+    assert evidence.comparisons > 40 and "Last.fm" not in evidence.said and evidence.cases["Last.fm"].holds
+    assert findings.Evidence(found, evidence.cases).said == list(evidence.cases)  # on their own they all survive
+    gains, losses = (findings.find(f"ddc.ddc-{name}-accuracy", "") for name in ("raises", "lowers"))
+    assert [other.name for other in gains.relatives] == [gains.name, losses.name]
+    assert stored_findings.from_results(gains).comparisons == 7
+
+
+def test_the_findings_on_accuracy_after_ddc_are_undecided() -> None:
+    """By hand for DDC's gain on ML-1M: p = .0185 in one of seven comparisons, 7 x .0185 = .13."""
+    for name in ("ddc.ddc-raises-accuracy", "ddc.ddc-lowers-accuracy", "ddc.few-methods-gain", "ddc.few-methods-lose"):
+        assert stored_findings.from_results(findings.find(name, "")).support.startswith("undecided in all ")
+    gain = stored_findings.from_results(findings.find("ddc.ddc-raises-accuracy", ""))
+    assert gain.corrected["MF, ML-1M"] == pytest.approx(0.13, abs=0.001)
+
+
+def test_no_finding_of_the_course_has_seeds_as_cases() -> None:
+    assert len(ALL) > 200
+    assert [found.name for found in ALL if findings.REPETITION.search(found.case)] == []
 
 
 @pytest.mark.parametrize("found", ALL, ids=lambda found: f"{found.lesson}.{found.name}")
@@ -137,7 +218,7 @@ def test_every_finding_tells_the_reader_what_its_difference_is(found: findings.F
 
 
 def test_a_claimed_case_that_fails_is_named_with_its_difference() -> None:
-    with pytest.raises(FindingError, match=r"cats-are-longer: “Cats are longer than dogs” fails in Oslo \(-2\)"):
+    with pytest.raises(FindingError, match=r"cats-are-longer: “Cats are longer than dogs” fails in Oslo \(−2\)"):
         made({"Rome": Difference(1), "Oslo": Difference(-2)}).evidence()
 
 
@@ -146,8 +227,6 @@ def test_a_finding_that_rests_on_nothing_is_an_error() -> None:
         made({}).evidence()
     with pytest.raises(FindingError, match="claimed of \\['Bern'\\]"):
         made({"Rome": Difference(1)}, claimed={"Bern"}).evidence()
-    with pytest.raises(ValueError, match="claimed"):
-        made({"Rome": Difference(1)}, claimed=())
 
 
 def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +237,10 @@ def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     turned = [{**row, "metric": swap.get(row["metric"], row["metric"])} for row in stored.rows]
     monkeypatch.setattr(stored_findings, "result", lambda name: Result(stored.id, stored.scale, stored.title, turned))
     stored_findings.from_results.cache_clear()
+    stored_findings.cases.cache_clear()
     with pytest.raises(FindingError, match="served-loss-rises"):
         stored_findings.support("served-loss-rises", "book/debiasing/ddc")
+    stored_findings.cases.cache_clear()
 
 
 def test_pages_find_their_lesson() -> None:

@@ -1,5 +1,6 @@
 """What every experiment stands on.
 
+rules       what an experiment keeps of the rules of comparing, and whether its result shows it
 registry    experiments, their cells, and the runner that stores each finished cell
 queue       what fits into the minutes for which a GPU is lent
 dealt       the cells of a run, dealt out to several processes or machines

@@ -22,7 +22,7 @@ MACHINERY = frozenset(
     {
         *("course_lib", "course_lib.experiments", "course_lib.dependencies", "course_lib.extras", _HERE),
         *(f"{_HERE}.{name}" for name in ("code", "command", "dealt", "extend", "provenance", "queue", "registry")),
-        *(f"{_HERE}.{name}" for name in ("results", "verify")),
+        *(f"{_HERE}.{name}" for name in ("results", "rules", "verify")),
     }
 )
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.experiments.core import code, dealt, extend, queue, registry, verify
+from course_lib.experiments.core import beside, code, dealt, extend, queue, registry, verify
 from course_lib.experiments.core.results import load_result
 
 
@@ -105,6 +105,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if writes:
         print(f"written: {result.save(replace=arguments.replace)}")
     print(result.to_markdown())
+    if said := beside.sentence(result):
+        print(said)
     return 0
 
 

@@ -27,6 +27,7 @@ from tqdm.auto import tqdm
 
 from course_lib import checking
 from course_lib.experiments.core import code, dealt
+from course_lib.experiments.core import rules as constitution
 from course_lib.experiments.core.provenance import (
     cells_folder,
     digest,
@@ -52,7 +53,8 @@ class Experiment(Generic[C]):
     """One registered experiment; `module` is where its code is, the root of what its outcome depends on.
 
     elsewhere: the part of a cell that a device of another kind must give again, and the relative difference allowed;
-    without it, what a GPU made is compared on a GPU alone.
+    without it, what a GPU made is compared on a GPU alone. rules: what it keeps of the rules of comparing, None where
+    it does not say.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Experiment(Generic[C]):
     layout: Layout = field(default_factory=Layout)
     module: str = ""
     elsewhere: Callable[[C], tuple[C, float]] | None = None
+    rules: constitution.Rules | None = None
 
 
 REGISTRY: dict[str, Experiment[Any]] = {}
@@ -82,6 +85,7 @@ def experiment(
     finish: Callable[[list[Row]], dict[str, float]],
     layout: Layout | None = None,
     elsewhere: Callable[[C], tuple[C, float]] | None = None,
+    rules: constitution.Rules | None = None,
 ) -> Callable[[Callable[[C], list[Row]]], Callable[[C], list[Row]]]:
     """Registers the decorated cell function under the id `name`; the rest are the fields of `Experiment`."""
 
@@ -90,7 +94,7 @@ def experiment(
             raise ValueError(f"experiment {name!r} is registered twice")
         here = run_cell.__module__
         told = (name, title, plan, run_cell, estimate, describe, finish, layout or {}, here, elsewhere)
-        REGISTRY[name] = Experiment(*told)
+        REGISTRY[name] = Experiment(*told, rules or constitution.older(name))
         return run_cell
 
     return register

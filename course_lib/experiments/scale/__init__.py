@@ -5,9 +5,10 @@ shards     SCALE-X2: negatives from a shard of the batch only: what they do to a
 traffic    SCALE-X3: bytes that the sockets of real processes sent, and milliseconds of a step
 tables     SCALE-X4: the same training with tables in one process, whole in each of two, and in shards of rows
 calibration  SCALE-X5: the cost of a step, fitted to two processes and predicted for four;  pictures: of X3 and X5
+lost_pushes  SCALE-X6: recall along a training without the far pushes, tested later in time;  predictions: its bounds
 team       starts the processes, and is what they run; two_towers is what those of SCALE-X4 run
 """
 
-from course_lib.experiments.scale import calibration, gradients, shards, tables, traffic
+from course_lib.experiments.scale import calibration, gradients, lost_pushes, shards, tables, traffic
 
-__all__ = ["calibration", "gradients", "shards", "tables", "traffic"]
+__all__ = ["calibration", "gradients", "lost_pushes", "shards", "tables", "traffic"]

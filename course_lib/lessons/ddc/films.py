@@ -40,12 +40,15 @@ def _known() -> Interactions:
     return recommenders.union(train, valid)
 
 
-def checkpoints(decay: float, passes: Sequence[int], *, seed: int = 0) -> Iterator[Tables]:
+def checkpoints(
+    decay: float, passes: Sequence[int], *, seed: int = 0, train: Interactions | None = None
+) -> Iterator[Tables]:
     """(users (m, 64), items (n, 64)) after each number of passes: plain SGD on BPR, every pair once in a pass.
 
     decay: the weight decay of both tables. passes: increasing. Tables start as N(0, 0.1²), negatives are uniform.
+    train: by default that of `parts`.
     """
-    train, rng = parts()[0], np.random.default_rng(seed)
+    train, rng = parts()[0] if train is None else train, np.random.default_rng(seed)
     users, items = (rng.normal(scale=START, size=(rows, WIDTH)) for rows in train.shape)
     for done, until in zip([0, *passes], passes, strict=False):
         for _ in range(until - done):
@@ -53,9 +56,9 @@ def checkpoints(decay: float, passes: Sequence[int], *, seed: int = 0) -> Iterat
         yield users.copy(), items.copy()
 
 
-def factorise(decay: float, *, passes: int = 100, seed: int = 0) -> Tables:
+def factorise(decay: float, *, passes: int = 100, seed: int = 0, train: Interactions | None = None) -> Tables:
     """The last of `checkpoints`."""
-    return next(checkpoints(decay, [passes], seed=seed))
+    return next(checkpoints(decay, [passes], seed=seed, train=train))
 
 
 def lists(users: np.ndarray, items: np.ndarray) -> Lists:
@@ -72,9 +75,16 @@ def on_validation(users: np.ndarray, items: np.ndarray) -> float:
     return recommenders.measure((users, items), train, valid)["mrr"]
 
 
-def correct(users: np.ndarray, items: np.ndarray, *, negatives: int = NEGATIVES, **options: Any) -> DDC:
+def correct(
+    users: np.ndarray,
+    items: np.ndarray,
+    *,
+    negatives: int = NEGATIVES,
+    train: Interactions | None = None,
+    **options: Any,
+) -> DDC:
     """DDC at the minimum of its loss with a small ridge; the negatives are drawn once. options: those of `DDC`."""
-    model = DDC(users, items, parts()[0], **options)
+    model = DDC(users, items, parts()[0] if train is None else train, **options)
     model.solve(negatives, ridge=RIDGE, rng=np.random.default_rng(1))
     return model
 

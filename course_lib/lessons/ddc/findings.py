@@ -21,6 +21,7 @@ from course_lib.lessons.shared.findings import Difference, finding
 PAIR = "pair of backbone and data set"
 SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "ML-1M", "movietweetings-10core": "MovieTweetings"}
 MOVED = {"negatives": "uniform", "epochs": 40, "top": 0.3}  # the cells of P1-X1 whose items were moved
+SPLITS = 1 / 8  # test over train: each seed has another split, 8:1:1
 EDGE = 2.0  # how far, in standard deviations of the projections on e_pop
 
 
@@ -44,10 +45,10 @@ def _moved(x1: Any) -> dict[str, _Moved]:
 
 
 # Findings on stored results, and what one case usually is there
-on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR, cases=_pairs)
-on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR, cases=_pairs)
-on_p1_t3 = partial(finding, rests_on=["P1-T3-laptop"], case="row of the table", cases=_methods)
-on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model", cases=_moved)
+on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR, cases=_pairs, splits=SPLITS)
+on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR, cases=_pairs, splits=SPLITS)
+on_p1_t3 = partial(finding, rests_on=["P1-T3-laptop"], case="row of the table", cases=_methods, splits=SPLITS)
+on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model", cases=_moved, splits=SPLITS)
 
 
 # ---- losses
@@ -61,6 +62,7 @@ def _log_ratio(f4: Any, where: dict[str, str], above: str, below: str) -> Differ
 @on_p1_f4(
     "After DDC the loss of the vectors that are served is higher than before",
     claimed={"LightGCN, Last.fm", "LightGCN, ML-1M", "MF, ML-1M"},
+    family="served loss",
 )
 def served_loss_rises(f4: Any, where: dict[str, str]) -> Difference:
     """log(served loss after / before), over seeds."""
@@ -68,15 +70,19 @@ def served_loss_rises(f4: Any, where: dict[str, str]) -> Difference:
 
 
 @on_p1_f4(
-    "DDC's own loss falls to a thirtieth of what it was, or less", claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"}
+    "DDC's own loss falls to a tenth of what it was, or less",
+    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"},
+    family="DDC's own loss",
 )
 def objective_falls(f4: Any, where: dict[str, str]) -> Difference | None:
-    """log(1/30) - log(objective ratio), over seeds."""
+    """log(1/10) - log(objective ratio), over seeds; the bound was chosen after the runs."""
     ratios = f4.values("objective ratio", **where)
-    return Difference.below(np.log(ratios), np.log(1 / 30)) if ratios else None
+    return Difference.below(np.log(ratios), np.log(1 / 10)) if ratios else None
 
 
-@on_p1_f4("One factor on all scores, which changes no list, leaves a lower loss than DDC does")
+@on_p1_f4(
+    "One factor on all scores, which changes no list, leaves a lower loss than DDC does", family="loss by one factor"
+)
 def one_factor_beats_ddc(f4: Any, where: dict[str, str]) -> Difference:
     """log(served loss after DDC / loss after the best factor), over seeds."""
     return _log_ratio(f4, where, "after", "by scaling")
@@ -96,43 +102,51 @@ def _alone(t2: Any, where: dict[str, str], scalar: str) -> Difference:
     return Difference.paired(np.log(alone), np.log(t2.values("AvgPop@10", method=None, **where)))
 
 
-LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose centre lies on the popular side
-
-
 @on_p1_t2(
     "Served alone, α makes the lists less popular",
-    claimed={*(f"{name}, Last.fm" for name in LASTFM), "MF, ML-1M", "LightGCN, ML-1M"},
+    family="popularity with α alone",
+    claimed={"LightCCF, Last.fm", "MF, ML-1M", "LightGCN, ML-1M"},
 )
 def alpha_alone_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
     """Log of the popularity of the lists of the backbone over that with α alone, over seeds."""
     return -_alone(t2, where, "alpha")
 
 
-@on_p1_t2("Served alone, β makes the lists more popular")
+@on_p1_t2(
+    "Served alone, β makes the lists more popular",
+    family="popularity with β alone",
+    claimed={"MF, Last.fm", "LightGCN, Last.fm", "LightCCF, Last.fm", "MF, ML-1M", "LightGCN, ML-1M"},
+)
 def beta_alone_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
     """Log of the popularity of the lists with β alone over that of the backbone, over seeds."""
     return _alone(t2, where, "beta")
 
 
-@on_p1_t2("DDC makes the lists more popular", claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"})
+@on_p1_t2(
+    "DDC makes the lists more popular", claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"}, family="popularity"
+)
 def ddc_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
     """Change of AvgPop@10 in percent of the same seed's backbone, over seeds."""
     return _change(t2, where, "AvgPop@10")
 
 
-@on_p1_t2("DDC makes the lists less popular", claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"})
+@on_p1_t2(
+    "DDC makes the lists less popular",
+    claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"},
+    family="popularity",
+)
 def ddc_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
     """Fall of AvgPop@10 in percent of the same seed's backbone, over seeds."""
     return -_change(t2, where, "AvgPop@10")
 
 
-@on_p1_t2("Each pair judged alone, DDC raises the MRR@10", claimed={"MF, ML-1M"})
+@on_p1_t2("DDC raises the MRR@10", family="MRR@10", claimed=())
 def ddc_raises_accuracy(t2: Any, where: dict[str, str]) -> Difference:
     """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
     return _change(t2, where, "MRR@10")
 
 
-@on_p1_t2("Each pair judged alone, DDC lowers the MRR@10", claimed={"LightCCF, Last.fm", "LightGCN, ML-1M"})
+@on_p1_t2("DDC lowers the MRR@10", family="MRR@10", claimed=())
 def ddc_lowers_accuracy(t2: Any, where: dict[str, str]) -> Difference:
     """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
     return -_change(t2, where, "MRR@10")
@@ -142,6 +156,7 @@ def ddc_lowers_accuracy(t2: Any, where: dict[str, str]) -> Difference:
     "The further on the popular side the centre of the items lies, the less popular DDC makes the lists",
     case="data set",
     cases=None,
+    family="order by the centre",
 )
 def popularity_falls_with_the_centre(t2: Any) -> dict[str, Difference]:
     """Minus Spearman's correlation over the backbones of a seed, three or more, over seeds."""
@@ -207,28 +222,22 @@ def the_scalars_exchange_roles(_: Any, model: _Moved) -> Difference:
     return Difference.above(np.min([sign * model.effect(scalar, shift) for scalar, shift, sign in wanted], axis=0))
 
 
-@finding("Served alone in the interactive, α makes the lists more popular", case="training")
+@finding("Served alone in the interactive, α makes the lists more popular", case="model")
 def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
-    """Mean popularity of the lists of each training, with α and without."""
-    return {f"{k + 1}": Difference(float(a - b)) for k, (a, b) in enumerate(zip(served, plain, strict=True))}
+    """Mean popularity of the lists of a training, with α and without, over trainings."""
+    return {"MF": Difference.paired(served, plain)}
 
 
 # ---- the rivals
 
 
-@on_p1_t3(
-    "Each row judged alone, a debiasing method raises the MRR@10",
-    claimed={"DCCL on MF, Last.fm", "TPAB on MF, ML-1M", "DDC on MF, ML-1M"},
-)
+@on_p1_t3("A debiasing method raises the MRR@10", claimed=())
 def few_methods_gain(t3: Any, where: dict[str, str]) -> Difference:
     """Change of MRR@10 in percent of the same seed's backbone, over seeds."""
     return _change(t3, where, "MRR@10")
 
 
-@on_p1_t3(
-    "Each row judged alone, a debiasing method lowers the MRR@10",
-    claimed={"PAAC on LightGCN, Last.fm", "PAAC on MF, ML-1M", "IPS on MF, ML-1M"},
-)
+@on_p1_t3("A debiasing method lowers the MRR@10", claimed=())
 def few_methods_lose(t3: Any, where: dict[str, str]) -> Difference:
     """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
     return -_change(t3, where, "MRR@10")
@@ -262,6 +271,7 @@ def authors_settings_are_not_chosen(t3: Any) -> dict[str, Difference]:
     case=PAIR,
     cases=_pairs,
     rests_on=["P1-T5-laptop"],
+    splits=SPLITS,
 )
 def preference_on_the_negatives_costs(t5: Any, where: dict[str, str]) -> Difference:
     """MRR@10 of the backbone minus that of the better of the two rules, over seeds."""

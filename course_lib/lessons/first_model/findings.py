@@ -10,55 +10,57 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from course_lib.lessons.first_model import towers
-from course_lib.lessons.shared.findings import Difference, by_seed, finding
+from course_lib.lessons.shared.findings import Difference, finding
+
+FILMS = "MovieTweetings"
 
 
-@finding("A list of the most popular films finds more hidden films than the first model", case="seed")
+@finding("A list of the most popular films finds more hidden films than the first model", case="data set")
 def popular_films_beat_the_first_model(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
     """Recall@10 of the most popular films minus that of the model."""
-    return by_seed([popular - recall for recall in recalls])
+    return {FILMS: Difference.below(recalls, popular)}
 
 
 @finding(
-    "With films hidden at random, the corrected model finds more than a list of the most popular films", case="seed"
+    "With films hidden at random, the corrected model finds more than a list of the most popular films", case="data set"
 )
 def the_correction_wins(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
     """Recall@10 of the corrected model minus that of the most popular films."""
-    return by_seed([recall - popular for recall in recalls])
+    return {FILMS: Difference.above(recalls, popular)}
 
 
 @finding(
-    "With the latest films hidden, a list of the most popular films finds more than the corrected model", case="seed"
+    "With the latest films hidden, a list of the most popular films finds more than the corrected model",
+    case="data set",
 )
 def popular_films_win_in_time(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
     """Recall@10 of the most popular films of the earlier pairs minus that of the corrected model."""
-    return by_seed([popular - recall for recall in recalls])
+    return {FILMS: Difference.below(recalls, popular)}
 
 
-@finding("With the latest films hidden, a list of the films that were popular lately finds most of all", case="seed")
+@finding("With the latest films hidden, a list of the films that were popular lately finds most of all", case="rival")
 def recent_films_win_in_time(recalls: Sequence[float], popular: float, lately: float) -> dict[str, Difference]:
-    """Recall@10 of the films with most ratings in the last tenth of the earlier pairs, minus that of the next best.
-
-    The next best is the corrected model or the list of the most popular films.
-    """
-    return by_seed([lately - max(recall, popular) for recall in recalls])
+    """Recall@10 of the films with most ratings in the last tenth of the earlier pairs, minus that of the rival."""
+    return {"corrected model": Difference.below(recalls, lately), "most popular": Difference(lately - popular)}
 
 
-@finding("The films that the first model recommends are rarer than the average film", case="seed")
+@finding("The films that the first model recommends are rarer than the average film", case="data set")
 def lists_of_rare_films(counts: Sequence[float], average: float) -> dict[str, Difference]:
     """Ratings of a film of the data minus ratings of a film in the lists, both on average."""
-    return by_seed([average - count for count in counts])
+    return {FILMS: Difference.below(counts, average)}
 
 
-@finding("The films closest to an animated film are animated more often than other films", case="seed")
+@finding("The films closest to an animated film are animated more often than other films", case="data set")
 def animated_films_find_each_other(shares: Sequence[float], base: float) -> dict[str, Difference]:
     """Share of animated films among the five closest films of animated ones, minus their share of all films."""
-    return by_seed([share - base for share in shares])
+    return {FILMS: Difference.above(shares, base)}
 
 
-@finding("The two other parts of The Godfather are among the five films closest to the first", case="seed")
+@finding("The two other parts of The Godfather are among the five films closest to the first", case="data set")
 def godfather_finds_part_two(tables: Sequence[Tensor], titles: Sequence[str]) -> dict[str, Difference]:
     """How many of the two are there, minus one and a half."""
     own = list(titles).index("The Godfather (1972)")
     found = [[titles[int(i)] for i in towers.neighbours(films)[own]] for films in tables]
-    return by_seed([sum(name.startswith("The Godfather: Part") for name in names) - 1.5 for names in found])
+    return {
+        FILMS: Difference.each([sum(name.startswith("The Godfather: Part") for name in names) for names in found], 1.5)
+    }

@@ -356,7 +356,7 @@ def lead_against(
     )
     for name, values in lead.items():
         made = name in joined
-        (x, across), (y, up) = ((mean.value, mean.half) for mean in map(Difference.above, (kept[name], values)))
+        (x, across), (y, up) = ((mean.value, mean.half or 0.0) for mean in map(Difference.above, (kept[name], values)))
         color, marker = (PUSH, "o") if made else (PULL, "s")
         ax.errorbar(x, y, xerr=across, yerr=up, capsize=3, elinewidth=1, color=color, marker=marker)
         beside = ((-7, 5), "right") if x > 75 else ((7, -4 if x < 5 else 10), "left")  # at the edge nothing lies right

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from course_lib.lessons.shared.findings import Difference, by_seed, finding
+from course_lib.lessons.shared.findings import Difference, finding
 
 ROUNDING = 1e-12  # more than float64 loses in one step, far less than a step moves
 TANGENT = 1e-6  # |cos(q, dq)| below this counts as a right angle
-RUN = "run"
 TABLES = ("P0-E1-laptop", "P0-E6-laptop", "P0-E7-laptop")
 TABLE, DOT = "P0-E1-laptop", "P0-E2-laptop"
 NETWORKS = ("P0-E3-laptop", "P0-E4-laptop", "P0-E5-laptop")
 FILMS = "movietweetings-10core"
+FILMS_OF_PAGE, TOY = "MovieTweetings", "toy"  # of the pages' own runs
 
 stored = partial(finding, case="setting")
 
@@ -62,9 +62,9 @@ def _against(
 
 @stored("A table or a one-hot layer under cosines moves at right angles, users and items", rests_on=TABLES)
 def tables_stay_tangent(*results: Any) -> dict[str, Difference]:
-    """1e-6 minus the largest |cos(q, dq)|, of the worst seed."""
+    """1e-6 minus the largest |cos(q, dq)|, over seeds; above 0 in each."""
     return {
-        name: Difference(TANGENT - max(result.values("max |cos|", **where)), n=3)
+        name: Difference.each(TANGENT - np.array(result.values("max |cos|", **where)))
         for name, result, where in _by_setting(results, "max |cos|", sides=("user", "item"))
     }
 
@@ -81,9 +81,9 @@ def tables_only_lengthen(*results: Any) -> dict[str, Difference]:
 
 @stored("Items in a table move at right angles whatever the users' tower is", rests_on=NETWORKS)
 def item_tables_stay_tangent(*results: Any) -> dict[str, Difference]:
-    """1e-6 minus the largest |cos(q, dq)| of an item, of the worst seed."""
+    """1e-6 minus the largest |cos(q, dq)| of an item, over seeds; above 0 in each."""
     return {
-        name: Difference(TANGENT - max(result.values("max |cos|", **where)), n=3)
+        name: Difference.each(TANGENT - np.array(result.values("max |cos|", **where)))
         for name, result, where in _by_setting(results, "max |cos|", sides=("item",))
     }
 
@@ -120,7 +120,7 @@ def _against_chance(results: Iterable[Any]) -> dict[str, Difference]:
     "Linear layers on codes stay nearer to the right angle than uniform directions do",
     claimed={
         *(f"E4: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
-        *(f"E5: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+        f"E5: {_named(FILMS, 32, 'users')}",
     },
     rests_on=("P0-E4-laptop", "P0-E5-laptop"),
 )
@@ -131,8 +131,8 @@ def linear_layers_beat_chance(*results: Any) -> dict[str, Difference]:
 
 @stored(
     "The transformer's users are near the right angle less often than uniform directions are",
-    claimed={f"E3: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 16), (FILMS, 32))},
     rests_on=("P0-E3-laptop",),
+    claimed=(),
 )
 def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
     """Share of uniform directions within 90 ± 10 degrees minus that of the angles, over seeds."""
@@ -145,7 +145,7 @@ def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
 @stored(
     "Under dot products the median vector ends shorter than it began",
     claimed={
-        *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 3), ("", 16), (FILMS, 32))),
+        *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
         *(f"E2: {_named(data, d, 'items')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
     },
     rests_on=("P0-E2-laptop",),
@@ -160,9 +160,9 @@ def dot_products_shrink(e2: Any) -> dict[str, Difference]:
 
 @stored("Under momentum no movement makes its vector shorter", rests_on=("P0-E0-laptop",))
 def momentum_never_shortens(e0: Any) -> dict[str, Difference]:
-    """1e-12 minus the share of moves that do not lengthen, of the worst seed."""
+    """1e-12 minus the share of moves that do not lengthen, over seeds; above 0 in each."""
     return {
-        name: Difference(ROUNDING - (1 - min(e0.values("share outwards", **where))), n=3)
+        name: Difference.each(ROUNDING - (1 - np.array(e0.values("share outwards", **where))))
         for name, _, where in _by_setting([e0], "share outwards", sides=("user", "item"))
     }
 
@@ -197,71 +197,67 @@ def shorter(lengths: Tensor) -> Tensor:
     return lengths[1:] < lengths[:-1] * (1 - ROUNDING)
 
 
-@finding("No movement makes a film's vector shorter, beyond rounding", case="seed")
+@finding("No movement makes a film's vector shorter, beyond rounding", case="data set")
 def no_film_shortens(films: Sequence[Tensor]) -> dict[str, Difference]:
     """1e-12 minus the largest share of its length that a film loses in a step."""
-    return by_seed(ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films)
+    return {FILMS_OF_PAGE: Difference.each([ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films])}
 
 
-@finding("Every watched person's vector is shorter after step 300 than after step 100", case="seed")
+@finding("Every watched person's vector is shorter after step 300 than after step 100", case="data set")
 def every_person_ends_shorter(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The smallest share of its length that a person loses from step 100 on; the steps before it are left out."""
-    return by_seed(float((1 - run[-1] / run[0]).min()) for run in people)
+    return {FILMS_OF_PAGE: Difference.each([float((1 - run[-1] / run[0]).min()) for run in people])}
 
 
-@finding("More than half of the people's movements make their vector shorter", case="seed")
+@finding("More than half of the people's movements make their vector shorter", case="data set", claimed=())
 def most_moves_shorten_people(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The share of such movements, minus a half."""
-    return by_seed(float(shorter(run).double().mean()) - 0.5 for run in people)
+    return {FILMS_OF_PAGE: Difference.above([float(shorter(run).double().mean()) for run in people], 0.5)}
 
 
-@finding("The first step makes the median person's vector longer by a larger factor than any later step", case="seed")
+@finding(
+    "The first step makes the median person's vector longer by a larger factor than any later step", case="data set"
+)
 def the_first_step_jumps(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The median factor of the first step, minus the largest of a later step."""
     factors = [(run[1:] / run[:-1]).median(dim=1).values for run in people]
-    return by_seed(float(each[0] - each[1:].max()) for each in factors)
+    return {FILMS_OF_PAGE: Difference.above([float(each[0] - each[1:].max()) for each in factors])}
 
 
 # ---- the main page's own runs: one change at a time, on the toy
 
 
-def _by_run(runs: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
-    """One case for each change and seed."""
-    return {
-        f"{change}, seed {seed}": Difference(value) for change, some in runs.items() for seed, value in enumerate(some)
-    }
-
-
-@finding("None of the movements under these changes makes its vector shorter", case=RUN)
+@finding("None of the movements under these changes makes its vector shorter", case="setting")
 def these_changes_never_shorten(lengths: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
     """1e-12 minus the largest share of its length that a vector loses in a step.
 
     lengths: of each change, those for each seed.
     """
-    return _by_run(
-        {change: [ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in some] for change, some in lengths.items()}
-    )
+    return {
+        change: Difference.each([ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in some])
+        for change, some in lengths.items()
+    }
 
 
-@finding("Under these changes fewer of the movements make their vector longer than without a change", case=RUN)
+@finding("Under these changes fewer of the movements make their vector longer than without a change", case="setting")
 def these_changes_shorten(shares: Mapping[str, Sequence[float]], unchanged: Sequence[float]) -> dict[str, Difference]:
-    """Share of the movements that do not lengthen, minus that of the unchanged run.
+    """Share of the movements that do not lengthen, minus that of the unchanged run, over seeds; above 0 in each.
 
     shares: of each change, those for each seed.
     """
-    return _by_run({change: [x - y for x, y in zip(some, unchanged, strict=True)] for change, some in shares.items()})
+    return {change: Difference.each(np.subtract(some, unchanged)) for change, some in shares.items()}
 
 
-@finding("Each movement of an inverted table makes its vector shorter", case="seed")
+@finding("Each movement of an inverted table makes its vector shorter", case="data set")
 def inversion_always_shortens(shares: Sequence[float]) -> dict[str, Difference]:
     """1e-12 minus the share of the movements that do not shorten."""
-    return by_seed(ROUNDING - (1 - share) for share in shares)
+    return {TOY: Difference.each([ROUNDING - (1 - share) for share in shares])}
 
 
 # ---- the further page's own runs
 
 
-@finding("The median output rises and falls again while no layer ever becomes shorter", case="seed")
+@finding("The median output rises and falls again while no layer ever becomes shorter", case="data set")
 def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[ArrayLike]]]) -> dict[str, Difference]:
     """How far the output falls from its peak, as a share of the peak; -1 if a layer shrinks.
 
@@ -273,40 +269,44 @@ def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[Arra
         grow = all((np.diff(np.asarray(layer, dtype=float)) > 0).all() for layer in layers)
         rises = path.max() > path[0]
         found.append(1 - path[-1] / path.max() if grow and rises else -1.0)
-    return by_seed(found)
+    return {FILMS_OF_PAGE: Difference.each(found)}
 
 
-@finding("Linear layers on the toy stay nearer to the right angle than uniform directions do", case=RUN)
+@finding(
+    "Linear layers on the toy stay nearer to the right angle than uniform directions do",
+    case="setting",
+    claimed={"P0-E5, rate 0.1"},
+)
 def toy_shares_beat_chance(shares: Mapping[str, Sequence[float]], chance: float) -> dict[str, Difference]:
     """Share of angles within 90 ± 10 degrees minus chance.
 
     shares: of each setting, those for each seed.
     """
-    return _by_run({name: [share - chance for share in some] for name, some in shares.items()})
+    return {name: Difference.above(some, chance) for name, some in shares.items()}
 
 
-@finding("Between two people the kernel is not zero", case="seed")
+@finding("Between two people the kernel is not zero", case="data set")
 def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
     """Mean norm of the blocks off the diagonal over that on it, beyond rounding."""
-    return by_seed(ratio - ROUNDING for ratio in ratios)
+    return {FILMS_OF_PAGE: Difference.above(ratios, ROUNDING)}
 
 
-@finding("Training spreads the people out: the mean cosine between two of them falls", case="seed")
+@finding("Training spreads the people out: the mean cosine between two of them falls", case="data set", claimed=())
 def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
     """The mean cosine before training minus that after it."""
-    return by_seed(a - b for a, b in zip(before, after, strict=True))
+    return {FILMS_OF_PAGE: Difference.paired(before, after)}
 
 
 # ---- the lab's own runs
 
 
-@finding("The transformer moves the users of the toy more alike than random directions would be", case="seed")
+@finding("The transformer moves the users of the toy more alike than random directions would be", case="data set")
 def transformer_moves_together(lengths: Sequence[float], users: int) -> dict[str, Difference]:
     """Length of the mean of the users' unit movements, averaged over the steps, minus 1 / sqrt(users).
 
     That is the root mean square of the length for independent uniform directions.
     """
-    return by_seed(length - users**-0.5 for length in lengths)
+    return {TOY: Difference.above(lengths, users**-0.5)}
 
 
 @finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
@@ -324,24 +324,25 @@ def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]], table: Se
     return {tower: Difference.paired(pushes, table) for tower, pushes in fastest.items()}
 
 
-@finding("In the network the worst gradient of another person pushes as well", case="seed")
+@finding("In the network the worst gradient of another person pushes as well", case="data set")
 def others_push_as_well(ratios: Sequence[float]) -> dict[str, Difference]:
     """Mean entry of the leak beside the diagonal over that on it, beyond rounding."""
-    return by_seed(ratio - ROUNDING for ratio in ratios)
+    return {FILMS_OF_PAGE: Difference.above(ratios, ROUNDING)}
 
 
 @finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
 def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
-    """1e-12 minus the largest share of its length that a film loses in a step, of the worst seed."""
+    """1e-12 minus the largest share of its length that a film loses in a step, over seeds; above 0 in each."""
     return {
-        tower: Difference(ROUNDING - max(float((1 - run[1:] / run[:-1]).max()) for run in runs), n=len(runs))
+        tower: Difference.each([ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in runs])
         for tower, runs in films.items()
     }
 
 
 @finding(
-    "Where both towers share a table, fewer of the films' movements lengthen than in tables of their own", case="seed"
+    "Where both towers share a table, fewer of the films' movements lengthen than in tables of their own",
+    case="data set",
 )
 def shared_tables_shorten_films(outward: Sequence[float], own: Sequence[float]) -> dict[str, Difference]:
     """The share of the movements that lengthen in the films' own tables, minus that in the shared table."""
-    return by_seed(theirs - ours for ours, theirs in zip(outward, own, strict=True))
+    return {FILMS_OF_PAGE: Difference.paired(own, outward)}

@@ -17,27 +17,21 @@ from numpy.typing import NDArray
 
 from course_lib.lessons.one_batch_many_machines import stops
 from course_lib.lessons.one_batch_many_machines.stops import Stopped
-from course_lib.lessons.shared.findings import Difference, by_seed, finding
+from course_lib.lessons.shared.findings import Difference, finding
 
 Stored = Mapping[str, Mapping[str, Stopped]]  # model -> machines -> what was found; `stops.stored`
 
+FILMS = "MovieTweetings"
+
 # Findings on stored results, and what one case usually is there
-on_scale_x2 = partial(finding, rests_on=["SCALE-X2-laptop"], case="setting")
+on_scale_x2 = partial(finding, rests_on=["SCALE-X2-laptop"], case="setting", splits=1 / 9)  # each seed splits anew
+on_stops = partial(finding, splits=1 / 8)  # the main page: each seed splits anew, 8:1:1
 on_scale_x4 = partial(finding, rests_on=["SCALE-X4-laptop"])
 
 
-def _name_of(steps: int) -> str:
-    return f"{steps:,} steps"
-
-
-def _from(least: int) -> set[str]:
-    """The cases of all stops from this number of steps on."""
-    return {_name_of(steps) for steps in stops.STOPS if steps >= least}
-
-
-@finding(
+@on_stops(
     "The list of the most popular films finds more than any training with inner products at its best stop",
-    case="training",
+    case="setting",
 )
 def popular_beats_inner_products(stopped: Stored) -> dict[str, Difference]:
     """R@10 of the list minus the largest of all stops, on the test itself, over seeds."""
@@ -49,74 +43,72 @@ def popular_beats_inner_products(stopped: Stored) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "On one machine cosines with logQ find more than the most popular films, where validation stops them", case="seed"
+@on_stops(
+    "On one machine cosines with logQ find more than the most popular films, where validation stops them",
+    case="data set",
+    claimed=(),
 )
 def cosines_beat_popular(stopped: Stored) -> dict[str, Difference]:
-    """R@10 at the stop where the validation part finds most minus that of the list, on the test."""
+    """R@10 at the stop where the validation part finds most minus that of the list, on the test, over seeds."""
     found = stopped["cosines, logQ"]["one machine"].at_best_validation()
-    return by_seed(found - popular(stopped))
+    return {FILMS: Difference.paired(found, popular(stopped))}
 
 
-@finding("Without the far pushes the uncorrected loss finds more, from 300 steps on", case="stop", claimed=_from(300))
+@on_stops("Without the far pushes the uncorrected loss finds more, from 300 steps on", case="data set")
 def lost_pushes_find_more(stopped: Stored) -> dict[str, Difference]:
-    """R@10 with constants minus that of one machine, over seeds; inner products without logQ."""
+    """R@10 with constants minus that of one machine, mean over these stops, over seeds; inner products, no logQ."""
     one, constant = _pair(stopped, "inner products")
-    return _at_stops(constant.recall, one.recall)
+    return _from(300, constant.recall, one.recall)
 
 
-@finding(
+@on_stops(
     "Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on",
-    case="stop",
-    claimed=_from(300),
+    case="data set",
 )
 def lost_pushes_show_popular_films(stopped: Stored) -> dict[str, Difference]:
-    """Fans of the median recommended film with constants minus 1.5 times those of one machine, over seeds; no logQ."""
+    """Fans of the median film with constants minus 1.5 times one machine's, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products")
-    return _at_stops(constant.fans, 1.5 * one.fans)
+    return _from(300, constant.fans, 1.5 * one.fans)
 
 
-@finding(
-    "With logQ and inner products the lost pushes cost a tenth at most where the training stops at 450 steps",
-    case="stop",
-    claimed={"450 steps"},
+@on_stops(
+    "With logQ and inner products the lost pushes cost less at 450 steps than from 1,500 steps on", case="data set"
 )
 def an_early_stop_hides_the_cost(stopped: Stored) -> dict[str, Difference]:
-    """R@10 with constants minus 0.9 times that of one machine, over seeds."""
+    """Share of the R@10 that is lost, mean over the stops from 1,500 steps on minus that at 450 steps, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
-    return _at_stops(constant.recall, 0.9 * one.recall)
+    lost = 1 - constant.recall / one.recall
+    return {FILMS: Difference.paired(lost[:, _late(1500)].mean(axis=1), lost[:, stops.STOPS.index(450)])}
 
 
-@finding("With logQ and inner products lost pushes cost recall, from 600 steps on", case="stop", claimed=_from(600))
+@on_stops("With logQ and inner products lost pushes cost recall, from 600 steps on", case="data set")
 def lost_pushes_cost_recall(stopped: Stored) -> dict[str, Difference]:
-    """R@10 of one machine minus that with constants, over seeds."""
+    """R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
-    return _at_stops(one.recall, constant.recall)
+    return _from(600, one.recall, constant.recall)
 
 
-@finding(
+@on_stops(
     "With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on",
-    case="stop",
-    claimed=_from(1500),
+    case="data set",
 )
 def lost_pushes_cost_a_quarter(stopped: Stored) -> dict[str, Difference]:
-    """0.75 times R@10 of one machine minus that with constants, over seeds."""
+    """0.75 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
-    return _at_stops(0.75 * one.recall, constant.recall)
+    return _from(1500, 0.75 * one.recall, constant.recall)
 
 
-@finding(
+@on_stops(
     "With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on",
-    case="stop",
-    claimed=_from(300),
+    case="data set",
 )
 def lost_pushes_cost_cosines_more(stopped: Stored) -> dict[str, Difference]:
-    """0.6 times R@10 of one machine minus that with constants, over seeds."""
+    """0.6 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "cosines, logQ")
-    return _at_stops(0.6 * one.recall, constant.recall)
+    return _from(300, 0.6 * one.recall, constant.recall)
 
 
-@finding(
+@on_stops(
     "With logQ local negatives find as much as one machine with the same total batch, within a quarter, "
     "from 600 steps on",
     case="setting",
@@ -127,7 +119,7 @@ def local_negatives_find_as_much(stopped: Stored) -> dict[str, Difference]:
     for model in ("inner products, logQ", "cosines, logQ"):
         one, local = (stopped[model][holding].recall for holding in ("one machine", "eight, local"))
         cases = _at_stops(0.25 * one, np.abs(local - one))
-        found.update({f"{model}, {name}": case for name, case in cases.items() if name in _from(600)})
+        found.update({f"{model}, {steps:,} steps": cases[steps] for steps in stops.STOPS if steps >= 600})
     return found
 
 
@@ -141,12 +133,20 @@ def _pair(stopped: Stored, model: str) -> tuple[Stopped, Stopped]:
     return stopped[model]["one machine"], stopped[model]["eight, constants"]
 
 
-def _at_stops(larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict[str, Difference]:
-    """A case for each stop, over seeds."""
-    smaller = np.broadcast_to(smaller, larger.shape)
-    return {
-        name: Difference.paired(larger[:, at], smaller[:, at]) for at, name in enumerate(map(_name_of, stops.STOPS))
-    }
+def _at_stops(larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict[int, Difference]:
+    """The difference at each stop, over seeds."""
+    return {steps: Difference.paired(larger[:, at], smaller[:, at]) for at, steps in enumerate(stops.STOPS)}
+
+
+def _late(least: int) -> NDArray[np.bool_]:
+    """(stops,) which are at this number of steps or later."""
+    return np.array([steps >= least for steps in stops.STOPS])
+
+
+def _from(least: int, larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict[str, Difference]:
+    """The mean of the differences at the stops from a number of steps on: one comparison for the path, over seeds."""
+    change = larger - smaller
+    return {FILMS: Difference.above(change[:, _late(least)].mean(axis=1))}
 
 
 # ---- the lab: rows of SCALE-X1 to SCALE-X5
@@ -154,13 +154,13 @@ def _at_stops(larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict
 
 @finding("The averaged gradients of real processes are the predicted ones, to ten digits", case="number of processes")
 def gradients_as_predicted(gradients: Any) -> dict[str, Difference]:
-    """1e-10 minus the largest relative distance, over all losses, recipes and seeds; SCALE-X1."""
+    """1e-10 minus the largest relative distance of a seed, over seeds; all losses and recipes; SCALE-X1."""
     return _within(1e-10, gradients.select(metric="off prediction"))
 
 
 @finding("Where the theorem says equal, the averaged gradient is that of one process", case="number of processes")
 def right_recipes_are_exact(gradients: Any) -> dict[str, Difference]:
-    """1e-10 minus the largest relative distance, over the losses, with gradients and the right factor; SCALE-X1."""
+    """1e-10 minus the largest relative distance of a seed, over seeds; gradients and the right factor; SCALE-X1."""
     means = {"gather": "gradients", "reduction": "mean", "times_world": False}
     sums = {"gather": "gradients", "rows": "own", "reduction": "sum", "times_world": True}
     off = {"metric": ("towers off", "temperature off")}
@@ -169,17 +169,18 @@ def right_recipes_are_exact(gradients: Any) -> dict[str, Difference]:
 
 @finding("A Gramian that is added up over the processes is that of the whole batch", case="number of processes")
 def summed_gramians_are_exact(gradients: Any) -> dict[str, Difference]:
-    """1e-10 minus the largest relative distance of SOGram's estimate after three steps; SCALE-X1."""
+    """1e-10 minus the largest relative distance of SOGram's estimate after three steps, over seeds; SCALE-X1."""
     return _within(1e-10, gradients.select(gather="d x d sums"))
 
 
 def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]:
-    """The bar minus the largest value, for each number of processes."""
-    worst: dict[str, float] = {}
+    """The bar minus the largest value of a seed, for each number of processes."""
+    worst: dict[str, dict[int, float]] = {}
     for row in rows:
-        name = f"{row['processes']} processes"
-        worst[name] = max(worst.get(name, 0.0), row["value"])
-    return {name: Difference(bar - value) for name, value in worst.items()}
+        of_seeds = worst.setdefault(f"{row['processes']} processes", {})
+        seed = row.get("seed", 0)
+        of_seeds[seed] = max(of_seeds.get(seed, 0.0), row["value"])
+    return {name: Difference.each([bar - value for value in found.values()]) for name, found in worst.items()}
 
 
 @finding("The sockets send what the formula says, and less than 1.5 kB more in a step for each process", case="setting")
@@ -231,16 +232,16 @@ def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
     return {name: Difference(0.25 - abs(predicted / step["value"] - 1)) for name, step, predicted in steps}
 
 
-@on_scale_x2("Eight shards of a batch find at least four fifths of what the whole batch finds")
+@on_scale_x2(
+    "Eight shards of a batch find at least four fifths of what the whole batch finds",
+    claimed={"movietweetings-10core, softmax", "ml-1m-5core, softmax, logQ"},
+)
 def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards minus 0.8 times that of one, by seed; SCALE-X2."""
     return {name: Difference.paired(eight, 0.8 * one) for name, one, eight in _recalls_by_setting(shards)}
 
 
-@on_scale_x2(
-    "Each setting judged alone, eight shards find less than the whole batch on ML-1M with logQ",
-    claimed={"ml-1m-5core, softmax, logQ"},
-)
+@on_scale_x2("Eight shards find less than the whole batch", claimed=())
 def shards_cost_some_recall(shards: Any) -> dict[str, Difference]:
     """Recall@10 of one shard minus that of eight, by seed; SCALE-X2."""
     return {name: Difference.paired(one, eight) for name, one, eight in _recalls_by_setting(shards)}
@@ -299,7 +300,7 @@ def shards_of_tables_halve_the_memory(tables: Any) -> dict[str, Difference]:
     return found
 
 
-@on_scale_x4("A process with shards sends less than one that adds up the gradients of whole tables", case="training")
+@on_scale_x4("A process with shards sends less than one that adds up the gradients of whole tables", case="setting")
 def shards_of_tables_send_less(tables: Any) -> dict[str, Difference]:
     """GB that a process sends in an epoch, with dense gradients of whole tables minus with shards; SCALE-X4."""
     found = _pairs(tables, ("loss", "optimizer"), ("replicated", "sharded"), metric="sent GB")
@@ -317,3 +318,96 @@ def _pairs(tables: Any, names: Sequence[str], ways: tuple[str, str], **where: An
         (", ".join(str(one[name]) for name in names), one["value"], other["value"])
         for one, other in zip(first, second, strict=True)
     ]
+
+
+# ---- the further page: lost pushes along the steps, tested later in time, rows of SCALE-X6
+
+
+on_scale_x6 = partial(finding, rests_on=["SCALE-X6-laptop"])
+COSINES = "cosines, logQ"
+
+
+@on_scale_x6("Tested later in time, every larger number of machines finds less", case="pair of numbers of machines")
+def more_machines_find_less(lost: Any) -> dict[str, Difference]:
+    """Recall@10 at the stated end minus that with the next number of machines, over seeds; cosines with logQ."""
+    found = {}
+    for data in lost.distinct("data"):
+        for few, more in itertools.pairwise(lost.distinct("machines", data=data, model=COSINES)):
+            found[f"{data}, {few} and {more}"] = Difference.paired(
+                *(lost.values("recall@10", data=data, model=COSINES, machines=count) for count in (few, more))
+            )
+    return found
+
+
+@on_scale_x6("The recall lost is proportional to 1 − κ within a factor of 2, from two machines to 32", case="data set")
+def loss_is_in_proportion(lost: Any) -> dict[str, Difference]:
+    """ln 2 minus |ln(lost/(1 - kappa), two machines, over the same with 32)|, over seeds; cosines with logQ."""
+    found = {}
+    for data in lost.distinct("data"):
+        shares = {count: _lost_share(lost, data, count) / (1 - _kappa(count)) for count in (2, 32)}
+        found[data] = Difference.below(np.abs(np.log(shares[2] / shares[32])), float(np.log(2)))
+    return found
+
+
+@on_scale_x6(
+    "With cosines the points of recall lost do not grow by half from a tenth of the steps to the last", case="data set"
+)
+def points_lost_do_not_grow(lost: Any) -> dict[str, Difference]:
+    """1.5 times the points lost at a tenth of the steps minus those at the last, over seeds; one machine and eight."""
+    found = {}
+    for data in lost.distinct("data"):
+        steps = lost.select(metric="steps", data=data, model=COSINES)[0]["path"]
+        tenth = int(np.searchsorted(steps, steps[-1] / 10, side="right")) - 1
+        points = _along(lost, data, 1) - _along(lost, data, 8)
+        found[data] = Difference.paired(1.5 * points[:, tenth], points[:, -1])
+    return found
+
+
+@on_scale_x6(
+    "Tested later in time, what was popular lately finds more than one machine with cosines",
+    case="data set",
+    claimed={"movietweetings"},
+)
+def recent_films_find_more_in_time(lost: Any) -> dict[str, Difference]:
+    """Recall@10 of the list minus that at the stated end of the training, over seeds."""
+    found = {}
+    for data in lost.distinct("data"):
+        ends = lost.values("recall@10", data=data, model=COSINES, machines=1)
+        [bar] = lost.values("recall@10", data=data, model="popular lately")
+        found[data] = Difference.below(ends, bar)
+    return found
+
+
+@on_scale_x6(
+    "Tested later in time, one machine with cosines finds more than the most popular films",
+    case="data set",
+    claimed={"ml-1m"},
+)
+def cosines_beat_popular_in_time(lost: Any) -> dict[str, Difference]:
+    """Recall@10 at the stated end of the training minus that of the list, over seeds."""
+    found = {}
+    for data in lost.distinct("data"):
+        ends = lost.values("recall@10", data=data, model=COSINES, machines=1)
+        [bar] = lost.values("recall@10", data=data, model="most popular")
+        found[data] = Difference.above(ends, bar)
+    return found
+
+
+def _kappa(machines: int, pairs: int = 256) -> float:
+    """The part of the pushes that is left on average."""
+    return (pairs / machines - 1) / (pairs - 1)
+
+
+def _lost_share(lost: Any, data: str, machines: int) -> NDArray[np.float64]:
+    """(seeds,) 1 - recall at the stated end / that of one machine."""
+    one, several = (
+        np.array(lost.values("recall@10", data=data, model=COSINES, machines=count)) for count in (1, machines)
+    )
+    found: NDArray[np.float64] = 1 - several / one
+    return found
+
+
+def _along(lost: Any, data: str, machines: int) -> NDArray[np.float64]:
+    """(seeds, looks) recall on the test."""
+    rows = lost.select(metric="recall@10", data=data, model=COSINES, machines=machines)
+    return np.array([row["path"] for row in sorted(rows, key=lambda row: row["seed"])])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # it trains, with torch
     from course_lib.lessons.one_batch_many_machines.stops import Stopped
 
 GATHERS = {"gradients": "with gradients", "constant": "constants", "local": "nothing gathered"}
+NAMES = {"movietweetings": "MovieTweetings", "ml-1m": "ML-1M"}
 RECIPES = [  # (gather, rows, whether the loss is multiplied by P), from top to bottom
     *(
         (gather, rows, times)
@@ -108,3 +109,41 @@ def factors_of_recipes(gradients: Any) -> tuple[Figure, np.ndarray]:
         ax.grid(visible=False)
     axes[0, 0].set_yticks(np.arange(len(RECIPES)) + 0.5, [name_of(*recipe) for recipe in RECIPES])
     return fig, axes[0]
+
+
+@in_style
+def recall_lost(lost: Any, model: str = "cosines, logQ", pairs: int = 256) -> tuple[Figure, np.ndarray]:
+    """The share of one machine's recall that is lost: against steps, and at the stated ends against 1 - kappa.
+
+    lost: a result of SCALE-X6. A row of panels for each data set; lines are means over seeds, dots single seeds, and
+    the level line is proportional to 1 - kappa through the mean of the largest number of machines. Returns the figure
+    and its axes (data sets, 2).
+    """
+    sets = lost.distinct("data")
+    fig, axes = plt.subplots(len(sets), 2, figsize=(7.4, 2.9 * len(sets)), dpi=92, squeeze=False)
+    for (by_steps, by_kappa), data in zip(axes, sets, strict=True):
+        counts = sorted(lost.distinct("machines", data=data, model=model))
+        where = {"data": data, "model": model}
+        steps = np.array(lost.select(metric="steps", machines=1, **where)[0]["path"])
+        paths = {
+            count: np.mean([row["path"] for row in lost.select(metric="recall@10", machines=count, **where)], axis=0)
+            for count in counts
+        }
+        shown = steps >= 100
+        ends = {count: np.array(lost.values("recall@10", machines=count, **where)) for count in counts}
+        line = 0.0
+        for at, count in enumerate(counts[1:]):
+            look = series_style(f"{count} machines", at)
+            by_steps.plot(steps[shown], 1 - paths[count][shown] / paths[1][shown], **look, lw=1.8, ms=4, mfc="none")
+            missing = 1 - (pairs / count - 1) / (pairs - 1)
+            own = 1 - ends[count] / ends[1]
+            by_kappa.plot(np.full(len(own), missing), own, "o", color=look["color"], ms=4, mfc="none")
+            line = float(own.mean()) / missing
+        by_kappa.plot([0, 1], [0, line], color=SOFT, lw=1.4, ls=(0, (6, 3)), label="in proportion")
+        by_steps.set(
+            xscale="log", xlabel="steps", ylabel="recall lost, share", ylim=(0, 1), title=NAMES.get(data, data)
+        )
+        by_kappa.set(xlabel="1 − κ", ylim=(0, 1), xlim=(0, 1.03), title=f"{NAMES.get(data, data)}, stated ends")
+    told = [ax.get_legend_handles_labels() for ax in axes[0]]
+    fig.legend(told[0][0] + told[1][0], told[0][1] + told[1][1], loc="outside lower center", ncols=3, frameon=False)
+    return fig, axes

@@ -1,27 +1,34 @@
 """Findings: sentences about data, each with the cases that it is said of and a difference whose sign decides.
 
 A theorem holds or not. A sentence such as "β moves popularity more than α does" holds on some data sets, models and
-seeds, and perhaps not on others. A *finding* writes down which. It stands in the `findings.py` of its lesson:
+settings, and perhaps not on others. A *finding* writes down which. It stands in the `findings.py` of its lesson:
 
     @finding("α raises the popularity of the lists", case="model")
     def alpha_raises_popularity(models):
-        return {name: Difference.paired(with_alpha, plain, over="users") for name, ... in models.items()}
+        return {name: Difference.paired(with_alpha, plain) for name, ... in models.items()}
 
 and the page says: α raises the popularity of the lists ({finding}`alpha-raises-popularity`). The build puts the
-*support* there, such as "4 of 6 models". A finding is claimed of all its cases, or of those that `claimed` names; where
-the condition fails in a case that is claimed, the build stops. A case is judged alone, by its own 95 % interval; where
-no case that holds survives Holm's correction for the number of cases, the support says so.
+*support* there, such as "4 of 6 models, 3 seeds each: +0.02 to +0.31". The rules, which the build enforces:
 
-A finding with `rests_on` is computed from stored results, by whoever needs it; one without by the page's own cell,
-`show(alpha_raises_popularity, models)`.
+- A case is a data set, a model or a setting. Seeds, splits and people are never cases: they are the repetitions inside
+  a case, and give its interval (Student's; wider where the repetitions are splits of the same data, `resplit`).
+- The comparisons of one table are one *family*. A difference is said where its interval lies above 0 and it survives
+  Holm's correction for the number of comparisons in the family; "4 of 6" counts those.
+- A finding is claimed of all its cases, or of those that `claimed` names; the build stops where one of these is not
+  said. With `claimed=()` the question is undecided, and the build stops where a case decides it.
+
+The family of a finding on stored results is all that its lesson asks of these results, unless `family` names a
+narrower one: those of its findings that read the same column. The family of a finding on a page's own run is its own
+cases. A finding with `rests_on` is computed from stored results, by whoever needs it; one without by the page's own
+cell, `show(alpha_raises_popularity, models)`.
 """
 
 from __future__ import annotations
 
 import html
 import inspect
+import math
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -37,42 +44,57 @@ from course_lib import checking
 from course_lib.lessons.shared import scalars
 
 PREFIX = "finding-"  # of the name under which a page's own cell publishes a finding's support
+LEVEL = 0.05  # of a family: the chance that one of its differences is said where none is there
+# what may not be a case, nor stand with a number in the name of one
+REPETITION = re.compile(r"\b(seed|split|fold|run|repetition|person|user)\b")
+NUMBERED = re.compile(r"\b(seed|split|fold|run|repetition|person|user) ?\d")
 
 
 class FindingError(AssertionError):
-    """A finding fails where it is claimed, or rests on no case at all. The message names the finding and the cases."""
+    """A finding fails where it is claimed, or breaks a rule of `findings`. The message names finding and cases."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that a sentence rests on, positive where the sentence holds, with the bound on its sign.
+    """A difference that a sentence rests on, positive where the sentence holds, with its interval.
 
-    value: the difference (of two means, of a number and a bound, ...). half: half of its 95 % interval, 0 for a number
-    without one. n: how many repetitions it is a mean of. over: what is repeated, "seeds" or "users".
+    value: the difference (of two means, of a mean and a bound, ...). half: half of its 95 % interval; None for a number
+    that has none. n: how many repetitions it is a mean of. over: what is repeated, "seeds", "users". df: the degrees of
+    freedom behind the interval (None: n - 1). least: the least of the repetitions, where the sentence is about each of
+    them. room: the number is what is left of an interval, a distance inside it; so it has none of its own.
     """
 
     value: float
-    half: float = 0.0
+    half: float | None = None
     n: int = 1
     over: str = "seeds"
+    df: float | None = None
+    least: float | None = None
+    room: bool = False
 
     def __post_init__(self) -> None:
         checking.real(self.value, "value")
-        checking.real(self.half, "half", least=0)
+        if self.half is not None:
+            checking.real(self.half, "half", least=0)
         checking.whole(self.n, "n")
 
     @property
     def holds(self) -> bool:
-        """Whether the whole interval lies above 0."""
-        return bool(self.value > self.half)
+        """Whether the whole interval lies above 0 and, where the sentence is about each repetition, they all do."""
+        return bool(self.value > (self.half or 0) and (self.least is None or self.least > 0))
 
     @property
     def p(self) -> float | None:
-        """Student's two-sided p of no difference, read off the interval; None where there is none."""
-        if not self.half or self.n < 2:
+        """Student's two-sided p of no difference, read off the interval; None where there is none, or no spread."""
+        df = self.n - 1 if self.df is None else self.df
+        if not self.half or not df:
             return None
-        error = self.half / stats.t.ppf(0.975, self.n - 1)
-        return float(2 * stats.t.sf(abs(self.value) / error, self.n - 1))
+        return float(2 * stats.t.sf(abs(self.value) / self.half * stats.t.ppf(0.975, df), df))
+
+    @property
+    def lacks_interval(self) -> bool:
+        """Whether it is a mean of several repetitions and hides how far they lie apart."""
+        return self.n > 1 and self.half is None and not self.room
 
     @classmethod
     def paired(cls, larger: ArrayLike, smaller: ArrayLike, *, over: str = "seeds") -> Difference:
@@ -87,8 +109,8 @@ class Difference:
             )
         change = left - right
         n = change.size
-        half = stats.t.ppf(0.975, n - 1) * change.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
-        return cls(float(change.mean()), float(half), n, over)
+        half = float(stats.t.ppf(0.975, n - 1) * change.std(ddof=1) / np.sqrt(n)) if n > 1 else None
+        return cls(float(change.mean()), half, n, over)
 
     @classmethod
     def above(cls, values: ArrayLike, bound: float = 0.0, *, over: str = "seeds") -> Difference:
@@ -100,13 +122,42 @@ class Difference:
         """bound - mean(values), with the interval of `paired`."""
         return cls.paired(np.full(np.shape(values), bound), values, over=over)
 
+    @classmethod
+    def each(cls, values: ArrayLike, bound: float = 0.0, *, over: str = "seeds") -> Difference:
+        """`above`, for a sentence about each repetition: it holds where also the least of the values is above."""
+        return replace(cls.above(values, bound, over=over), least=float(np.min(values)) - bound)
+
+    def resplit(self, test_over_train: float) -> Difference:
+        """The same where each repetition is another random split of one data set (Nadeau and Bengio, 2003).
+
+        Such training parts overlap, so the repetitions are less different than n trials would be: the half width has
+        sqrt(1/n + test/train) in place of sqrt(1/n).
+
+        >>> plain = Difference.above([1.0, 2.0, 3.0])
+        >>> round(plain.resplit(1 / 9).half / plain.half, 4)
+        1.1547
+        """
+        checking.real(test_over_train, "test_over_train", least=0)
+        if not self.half or self.df is not None or self.over != "seeds":
+            return self
+        return replace(self, half=self.half * float(np.sqrt(1 + self.n * test_over_train)))
+
     def __neg__(self) -> Difference:
         """The same for the opposite sentence."""
-        return replace(self, value=-self.value)
+        return replace(self, value=-self.value, least=None if self.least is None else -self.least)
 
     def __str__(self) -> str:
-        margin = f" ± {self.half:.2g}" if self.half else ""
-        return f"{self.value:+.3g}{margin}"
+        if not self.half:
+            return signed(self.value)
+        low, high = (signed(end, self.half) for end in (self.value - self.half, self.value + self.half))
+        return f"{signed(self.value, self.half)} [{low}, {high}]"
+
+
+def signed(value: float, half: float | None = None) -> str:
+    """A number with its sign, to three digits, or to two digits of the half width of its interval."""
+    decimals = 1 - math.floor(math.log10(half)) if half else 99
+    text = f"{value:+.{max(decimals, 0)}f}" if decimals < 5 else f"{value:+.3g}"
+    return text.replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -114,8 +165,10 @@ class Finding:
     """A sentence about data; see the head of this module.
 
     function: gives the differences; the first paragraph of its docstring tells the reader what they are. case: what one
-    case is, in the singular ("model", "seed", "data set"). claimed: the cases in which the sentence is said to hold
-    (None: all of them). rests_on: names of stored results, "P1-T5-laptop", which `function` is given.
+    case is, in the singular ("model", "data set"). claimed: the cases in which the sentence is said to hold (None: all
+    of them; none: undecided). rests_on: names of stored results, "P1-T5-laptop", which `function` is given. family: of
+    the comparisons that are corrected together. splits: where each seed has another random split of one data set, the
+    pairs tested over the pairs trained on (`Difference.resplit`).
     """
 
     function: Callable[..., Mapping[str, Difference]]
@@ -123,6 +176,8 @@ class Finding:
     case: str
     claimed: frozenset[str] | None = None
     rests_on: tuple[str, ...] = ()
+    family: str = ""
+    splits: float = 0.0
 
     @property
     def name(self) -> str:
@@ -139,97 +194,178 @@ class Finding:
         """The lesson in whose folder the finding stands, "ddc"."""
         return ("." + str(self.function.__module__)).split(".")[-2].replace("_", "-")
 
-    def evidence(self, *given: Any) -> Evidence:
-        """The cases, from what the function is given; FindingError where a claimed one fails, or none is there."""
+    @property
+    def relatives(self) -> list[Finding]:
+        """The findings of its family, this one among them."""
+        others = of_lesson(self.lesson).values() if self.rests_on else []
+        return [self] + [
+            other
+            for other in others
+            if (other.rests_on, other.family) == (self.rests_on, self.family) and other.name != self.name
+        ]
+
+    def cases(self, *given: Any) -> dict[str, Difference]:
+        """The differences, from what the function is given."""
         cases = dict(self.function(*given))
         strange = sorted(name for name, case in cases.items() if not isinstance(case, Difference))
         if strange:
             raise TypeError(f"finding {self.name}: the cases {strange} are no Difference; expected one for each case")
-        found = Evidence(self, cases)
+        return {name: case.resplit(self.splits) for name, case in cases.items()}
+
+    def evidence(self, *given: Any) -> Evidence:
+        """The cases, from what the function is given; FindingError where a claimed one fails, or a rule is broken."""
+        family = (case for other in self.relatives[1:] for case in other.cases(*given).values())
+        return self.judged(self.cases(*given), family)
+
+    def judged(self, cases: Mapping[str, Difference], family: Iterable[Difference] = ()) -> Evidence:
+        """The evidence of known cases, beside the other comparisons of their family; FindingError as `evidence`."""
+        found = Evidence(self, cases, tuple(family))
         found.insist()
         return found
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The cases of a finding, and in how many of them it holds."""
+    """The cases of a finding, and in how many of them it is said. family: the comparisons of other findings in it."""
 
     finding: Finding
     cases: Mapping[str, Difference] = field(default_factory=dict)
+    family: tuple[Difference, ...] = ()
 
     @property
     def support(self) -> str:
-        """In words: "4 of 6 models, 3 seeds each", "one seed", "all 5 data sets, one seed each"."""
-        total, holding = len(self.cases), sum(case.holds for case in self.cases.values())
-        word = self.finding.case
+        """In words: "4 of 6 models, 3 seeds each: +0.1 to +0.3", "one data set, 3 seeds: +0.04 [+0.01, +0.07]"."""
+        total, word = len(self.cases), self.finding.case
         many = _plural(word)
         if total == 1:
             text = f"one {word}"
-        elif holding == total:
+        elif len(self.said) == total or not self.said:
             text = f"both {many}" if total == 2 else f"all {total} {many}"
         else:
-            text = f"{holding} of {total} {many}"
-        return ", ".join(filter(None, [text, self._repetitions()])) + self._after_correction()
+            text = f"{len(self.said)} of {total} {many}"
+        effect = self._effect()
+        text = ", ".join([text, self._repetitions()]) + (f": {effect}" if effect else "")
+        if self.said:
+            return text
+        against = len(replace(self, cases={name: -case for name, case in self.cases.items()}).said)
+        return f"{against} of {total} the other way, {text}" if against else f"undecided in {text}"
+
+    @property
+    def said(self) -> list[str]:
+        """The cases that hold and survive the correction; one with neither interval nor spread has nothing to survive.
+
+        Its number is one run's, and the support says so.
+        """
+        p = self.corrected
+        return [name for name, case in self.cases.items() if case.holds and p.get(name, 0) < LEVEL]
+
+    @property
+    def comparisons(self) -> int:
+        """How many different comparisons the family has that have an interval; turned round, one is the same."""
+        return len({*self._distinct(self.cases.values()), *self._distinct(self.family)})
 
     @property
     def corrected(self) -> dict[str, float]:
-        """The p of each case that has an interval, by Holm's correction for as many comparisons as there are such."""
-        found = {name: case.p for name, case in self.cases.items() if case.p is not None}
-        return dict(zip(found, holm(list(found.values())), strict=True))
+        """The p of each case that has an interval, by Holm's correction for the comparisons of the family."""
+        distinct = self._distinct(self.cases.values()) | self._distinct(self.family)
+        found = dict(zip(distinct, holm(list(distinct.values())), strict=True))
+        return {name: found[_key(case)] for name, case in self.cases.items() if case.p is not None}
 
-    def _after_correction(self) -> str:
-        """ "; none after Holm's correction for 7 comparisons, least p 0.10" where that is so of the cases that hold."""
-        found = self.corrected
-        least = min((found[name] for name, case in self.cases.items() if case.holds and name in found), default=0.0)
-        if len(found) < 2 or least < 0.05:
+    @staticmethod
+    def _distinct(cases: Iterable[Difference]) -> dict[tuple[float, float | None, int], float]:
+        return {_key(case): case.p for case in cases if case.p is not None}
+
+    def _effect(self) -> str:
+        """The one difference with its interval, or the range of those that are said (of all, where none is).
+
+        Nothing where they are only distances from a bound that every repetition keeps, or from the end of an interval.
+        """
+        chosen = [self.cases[name] for name in self.said or self.cases]
+        if any(case.room or case.least is not None for case in chosen):
             return ""
-        return f"; none after Holm's correction for {len(found)} comparisons, least p {least:.2f}"
+        if len(self.cases) == 1:
+            return str(chosen[0])
+        low, high = (signed(pick(case.value for case in chosen)) for pick in (min, max))
+        return low if low == high else f"{low} to {high}"
 
     def _repetitions(self) -> str:
-        """ "3 seeds each", "interval over users"; nothing where the cases are the seeds themselves."""
-        kinds = Counter((case.over, case.n) for case in self.cases.values())
-        over = {kind for kind, _ in kinds}
+        """ "3 seeds each", "one seed each, interval over users"."""
+        over = {case.over for case in self.cases.values()}
+        counts = [case.n for case in self.cases.values()]
         each = " each" if len(self.cases) > 1 else ""
         if over != {"seeds"}:
-            return f"one seed{each}, interval over {' and '.join(sorted(over))}"
-        if self.finding.case == "seed":
-            return ""
-        fewest, most = min(n for _, n in kinds), max(n for _, n in kinds)
+            kinds = " and ".join(sorted(over))
+            return f"one seed{each}, interval over {kinds}" if max(counts) > 1 else f"{kinds}{each}"
+        fewest, most = min(counts), max(counts)
+        if most > 1 and all(case.least is not None for case in self.cases.values()):
+            return f"in each of {fewest if fewest == most else f'{fewest} to {most}'} seeds"
         if fewest != most:
             return f"{fewest} to {most} seeds{each}"
         return f"{most} seeds{each}" if most > 1 else f"one seed{each}"
 
     def insist(self) -> None:
-        """FindingError unless there are cases, the claimed ones are among them, and they all hold."""
+        """FindingError unless the rules at the head of this module are kept and all claimed cases are said."""
         name = f"finding {self.finding.lesson}.{self.finding.name}"
         if not self.cases:
             raise FindingError(f"{name}: rests on no case; expected at least one {self.finding.case}")
+        told = (
+            [self.finding.case] if REPETITION.search(self.finding.case) else list(filter(NUMBERED.search, self.cases))
+        )
+        if told:
+            raise FindingError(
+                f"{name}: has a case {told[0]!r}, but seeds, splits and people are repetitions inside a case; expected "
+                "a data set, a model or a setting, with `Difference.paired`, `above` or `each` over its repetitions"
+            )
+        if bare := [case for case, found in self.cases.items() if found.lacks_interval]:
+            raise FindingError(
+                f"{name}: {bare} have several repetitions and no interval; expected `Difference.paired`, `above` or "
+                "`each` of one number a repetition"
+            )
         claimed = self.finding.claimed if self.finding.claimed is not None else frozenset(self.cases)
-        missing = sorted(claimed - set(self.cases))
-        if missing:
+        if missing := sorted(claimed - set(self.cases)):
             raise FindingError(f"{name}: claimed of {missing}, but its cases are {sorted(self.cases)}")
-        failing = [
-            f"{case} ({self.cases[case]})" for case in self.cases if case in claimed and not self.cases[case].holds
-        ]
-        if failing:
+        if not claimed and self.said:
+            raise FindingError(f"{name}: is called undecided, but {self.said} decide it; expected them in `claimed`")
+        if failing := [f"{case} ({self._why(case)})" for case in self.cases if case in claimed - set(self.said)]:
             raise FindingError(
                 f"{name}: “{self.finding.sentence}” fails in {'; '.join(failing)}; expected a difference whose whole "
-                "95 % interval is positive. Change the sentence, or name in `claimed` the cases in which it holds"
+                "95 % interval is positive, also after Holm's correction for its family. Change the sentence, or name "
+                "in `claimed` the cases in which it holds; `claimed=()` calls it undecided"
             )
 
+    def _why(self, case: str) -> str:
+        p, found = self.corrected.get(case), self.cases[case]
+        if p is None or not found.holds:
+            return str(found)
+        return f"{found}, p {p:.2g} after Holm's correction for {self.comparisons} comparisons"
+
     def rows(self) -> list[list[str]]:
-        """[case, difference with its interval, "yes" or "no"] for each case."""
-        return [[name, str(case), "yes" if case.holds else "no"] for name, case in self.cases.items()]
+        """[case, difference with its interval, p after the correction, "yes" or "no"] for each case."""
+        p = self.corrected
+        return [
+            [name, str(case), f"{p[name]:.2g}" if name in p else "–", "yes" if name in self.said else "no"]
+            for name, case in self.cases.items()
+        ]
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of `rows`: effect and interval first, verdict last."""
+        family = f"p, Holm over {self.comparisons}" if self.comparisons else "p"
+        return [self.finding.case, "difference [95 % interval]", family, "said"]
 
     def _repr_html_(self) -> str:
-        heads = [self.finding.case, "difference", "holds"]
         caption = f"{self.finding.sentence}: {self.support}. The difference: {self.finding.difference}."
-        table = scalars.Table(caption, heads, self.rows())
+        table = scalars.Table(caption, self.heads, self.rows())
         return f"<details><summary>Evidence: {html.escape(self.support)}</summary>{table._repr_html_()}</details>"
 
     def __repr__(self) -> str:
         lines = [f"{name}: {difference}" for name, difference in self.cases.items()]
         return "\n".join([f"{self.finding.sentence} ({self.support})", *lines])
+
+
+def _key(case: Difference) -> tuple[float, float | None, int]:
+    """What two comparisons share that are one, perhaps turned round."""
+    return abs(case.value), case.half, case.n
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -253,6 +389,8 @@ def finding(
     cases: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     claimed: Collection[str] | None = None,
     rests_on: Iterable[str] = (),
+    family: str = "",
+    splits: float = 0.0,
 ) -> Callable[[Callable[..., Any]], Finding]:
     """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments.
 
@@ -261,10 +399,6 @@ def finding(
     """
     if isinstance(claimed, str):
         raise ValueError(f"claimed: got {claimed!r}, expected several names, such as {{{claimed!r}}}")
-    if claimed is not None and not claimed:
-        raise ValueError(
-            "claimed: got no case, expected None for all, or the names of those in which the sentence holds"
-        )
 
     def made(function: Callable[..., Any]) -> Finding:
         if not function.__doc__:
@@ -277,14 +411,10 @@ def finding(
             return {name: difference for name, difference in found.items() if difference is not None}
 
         whole = function if cases is None else of_each
-        return Finding(whole, sentence, case, None if claimed is None else frozenset(claimed), tuple(rests_on))
+        said = None if claimed is None else frozenset(claimed)
+        return Finding(whole, sentence, case, said, tuple(rests_on), family, splits)
 
     return made
-
-
-def by_seed(differences: Iterable[float]) -> dict[str, Difference]:
-    """One case for each seed, without an interval."""
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
 
 
 def show(found: Finding, *given: Any) -> Evidence:

@@ -32,7 +32,7 @@ def runs() -> dict[str, TableRun]:
 def test_what_the_theorem_says_holds_for_the_cosine_and_fails_for_the_dot_product(
     found: Finding, runs: dict[str, TableRun]
 ) -> None:
-    assert found.evidence([runs["cosine"]]).support == "one seed"
+    assert found.evidence([runs["cosine"]]).support == "one data set, one seed"
     with pytest.raises(FindingError, match=found.name):
         found.evidence([runs["dot"]])
 
@@ -49,4 +49,4 @@ def test_the_ratio_of_lengths_compares_the_most_popular_tenth_with_the_rest(runs
     items[:2] = 3
     run = TableRun(items, items, runs["cosine"].moves, np.zeros(1))
     assert about.length_ratio(run, counts) == pytest.approx(3)
-    assert about.popular_films_end_longer.evidence([run], counts).cases["seed 0"].value == pytest.approx(1.75)
+    assert about.popular_films_end_longer.evidence([run], counts).cases["MovieTweetings"].value == pytest.approx(1.75)

@@ -12,7 +12,17 @@ FIGURES = {
     "recall_by_steps": lambda: plots.recall_by_steps(stops.STOPS, stops.stored()),
     "who_pushes_whom": lambda: plots.who_pushes_whom(2, 3),
     "factors_of_recipes": lambda: plots.factors_of_recipes(load_result("SCALE-X1", "laptop")),
+    "recall_lost": lambda: plots.recall_lost(load_result("SCALE-X6", "laptop")),
 }
+
+
+def test_the_dots_of_the_seeds_lie_at_one_minus_kappa() -> None:
+    lost = load_result("SCALE-X6", "laptop")
+    _, axes = plots.recall_lost(lost)
+    data = lost.distinct("data")[0]
+    one, eight = (lost.values("recall@10", data=data, model="cosines, logQ", machines=count) for count in (1, 8))
+    dots = [line for line in axes[0, 1].lines if line.get_xdata()[0] == 1 - 31 / 255]
+    assert dots[0].get_ydata().tolist() == [1 - b / a for a, b in zip(one, eight, strict=True)]
 
 
 def test_each_panel_has_the_means_of_its_model_and_the_level_line_of_the_list() -> None:

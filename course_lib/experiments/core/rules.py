@@ -1,0 +1,96 @@
+"""Which rules of the page "How we compare" an experiment obeys, and whether its stored result shows it.
+
+An experiment says so where it is registered, `experiment(..., rules=Rules(path="stored", lists=True))`. Those that were
+registered before there were rules stand in OLDER: most of their trainings store their end only. No other may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from course_lib.experiments.core.results import Result
+
+Path = Literal["stored", "end only", "no training"]
+LISTS = "LISTS-X1"  # whose rows stand beside those of the others
+HITS, CHANCE = "most popular", "chance"
+BESIDE = ("coverage@10", "mean count@10")  # what a list is besides right
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an experiment keeps of the rules.
+
+    path: whether the numbers of a training are stored along its way, at its end, or nothing is trained. lists: its
+    table judges lists, so it is read beside those of LISTS-X1. splits: where each seed has another random split of one
+    data set, the pairs tested over the pairs trained on. predictions: the commit that says what was to be seen.
+    """
+
+    path: Path
+    lists: bool = False
+    splits: float = 0.0
+    predictions: str = ""
+
+
+_END, _NONE = Rules("end only"), Rules("no training")
+_NINE, _EIGHT = Rules("end only", splits=1 / 9), Rules("end only", splits=1 / 8)
+_NINE_LISTS, _EIGHT_LISTS = Rules("end only", True, 1 / 9), Rules("end only", True, 1 / 8)
+OLDER: Mapping[str, Rules] = {
+    **{f"P0-E{number}": _END for number in range(8)},
+    **dict.fromkeys(("P0-E8", "P0-E9", "P0-E10", "P0-R", "P0-C"), _NINE_LISTS),
+    "P1-T1": _NONE,
+    **dict.fromkeys(("P1-F1", "P1-F3", "P1-F4", "P1-X2"), _EIGHT),
+    **dict.fromkeys(("P1-T2", "P1-T3", "P1-T4", "P1-T5", "P1-X1"), _EIGHT_LISTS),
+    "P2-X1": _NONE,
+    **dict.fromkeys(("P2-X2", "P2-X3"), _END),
+    "P3-T3": _NONE,
+    **dict.fromkeys(("P3-T4", "P3-T5", "P3-T6", "P3-X1"), _NINE_LISTS),
+    "P3-X2": Rules("stored", True, 1 / 9, predictions="fd51dc46"),
+    "P3-X3": Rules("stored", True, 1 / 9, predictions="c47a7b67"),
+    **dict.fromkeys(("P4-F2", "P4-F3", "P4-F7"), _NINE),
+    **dict.fromkeys(("P4-F6", "P4-T2"), _NINE_LISTS),
+    **dict.fromkeys(("P4-F8", "TEXT-X2"), Rules("end only", True, 1 / 4)),
+    "P4-T1": _NONE,
+    **dict.fromkeys(("SCALE-X1", "SCALE-X3", "SCALE-X5"), _NONE),
+    "SCALE-X2": _NINE_LISTS,
+    "SCALE-X4": _END,
+    "SCALE-X6": Rules("stored", True, predictions="b3d76dd2"),
+    "TEXT-X1": _NONE,
+    LISTS: _NONE,
+}
+
+
+def older(name: str) -> Rules | None:
+    """The rules of an experiment that is older than they are; None for another."""
+    return OLDER.get(name)
+
+
+def path_of(result: Result, rules: Rules) -> Path:
+    """What a stored result shows of its trainings' way."""
+    if any("path" in row for row in result.rows):
+        return "stored"
+    return "no training" if rules.path == "no training" else "end only"
+
+
+def without_lists(result: Result, lists: Result) -> dict[str, list[str]]:
+    """Data set -> the lists that its table lacks: rows of its own, or of LISTS-X1, with coverage and mean count.
+
+    Where the data have times, LISTS-X1 has what was popular lately as well.
+
+    >>> from course_lib.experiments import load_result
+    >>> without_lists(load_result("P3-X2", "full"), load_result("LISTS-X1", "laptop"))
+    {}
+    """
+    beside: dict[str, set[str]] = {}
+    for row in lists.rows:
+        if row["metric"] in BESIDE:
+            beside.setdefault(row["data"], set()).add(row["list"])
+    own = {(row.get("data"), value) for row in result.rows for value in row.values() if value in (HITS, CHANCE)}
+    found = {}
+    for data in result.distinct("data"):
+        there = beside.get(data, set())
+        if lacking := [kind for kind in (HITS, CHANCE) if kind not in there and (data, kind) not in own]:
+            found[data] = lacking
+    return found
