@@ -80,7 +80,8 @@ class Stored:
 
 def test_a_sentence_that_is_false_stops_the_page() -> None:
     right = Stored(0.5, **{"one more coordinate": 0.9})
-    assert findings.one_more_coordinate_keeps_the_popular.evidence(right).support == "all 3 data sets, 5 seeds each"
+    support = findings.one_more_coordinate_keeps_the_popular.evidence(right).support
+    assert support.startswith("all 3 data sets, 5 seeds each")
     with pytest.raises(FindingError, match="Gowalla"):
         findings.one_more_coordinate_loses_the_rare.evidence(right)
     with pytest.raises(FindingError, match="ML-1M"):
