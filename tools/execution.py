@@ -38,7 +38,7 @@ DRAWING = (
     *(ROOT / "tools/fonts").glob("*.ttf"),
 )
 CELL_TIMEOUT = 600  # seconds
-EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT)-[A-Z]+\d*")
+EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT|LISTS|PRACTICE)-[A-Z]*\d*")
 # What may change the digits that a notebook prints, besides files: the scale, and which kernels multiply matrices.
 TELLING = re.compile(
     r"COURSE_(SCALE|NUDGE|DEVICES|RESULTS)|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_CPU|PYTHONHASHSEED"

@@ -7,6 +7,7 @@ core      registry and runner, results and how they are read, provenance, data, 
 p0 ... p4 one paper each; none imports another, and a paper is imported when an experiment of it is asked for
 scale     our own, on one batch that lies on many processes
 text      our own, on a text encoder as a tower
+practice  our own, on the scoreboard of the part "In practice"
 """
 
 from course_lib import extras

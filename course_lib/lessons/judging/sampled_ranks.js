@@ -1,0 +1,107 @@
+// The interactive "who is best?": rows ranked by the hit among m sampled films; the order turns over as m grows.
+import { h, list, svg } from "../shared/widgets/kit.js";
+import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+
+const NAMES = ["board", "place", "hidden", "training"];
+const HIDDEN = [["later", "the latest films"], ["random", "films drawn at random"]];
+const CHART = { width: 440, height: 300, left: 44, right: 12, top: 12, bottom: 40 };
+const TICKS = [10, 20, 50, 100, 200, 400];
+// colour, dashes and mark of each row, in the order of the board: a row is told apart three times over
+const LOOKS = [
+  ["var(--cw-push)", "none", square], ["var(--cw-push)", "7 4", up], ["var(--cw-pull)", "none", round],
+  ["var(--cw-pull)", "7 4", rhomb], ["var(--cw-soft)", "2 3", cross]];
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { board } = this.follower.state();
+    parts.hidden = choice({ name: "hidden", label: "Hidden", options: HIDDEN, onset: (hidden) => this.follower.set({ hidden }) });
+    parts.training = choice({ name: "training", label: "Training", options: board.hits.later.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.follower.set({ training: Number(k) }) });
+    this.film = new Film(this.follower, { name: "place", text: "Each hidden film is compared with", first: 0, last: board.samples.length - 1, every: 1, milliseconds: 900, onstop: () => this.announce() });
+    parts.chart = h("div", {});
+    parts.order = h("div", { class: "cw-bars", "data-paper": true });
+    return framed(
+      { look: "cw-flow cw-film", title: "Who is best?", lead: ["Move the slider. A hidden film is hit if it is among the best ten of itself and the films that it is compared with."] },
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.hidden.box, parts.training.box),
+      h("div", { class: "cw-stage cw-stage-chart" },
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films that are hit"), parts.chart,
+          h("ul", { class: "cw-legend" }, board.rows.map((row, k) => key(row, line(k, "M1 10H19"), LOOKS[k][2](10, 10, k))))),
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The order at this number"), parts.order)),
+      parts.summary, parts.folds.box);
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    const { parts } = this;
+    const now = ranked(state);
+    this.story = story(state, now);
+    parts.hidden.show(state.hidden);
+    parts.training.show(String(state.training));
+    this.film.show(state.place, compared(state));
+    parts.chart.replaceChildren(chart(state));
+    parts.order.replaceChildren(...now.map(bar));
+    this.fold({ numbers: () => [["Compared with", ...state.board.rows], rows(state), "The share of the hidden films that are hit."], python: asPython(state) });
+  }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+const last = ({ board, place }) => place === board.samples.length - 1;
+const compared = (state, at = state.place) => (last({ ...state, place: at }) ? "all other films" : `${state.board.samples[at]} sampled films`);
+const hits = ({ board, hidden, training }) => board.hits[hidden][training - 1];
+
+/** The rows with what they hit at this number, best first; equal ones in the order of the board. */
+function ranked(state) {
+  return state.board.rows.map((row, k) => ({ row, k, hit: hits(state)[k][state.place] })).sort((a, b) => b.hit - a.hit || a.k - b.k);
+}
+
+function story(state, now) {
+  const which = state.hidden === "later" ? "the latest films hidden" : "films hidden at random";
+  const [best, worst] = [now[0], now.filter(({ row }) => row !== "chance").at(-1)];
+  const order = now[0].hit === now.at(-1).hit ? "every row hits every film, since a list of ten holds all that are compared" :
+    `the order is ${list(now.map(({ row, hit }) => `${row} (${hit.toFixed(3)})`), 5)}`;
+  const all = ranked({ ...state, place: state.board.samples.length - 1 });
+  const other = best.row === all[0].row ? `The first row is also first among all films` : `Among all films the first is ${all[0].row}`;
+  return `With ${which} and each compared with ${compared(state)}, ${order}. ` +
+    (last(state) ? `The last row, but for chance, is ${worst.row}.` : `${other}.`);
+}
+
+const rows = (state) => state.board.samples.map((_, at) => [compared(state, at), ...state.board.rows.map((_, k) => hits(state)[k][at].toFixed(3))]);
+
+const asPython = (state) => [
+  "from course_lib.lessons.judging import boards", "from course_lib.lessons.judging.sampled_ranks import SampledRanks", "",
+  `found = boards.hit_rates("${state.hidden}", seed=${state.training - 1}, samples=[${state.board.samples[state.place]}])`,
+  `for row, [share] in found.items():`, `    print(f"{share:.3f} {row}")`,
+  `SampledRanks(place=${state.place}, hidden="${state.hidden}", training=${state.training})`].join("\n");
+
+// ---- pictures ------------------------------------------------------------------------------------------------------------
+
+const line = (k, d) => svg("path", { d, style: `fill:none;stroke:${LOOKS[k][0]};stroke-width:2.2;stroke-dasharray:${LOOKS[k][1]}` });
+const filled = (k) => `fill:${LOOKS[k][0]};stroke:none`;
+function square(x, y, k) { return svg("rect", { x: x - 4, y: y - 4, width: 8, height: 8, style: filled(k) }); }
+function round(x, y, k) { return svg("circle", { cx: x, cy: y, r: 4.6, style: filled(k) }); }
+function rhomb(x, y, k) { return svg("path", { d: diamond(x, y, 5.5), style: filled(k) }); }
+function up(x, y, k) { return svg("path", { d: `M${x} ${y - 5.5}l5.5 9.5h-11z`, style: filled(k) }); }
+function cross(x, y, k) { return svg("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, style: `fill:none;stroke:${LOOKS[k][0]};stroke-width:2` }); }
+
+function chart(state) {
+  const { width, height, left, right, top, bottom } = CHART;
+  const { samples } = state.board;
+  const x = (m) => left + ((width - left - right) * Math.log(m / samples[0])) / Math.log(samples.at(-1) / samples[0]);
+  const y = (share) => top + (height - top - bottom) * (1 - share);
+  const at = x(samples[state.place]);
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Shares of hidden films that are hit, at ${compared(state)}`, style: `--cw-wide:${width}` },
+    [0, 0.25, 0.5, 0.75, 1].map((share) => [svg("path", { d: `M${left} ${y(share)}H${width - right}`, style: "stroke:var(--cw-line);stroke-width:1" }),
+      svg("text", { class: "cw-axis-text cw-large", x: left - 20, y: y(share) + 4 }, `${100 * share} %`)]),
+    [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text cw-large", x: Math.min(x(m), width - 22).toFixed(1), y: height - bottom + 17 }, m === samples.at(-1) ? "all" : m)),
+    svg("text", { class: "cw-axis-text cw-large", x: (left + width - right) / 2, y: height - 6 }, "sampled films"),
+    svg("path", { d: `M${at.toFixed(1)} ${top}V${height - bottom}`, style: "stroke:var(--cw-ink);stroke-width:1.2;stroke-dasharray:4 3" }),
+    hits(state).map((row, k) => line(k, row.map((share, place) => `${place ? "L" : "M"}${x(samples[place]).toFixed(1)} ${y(share).toFixed(1)}`).join(""))),
+    hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));
+}
+
+const bar = ({ row, k, hit }, place) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` })));

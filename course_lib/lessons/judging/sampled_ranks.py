@@ -1,0 +1,37 @@
+"""The interactive of the chapter: five rows are ranked by the hit among m sampled films, and the order turns over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import traitlets
+
+from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.paper import WrittenOnce
+
+STORED = Path(__file__).with_name("sampled_ranks.json")  # made by make_sampled_ranks.py
+
+
+class SampledRanks(WrittenOnce):
+    """Who is best, by how many films each hidden film is compared with: `SampledRanks(place=3, hidden="later")`.
+
+    place   which of the stored numbers of sampled films, counted from 0; the last is all films
+    hidden  "later": the latest tenth of the pairs is hidden; "random": a tenth drawn at random
+    training  which of five trainings, counted from 1; the lists without a model are the same in all
+    """
+
+    module_name: ClassVar[str] = "sampled_ranks"
+    caption: ClassVar[str] = (
+        "How often a hidden film is among the best ten of itself and some sampled films, by the number of sampled "
+        "films, for two lists without a model, two models, and chance. With JavaScript this picture is interactive."
+    )
+
+    board = traitlets.Dict().tag(sync=True, state=True)
+    place = Count(0, 0, lambda shown: len(shown.board["samples"]) - 1)
+    hidden = Word("later", ("later", "random"))
+    training = Count(1, 1, lambda shown: len(shown.board["hits"]["later"]))
+
+    def __init__(self, **state: Any) -> None:
+        board = read(STORED)
+        super().__init__(board=board, **{"place": board["samples"].index(20)} | state)

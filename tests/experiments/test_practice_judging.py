@@ -1,0 +1,120 @@
+"""PRACTICE-1: windows know nothing of what comes later, rows are those of the library, and the stored result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from course_lib import experiments, metrics
+from course_lib.checking import some
+from course_lib.experiments.practice import judging, scoreboard
+from course_lib.interactions import Interactions
+from course_lib.lessons.judging import boards
+from course_lib.training.on_pairs import cosine_tables
+
+
+@pytest.fixture(scope="module")
+def small() -> Interactions:
+    """Forty people and thirty films, a pair a minute."""
+    rng = np.random.default_rng(0)
+    cells = rng.choice(40 * 30, 500, replace=False)
+    return Interactions(cells // 30, cells % 30, n_users=40, n_items=30, times=60.0 * np.arange(500))
+
+
+def test_windows_begin_where_the_one_before_ends_and_train_on_the_past_alone(small: Interactions) -> None:
+    first, second = scoreboard.windows(small, (0.6, 0.8))
+    for window, start, end in some([(first, 300, 400), (second, 400, 500)]):
+        assert window.train.times.max() < 60 * start <= window.later.times.min()
+        assert window.later.times.max() < 60 * end and window.now == 60 * (start - 1)
+        assert (window.train.row_counts[window.later.users] > 0).all()
+    assert first.train.shape == small.shape  # without a core the numbers stay
+
+
+def test_a_core_of_the_past_is_one_and_people_keep_their_numbers(small: Interactions) -> None:
+    [window] = scoreboard.windows(small, (0.7,), core=5)
+    assert min(window.train.row_counts.min(), window.train.col_counts.min()) >= 5
+    pairs = small.select(small.contains(small.users, small.items) & (small.times < 60 * 350)).k_core(5)
+    assert (window.people == np.flatnonzero(pairs.row_counts)).all()
+    back = set(zip(window.people[window.train.users], window.films[window.train.items], strict=True))
+    assert back == {(int(u), int(i)) for u, i in pairs.pairs}
+
+
+def test_a_shelf_is_without_its_films_and_nothing_else_is_lost(small: Interactions) -> None:
+    [window] = scoreboard.windows(small, (0.7,))
+    shelf = scoreboard.without(window, np.array([0, 5]))
+    assert shelf.train.n_items == 28 and 5 not in shelf.films and shelf.train.n_users == small.n_users
+    assert len(shelf.train) == len(window.train) - window.train.col_counts[[0, 5]].sum()
+
+
+@pytest.mark.seconds
+def test_the_training_is_the_librarys_and_alone_is_a_weight_of_zero(small: Interactions) -> None:
+    [window] = scoreboard.windows(small, (0.7,))
+    tables, losses, rates = scoreboard.cosine_training(window, scoreboard.recall, tau=0.5, passes=2, seed=3)
+    theirs = cosine_tables(window.train, tau=0.5, passes=2, seed=3)
+    assert all(np.array_equal(one, other.numpy()) for one, other in zip(tables, theirs, strict=True))
+    assert len(losses) == len(rates) == 2
+    users, items = scoreboard.alone(tables, 0.5)
+    served = scoreboard.with_hits(tables, window, 0.5, half_life=1.0, weight=1.0)
+    assert np.allclose(served[0][:, :-1], users) and np.allclose(served[1][:, :-1], items)
+
+
+def test_ranks_and_sampled_hits_are_those_of_the_lesson_and_the_library(small: Interactions) -> None:
+    [window] = scoreboard.windows(small, (0.7,))
+    rng = np.random.default_rng(1)
+    tables = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+    ranks, others = scoreboard.full_ranks(tables, window)
+    theirs = boards.full_ranks(*tables, window.train, window.later)
+    assert (ranks == theirs[0]).all() and (others == theirs[1]).all()
+    each = [metrics.sampled_hit([r], int(n), 12, 10)[0] for r, n in zip(ranks, others, strict=True)]
+    assert scoreboard.sampled_hits(ranks, others, 12) == pytest.approx(np.mean(each))
+    lists = metrics.top_k(*tables, window.train, 10)
+    among = np.mean([item in lists[user] for user, item in window.later.pairs])
+    assert scoreboard.sampled_hits(ranks, others, None) == pytest.approx(among)
+
+
+def test_recall_counts_at_most_ten_where_it_says_so() -> None:
+    """One person with twelve later films and a list of ten of them."""
+    train = Interactions([0], [12], n_users=1, n_items=13)
+    later = Interactions(np.zeros(12, int), np.arange(12), n_users=1, n_items=13)
+    window = scoreboard.Window(train, later, np.array([0]), np.arange(13), 0.0)
+    tables = np.ones((1, 1)), np.arange(13.0)[::-1, None]
+    assert scoreboard.recall(tables, window).tolist() == [pytest.approx(10 / 12)]
+    assert scoreboard.capped_recall(tables, window).tolist() == [pytest.approx(1.0)]
+
+
+def test_a_person_of_two_windows_counts_once() -> None:
+    def window(people: list[int]) -> scoreboard.Window:
+        pairs = Interactions(np.arange(len(people)), np.zeros(len(people), int), n_users=len(people), n_items=1)
+        return scoreboard.Window(pairs, pairs, np.array(people), np.arange(1), 0.0)
+
+    values = [np.array([0.0, 1.0]), np.array([0.5])]
+    assert scoreboard.by_person(values, [window([3, 7]), window([7])]).tolist() == [0.0, 0.75]
+
+
+def test_settings_are_chosen_where_they_find_most(small: Interactions) -> None:
+    before, _ = scoreboard.windows(small, (0.6, 0.8))
+    kinds: dict[scoreboard.Kind, float] = {
+        kind: float(scoreboard.recall(scoreboard.list_tables(before, kind), before).mean()) for kind in judging.LISTS
+    }
+    assert kinds[scoreboard.chosen_list(before, scoreboard.recall, judging.LISTS)] == max(kinds.values())
+
+
+def test_the_list_that_was_chosen_gains_nothing_over_itself_and_beats_chance() -> None:
+    stored = experiments.load_result("PRACTICE-1", "laptop")
+    for board in some(stored.distinct("protocol", row="chosen list")):
+        for data in some(stored.distinct("data", row="chosen list", protocol=board)):
+            where = {"data": data, "protocol": board, "window": 1}
+            assert stored.mean("gain", row="chosen list", **where) == 0
+            assert stored.mean("recall@10", row="chosen list", **where) > 3 * stored.mean(
+                "recall@10", row="chance", **where
+            )
+            assert stored.mean("hindsight", row="best list in hindsight", **where) == 0
+
+
+def test_twelve_trainings_against_a_thirteenth_are_compared_over_people() -> None:
+    """The stored changes are differences of the stored recalls, and one of twelve has a p below 5 %."""
+    stored = experiments.load_result("PRACTICE-1", "laptop")
+    where = {"protocol": judging.NOTHING, "row": "logQ"}
+    recalls, changes, ps = (np.array(stored.values(name, **where)) for name in ("recall@10", "change", "p"))
+    assert len(recalls) == judging.MORE_SEEDS + 1 and recalls[1:] - recalls[0] == pytest.approx(changes)
+    assert (ps < 0.05).sum() == 1 and ps.argmin() == np.abs(changes).argmax()

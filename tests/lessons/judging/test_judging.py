@@ -1,0 +1,159 @@
+"""Judge a recommender: the sum of the chapter, the bound of its theorem, its rows, and sentences that can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from course_lib import experiments, metrics
+from course_lib.checking import some
+from course_lib.experiments.practice import judging
+from course_lib.interactions import Interactions
+from course_lib.lessons.judging import boards, findings, predictions, proofs, sampled_ranks
+from course_lib.lessons.shared.findings import FindingError
+from tests.lessons.every import broken
+
+
+def test_the_library_and_the_pairs_at_once_have_the_sum_of_the_chapter() -> None:
+    for n, m, k in some(product((3, 8), (1, 3), (1, 2, 5))):
+        ranks = np.arange(1, n + 2)
+        ours = [float(proofs.hit(int(r), n, m, k)) for r in ranks]
+        assert metrics.sampled_hit(ranks, n, m, k) == pytest.approx(ours)
+        assert boards.expected_hit(ranks, np.full(n + 1, n), m, k) == pytest.approx(np.mean(ours))
+
+
+def best_repair(n: int, m: int, k: int, ranks: range) -> float:
+    """The least largest error over these ranks of any function of the number of better films: a linear program."""
+    law = np.array([[float(proofs.hit(r, n, m, j + 1) - proofs.hit(r, n, m, j)) for j in range(m + 1)] for r in ranks])
+    target, ones = np.array([float(r <= k) for r in ranks]), np.ones((len(ranks), 1))
+    rows = np.block([[law, -ones], [-law, -ones]])
+    found = linprog([*np.zeros(m + 1), 1], rows, np.concatenate([target, -target]), bounds=(None, None))
+    return float(found.fun)
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(3, 2, 1), (4, 3, 2), (5, 4, 3), (6, 2, 2), (8, 3, 3)])
+def test_the_bound_is_below_the_best_repair_and_reached_where_the_ranks_are_just_enough(n: int, m: int, k: int) -> None:
+    bounds = [(start, float(proofs.least_error(m, k - start))) for start in range(1, n - m + 1) if 0 <= k - start <= m]
+    for start, bound in some(bounds):
+        assert best_repair(n, m, k, range(start, start + m + 2)) == pytest.approx(bound, abs=1e-9)
+        assert best_repair(n, m, k, range(1, n + 2)) >= bound - 1e-9
+
+
+def test_wrong_sums_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, proofs, "hit", lambda right: lambda r, n, m, k: right(r, n, m, min(k, m)))
+    assert any(residual != 0 for residual in proofs.prop_sampled_hit())
+
+
+def test_a_flip_that_is_none_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, proofs, "flips", lambda right: lambda people, n: right(people, n + 1))
+    assert any(residual != 0 for residual in proofs.prop_smallest_flip())
+
+
+def test_there_is_no_flip_of_two_people_below_three_others_and_three_with_three() -> None:
+    assert [len(proofs.flips(2, n)) for n in (1, 2, 3)] == [0, 0, 3]
+    assert proofs.flips(3, 2) == [(1, 1, (1, 3, 3), (2, 2, 2))]
+
+
+def test_ranks_leave_known_films_out_and_break_ties_by_number() -> None:
+    train = Interactions([0, 1], [0, 3], n_users=2, n_items=4)
+    hidden = Interactions([0, 1, 1], [2, 0, 2], n_users=2, n_items=4)
+    ranks, others = boards.full_ranks([[1.0], [1.0]], [[9.0], [5.0], [5.0], [7.0]], train, hidden)
+    assert ranks.tolist() == [3, 1, 3] and others.tolist() == [2, 2, 2]
+
+
+def test_the_stored_curves_are_those_of_the_models() -> None:
+    """The lists, exactly; what towers hit among all films was counted once more, by `metrics.top_k`."""
+    stored = json.loads(sampled_ranks.STORED.read_text(encoding="utf-8"))
+    train, hidden = boards.split("later")
+    users, items = np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float)
+    at = stored["rows"].index(boards.POPULAR)
+    ranks, others = boards.full_ranks(users, items, train, hidden)
+    found = [boards.expected_hit(ranks, others, m) for m in stored["samples"]]
+    assert stored["hits"]["later"][0][at] == pytest.approx(found, abs=5.1e-5)
+    lists = metrics.top_k(users, items, train, 10)
+    among = np.array([item in lists[user] for user, item in hidden.pairs])
+    assert found[-1] == pytest.approx(among.mean())
+    assert all(row == sorted(row, reverse=True) for split in stored["hits"].values() for row in some(split[0]))
+
+
+class Stored:
+    """A result with one data set, of two seeds."""
+
+    def __init__(self, sampled: float, full: float) -> None:
+        self.paths = {"logQ": sampled, "plain + hits": 0.5, "last tenth": 0.5}, {"logQ": full, "plain + hits": 0.5}
+
+    def select(self, **where: Any) -> list[dict[str, Any]]:
+        if where["data"] == "ml-1m":
+            return []
+        row = where["row"]
+        path = [0.0] * 4 + [self.paths[0][row]] + [0.0] * 3 + [self.paths[1].get(row, 0.5)]
+        return [{"seed": seed, "path": [value + 0.001 * seed for value in path]} for seed in (0, 1)]
+
+
+def test_a_sentence_that_is_false_stops_the_page() -> None:
+    right, wrong = Stored(0.8, 0.1), Stored(0.1, 0.8)
+    assert "one" in findings.sampled_winner.evidence(right).support
+    for sentence in (findings.sampled_winner, findings.sampled_winner_loses_among_all):
+        sentence.evidence(right)
+        with pytest.raises(FindingError):
+            sentence.evidence(wrong)
+
+
+@pytest.fixture(scope="module")
+def result() -> experiments.Result:
+    return experiments.load_result("PRACTICE-1", "laptop")
+
+
+def changed(result: experiments.Result, value: float, **where: Any) -> experiments.Result:
+    """The result with another value in the rows that agree with `where`."""
+    hit = [all(row.get(key) == wanted for key, wanted in where.items()) for row in result.rows]
+    assert any(hit)
+    return replace(
+        result, rows=[row | {"value": value} if one else row for row, one in zip(result.rows, hit, strict=True)]
+    )
+
+
+def test_predictions_are_judged_by_the_stored_numbers_and_can_fail(result: experiments.Result) -> None:
+    assert predictions.plain_shows_more(result) is True and predictions.towers_win_beyond(result) is True
+    few = changed(result, 10.0, row="plain + hits", metric="films shown")
+    assert predictions.plain_shows_more(few) is False
+    below = changed(result, -0.01, row="logQ", metric="beyond gain low")
+    assert predictions.towers_win_beyond(below) is False
+    table = repr(predictions.table(result))
+    assert (
+        table.count("held") + table.count("failed") + table.count("not all of it was run")
+        == len(predictions.PREDICTIONS)
+        == 7
+    )
+
+
+def test_the_same_predictions_stand_before_the_run() -> None:
+    """Seven, numbered."""
+    said = judging.PREDICTIONS
+    assert [f" {number}. " in said for number in range(1, 9)] == [True] * 7 + [False]
+
+
+PAGE = Path(__file__).resolve().parents[3] / "book" / "practice" / "judging.ipynb"
+SOLUTION = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("place", [pytest.param(0, marks=pytest.mark.seconds), 1, 2])  # the first trains six models
+def test_a_solution_prints_what_the_page_says(place: int) -> None:
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
+    found = SOLUTION.findall("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"))
+    assert len(found) == 3
+    code, said = found[place]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert printed.getvalue() == said
