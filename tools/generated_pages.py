@@ -42,7 +42,7 @@ GROUPS = {  # page of the library: its title, and the rooms on it
             *("processes", "step_cost"),
         ),
     ),
-    "models": ("Models", ("backbones", "debiasing", "dependence", "encoders", "jacobians", "optimisers")),
+    "models": ("Models", ("backbones", "debiasing", "dependence", "encoders", "index", "jacobians", "optimisers")),
     "training": ("Training", ("training",)),
     "papers": ("What the papers print", ("papers",)),
     "experiments": ("Experiments", ("experiments",)),

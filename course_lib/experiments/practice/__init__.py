@@ -4,8 +4,9 @@ scoreboard   windows of time, lists of hits, people's recall, what a list shows:
 judging      PRACTICE-1: lists without a model and four trainings, by three protocols
 negatives    PRACTICE-2: losses and temperatures, served with and without today's hits; _verdicts: its predictions
 new_films    PRACTICE-3: films that nobody has rated yet: towers on features, lists, a prior of the ratings to come
+serving      PRACTICE-4: what an index loses and whose items, int8 with a certificate, shortened vectors
 """
 
-from course_lib.experiments.practice import judging, negatives, new_films
+from course_lib.experiments.practice import judging, negatives, new_films, serving
 
-__all__ = ["judging", "negatives", "new_films"]
+__all__ = ["judging", "negatives", "new_films", "serving"]

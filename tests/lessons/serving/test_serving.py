@@ -1,0 +1,100 @@
+"""The chapter on serving: its own index is that of faiss, its interactive shows it, false sentences stop the page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import metrics
+from course_lib.lessons.serving import findings, ivf, make_map_of_cells, map_of_cells
+from course_lib.lessons.shared.findings import FindingError
+
+
+@pytest.mark.parametrize("space", ["inner product", "one more coordinate"])
+def test_with_the_same_centroids_faiss_returns_the_same_scores(space: str) -> None:
+    faiss = pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    people, films = rng.normal(size=(40, 6)), rng.normal(size=(300, 6)) * rng.uniform(1, 3, size=(300, 1))
+    queries, items = ivf.arranged(people, films, space)
+    cells = ivf.k_means(items, 12, space, seed=0)
+    ours = ivf.search(queries, items, cells, probes=3)
+    metric = faiss.METRIC_INNER_PRODUCT if space == "inner product" else faiss.METRIC_L2
+    quantizer = faiss.IndexFlat(items.shape[1], metric)
+    quantizer.add(cells.centroids.astype(np.float32))
+    theirs = faiss.IndexIVFFlat(quantizer, items.shape[1], 12, metric)
+    theirs.train(items.astype(np.float32))
+    theirs.add(items.astype(np.float32))
+    theirs.nprobe = 3
+    found = theirs.search(queries.astype(np.float32), 10)[1]
+    assert ((found >= 0) == (ours >= 0)).all()
+    scores = np.take_along_axis(people @ films.T, ours, axis=1)
+    assert np.take_along_axis(people @ films.T, found, axis=1) == pytest.approx(scores, abs=1e-4)
+
+
+def test_a_quarter_holds_a_quarter_of_the_pairs() -> None:
+    counts = np.array([1, 4, 2, 1])
+    assert ivf.quarters(counts).tolist() == [3, 0, 2, 3]
+
+
+def test_all_cells_find_everything_and_few_cells_less() -> None:
+    people, films = (table[:200] for table in ivf.directions(4, passes=2))
+    films = ivf.directions(4, passes=2)[1]
+    cells = ivf.k_means(films, 16, "inner product", seed=0)
+    shares = [metrics.index_recall(ivf.search(people, films, cells, k), ivf.exact(people, films)) for k in (1, 4, 16)]
+    assert shares[0] < shares[1] < shares[2] == 1
+
+
+def test_the_stored_map_holds_what_its_own_films_give() -> None:
+    """From the stored vectors, so that no training of another processor is compared."""
+    stored = json.loads(map_of_cells.STORED.read_text(encoding="utf-8"))
+    films, counts = np.array(stored["films"]), np.array(stored["counts"])
+    assert stored["quarter"] == ivf.quarters(counts).tolist() and len(films) == 682
+    assert counts.tolist() == ivf.pairs().col_counts.tolist()
+    person = np.array([stored["person"]])
+    for name, space in make_map_of_cells.SPACES.items():
+        for power, search in zip(stored["powers"], stored["searches"][name], strict=True):
+            items = ivf.arranged(person, ivf.with_lengths(films, power), space)[1]
+            own = ivf.fits(items, np.array(search["centroids"]), space).argmax(axis=1)
+            assert (own == np.array(search["of"])).mean() > 0.99  # centroids have four digits
+            shares = np.array([[x if x is not None else np.nan for x in row] for row in search["found"]])
+            assert (np.diff(shares[:, 0]) >= 0).all()
+    ten = ivf.exact(person, ivf.with_lengths(films, 0.25))[0]
+    assert all(str(film) in stored["titles"] for film in ten)
+
+
+class Stored:
+    """A result with one number for everything, but for the places that are named; some data sets may be missing."""
+
+    def __init__(self, usual: float, missing: tuple[str, ...] = (), **named: float) -> None:
+        self.usual, self.missing, self.named = usual, missing, named
+
+    def values(self, metric: str, **where: Any) -> list[float]:
+        if where.get("data") in self.missing:
+            return []
+        key = next((key for key in self.named if key in " ".join([metric, *map(str, where.values())])), None)
+        return [self.named[key] if key else self.usual] * 5
+
+
+def test_a_sentence_that_is_false_stops_the_page() -> None:
+    right = Stored(0.5, **{"one more coordinate": 0.9})
+    support = findings.one_more_coordinate_keeps_the_popular.evidence(right).support
+    assert support.startswith("all 3 data sets, 5 seeds each")
+    with pytest.raises(FindingError, match="Gowalla"):
+        findings.one_more_coordinate_loses_the_rare.evidence(right)
+    with pytest.raises(FindingError, match="ML-1M"):
+        findings.one_byte_is_nearly_exact.evidence(Stored(0.96))
+    with pytest.raises(FindingError, match="eight numbers"):
+        findings.small_tables_serve_as_well.evidence(Stored(0.25, **{"cut to 8": 0.2}))
+
+
+def test_a_prediction_can_fail_and_one_that_was_not_run_says_so() -> None:
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(Stored(0.25), dict.fromkeys(range(1, 7), ""))}
+    assert (
+        outcome["4"] == "failed on MovieTweetings and ML-1M and Gowalla" and outcome["6"] == "failed on MovieTweetings"
+    )
+    some = Stored(0.35, missing=("gowalla",))
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(some, dict.fromkeys(range(1, 7), ""))}
+    assert outcome["4"] == "held on MovieTweetings and ML-1M; not run on Gowalla yet"
