@@ -44,7 +44,7 @@ PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .par
 
 @dataclass(frozen=True)
 class Chunk:
-    """Users and items (N,) as the file has them, the lines of the file where they stand, and ratings, or None.
+    """Users and items (N,) as the file has them, the lines of the file where they stand, ratings and times, or None.
 
     read: lines or rows of the file that these are.
     """
@@ -54,6 +54,7 @@ class Chunk:
     read: int
     lines: AnyArray | None = None
     ratings: AnyArray | None = None
+    times: AnyArray | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
     """The same of `Interactions`, of two arrays (N,), or of one (N, 2)."""
     if isinstance(values, Interactions):
-        return _joined([Chunk(values.users, values.items, len(values))], name, users, items)
+        return _joined([Chunk(values.users, values.items, len(values), times=values.times)], name, users, items)
     if isinstance(values, tuple) and len(values) == 2:
         left, right = (checking.as_numpy(side) for side in values)
     else:
@@ -145,8 +146,9 @@ class Tally:
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
     left_names, right_names = Naming(users, "user"), Naming(items, "item")
-    parts, at = [], 0
+    parts, clocks, at = [], [], 0
     for chunk in chunks:
+        clocks.append(chunk.times)
         left, right = chunk.users, chunk.items
         if left.ndim != 1 or left.shape != right.shape:
             raise ValueError(f"{name} has users of shape {left.shape} and items {right.shape}; expected both (N,)")
@@ -157,8 +159,10 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
         raise ValueError(f"{name} holds no pair; expected at least one")
     rows, columns = (np.concatenate(side) for side in zip(*parts, strict=True))
     kept = (rows >= 0) & (columns >= 0)
+    known = [clock for clock in clocks if clock is not None]
+    times = np.concatenate(known)[kept] if len(known) == len(clocks) else None
     pairs = Interactions.merged(
-        rows[kept], columns[kept], n_users=len(users.rows), n_items=len(items.rows), keep="first"
+        rows[kept], columns[kept], n_users=len(users.rows), n_items=len(items.rows), times=times, keep="first"
     )
     return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()))
 
