@@ -96,7 +96,7 @@ def _actions(actions: Sequence[Action], measured: Sequence[Effect]) -> str:
         return ""
     each = "".join(
         f"<li><strong>{_text(action.title)}</strong> {_text(action.why)}"
-        f"<pre><code>{_text(chr(10).join(action.code))}</code></pre>"
+        f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
         f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
         for action in actions
     )
