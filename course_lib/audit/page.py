@@ -13,6 +13,7 @@ from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
+from course_lib.audit.smaller import GROUPS, Smaller
 from course_lib.audit.verdicts import Picture, Verdict, counted
 
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
@@ -29,7 +30,7 @@ class Contents:
 
     remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
     to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
-    what was looked at, in sentences; headline, actions: the report in one sentence, and what to do, of one model.
+    what was looked at, in sentences; headline, actions, smaller: of one model alone.
     """
 
     verdicts: Sequence[Verdict]
@@ -44,6 +45,7 @@ class Contents:
     read: Sequence[str] = ()
     headline: str = ""
     actions: Sequence[Action] = ()
+    smaller: Sequence[Smaller] = ()
 
 
 def page(shown: Contents) -> str:
@@ -131,6 +133,7 @@ def _appendix(shown: Contents) -> Iterator[str]:
     """Each part with a heading of its own, folded."""
     parts = {
         "remedies": ("What each change of the tables does", _remedies(shown.remedies, shown.quality)),
+        "smaller": ("What smaller vectors find of the exact lists", _smaller(shown.smaller)),
         "cosines": ("What the cosines mean", _cosines(shown.cosines)),
         "inputs": ("What was looked at", _facts(shown.facts, shown.notes)),
     }
@@ -172,6 +175,27 @@ def _remedies(found: Sequence[Effect], quality: str) -> str:
         "the others. The last rows are no changes of the tables but lists that need none."
     )
     return f"<p>{_text(note)}</p>{_table(columns, 'Remedies')}"
+
+
+def _smaller(found: Sequence[Smaller]) -> str:
+    if not found:
+        return ""
+    columns: dict[str, list[Any]] = {
+        "items as": [each.kind for each in found],
+        "megabytes": [f"{each.megabytes:.3g} of {each.exact_megabytes:.3g}" for each in found],
+        "recall": [f"{each.recall:.3f}" for each in found],
+    }
+    for name in GROUPS:
+        columns[f"recall, {name}"] = [_places(each.by_group[name], 3) for each in found]
+    columns["NDCG"] = [
+        f"{each.change.difference:+.4f} ({each.change.low:+.4f} to {each.change.high:+.4f})" for each in found
+    ]
+    note = (
+        "Recall: share of the exact lists that is found, of the most popular tenth of the items (head), up to a half "
+        "(middle) and the rest (tail). Fewer dimensions are the best ones for all scores. No index was built."
+    )
+    card = f'<p><a href="{CARDS}#decision-index">The decision, in the book</a></p>'
+    return f"<p>{_text(note)}</p>{_table(columns, 'Smaller vectors')}{card}"
 
 
 def _beyond(effect: Effect, name: str) -> str:

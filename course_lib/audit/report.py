@@ -27,10 +27,13 @@ The JSON (`Report.to_dict`), schema_version "2":
                     stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
                     was measured to help and stays personal (`remedies`)
     cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
+    smaller         [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
+                    {difference, low, high}}]: items in int8 and in fewer dimensions; recall of the exact lists, and
+                    what NDCG on held-out pairs changes by (`smaller`)
     notes           [sentences]
 
 In "1", popularity-direction was a fault where it now is "noted", dead-rows fine where many items have no pair, and the
-keys headline, actions and cold were not there.
+keys headline, actions, cold and smaller were not there.
 """
 
 from __future__ import annotations
@@ -63,6 +66,7 @@ from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicate
 from course_lib.audit.questions.rules import RULES
 from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Bench, Effect, Tables, beside
+from course_lib.audit.smaller import Smaller, smaller
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
 from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell, counted
@@ -77,7 +81,8 @@ FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured
 @dataclass(frozen=True, repr=False)
 class Report:
     """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
-    remedies; what cosines mean (`cosines.Cosines`). Where the rows do not belong to the pairs, only that is said.
+    remedies; smaller: what smaller vectors find of the lists; what cosines mean (`cosines.Cosines`). Where the rows do
+    not belong to the pairs, only that is said.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -87,6 +92,7 @@ class Report:
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
+    smaller: tuple[Smaller, ...] = ()
     evidence: Evidence | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -120,12 +126,14 @@ class Report:
         if measured:
             said = f"{self.quality()} What changes it, with 95 % intervals:"
             measured = ["", "What each change of the tables does", textwrap.fill(said, width), *measured]
+        fewer = [textwrap.fill(each.text(), width, subsequent_indent="  ") for each in self.smaller]
+        fewer = ["", "What smaller vectors find of the exact lists", *fewer] if fewer else []
         cosines = [] if self.cosines is None else ["", self.cosines.text(width)]
         read = [textwrap.fill(line, width, subsequent_indent="  ") for line in self.read()]
         rows = self[ROWS]
         belonging = textwrap.fill(f"{rows.question.title} {rows.verdict.upper()}. {rows.lead}", width)
         above = [*read, belonging, "", textwrap.fill(self.headline, width), *self._to_do(width), "", "Verdicts"]
-        return "\n".join([*above, *blocks, *notes, *measured, *cosines])
+        return "\n".join([*above, *blocks, *notes, *measured, *fewer, *cosines])
 
     def _to_do(self, width: int) -> Iterator[str]:
         for at, action in enumerate(self.actions, 1):
@@ -172,6 +180,7 @@ class Report:
             "baselines": [effect.to_dict() for effect in self.baselines],
             "remedies": [effect.to_dict() | {"advisable": effect.advisable} for effect in self.remedies],
             "cosines": None if self.cosines is None else self.cosines.to_dict(),
+            "smaller": [each.to_dict() for each in self.smaller],
             "notes": list(self.notes),
         }
 
@@ -200,6 +209,7 @@ class Report:
             self.read(),
             self.headline,
             self.actions,
+            self.smaller,
         )
 
 
@@ -261,7 +271,7 @@ def _report(
     said = [*_notes(evidence, found)]
     belonging = mismatched_rows(evidence)
     if belonging.verdict == "fault":
-        return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), evidence)
+        return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), (), evidence)
     step("cosines")
     cosines = look(evidence, draws=draws, wide=wide)
     step("rows")
@@ -288,7 +298,8 @@ def _report(
     if correction is not None:
         shown = [*shown, correction.effect]
     said += [*notes, *more_notes]
-    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), evidence)
+    fewer = () if bench is None else tuple(smaller(bench))
+    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), fewer, evidence)
 
 
 def _not_judged() -> Iterator[Verdict]:

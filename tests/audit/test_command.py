@@ -56,7 +56,7 @@ def test_the_report_and_the_numbers_are_written(folder, tmp_path, capsys):
     page, numbers = tmp_path / "report.html", tmp_path / "report.json"
     assert cli([*arguments(folder, "clean"), "--out", str(page), "--json", str(numbers)]) == 0
     found = json.loads(numbers.read_text())
-    assert found["schema_version"] == "1"
+    assert found["schema_version"] == "2"
     assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
     assert found["inputs"]["training"]["batch_size"] == 64 and found["inputs"]["pairs"]["pairs"] == 6000
     assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in capsys.readouterr().out

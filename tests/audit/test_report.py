@@ -39,7 +39,7 @@ def page(report: Report) -> str:
 def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(found) == {
-        *("schema_version", "tool", "inputs", "options", "headline", "actions", "cold"),
+        *("schema_version", "tool", "inputs", "options", "headline", "actions", "cold", "smaller"),
         *("verdicts", "baselines", "remedies", "cosines", "notes"),
     }
     assert found["schema_version"] == "2" and found["headline"] == report.headline
