@@ -263,7 +263,7 @@ def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
     found = pairs.read_pairs(str(path), "pairs", people(), people())
     assert len(found.pairs) == 16 and found.repeated == 1
     assert max(rows for rows, _ in sizes) == (3 if ending == "parquet" else 17)
-    assert all(names == ["user", "item"] for _, names in sizes)
+    assert all(names == ["user", "item", "time"] for _, names in sizes)
     columns["user"][14] = 4
     write_arrow(arrow.table(columns), path)
     with pytest.raises(ValueError, match="pair 14 has the user 4"):
