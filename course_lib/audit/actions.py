@@ -106,7 +106,10 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
     else:
         popular = next(effect for effect in baselines if effect.remedy == POPULAR)
         values = _two(popular.before, popular.after)
-        said = f"The model ranks above the most popular items ({values}), and no change of its tables is advised"
+        surely = "" if popular.high < 0 else ", if not surely"
+        said = (
+            f"The model ranks above the most popular items{surely} ({values}), and no change of its tables is advised"
+        )
     return f"{said}; {repairs}."
 
 
@@ -147,7 +150,9 @@ def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
     if best is None:
         return said
     above = "above it" if best.after > hits.after else "but not above it"
-    return f"{said}; {_doing(best)[:1].lower()}{_doing(best)[1:]} lifts the model to {best.after:.3f}, {above}"
+    doing = _doing(best)
+    doing = doing if doing.isupper() else f"{doing[:1].lower()}{doing[1:]}"  # DDC stays DDC
+    return f"{said}; {doing} lifts the model to {best.after:.3f}, {above}"
 
 
 def _two(first: float, second: float) -> str:

@@ -208,13 +208,20 @@ def test_models_below_the_most_popular_items_are_told_so() -> None:
 def test_headlines_of_other_kinds() -> None:
     best = replace(drawn([NAMES[1]], 0)[0], before=0.1, after=0.122, difference=0.022, low=0.02, overlap_after=0.1)
     best = replace(best, coverage_before=0.3, coverage_after=0.3)
-    below = [replace(each, before=0.1, after=0.05, difference=-0.05) for each in drawn([POPULAR, "random"], 0)]
+    below = [
+        replace(each, before=0.1, after=0.05, difference=-0.05, high=-0.01) for each in drawn([POPULAR, "random"], 0)
+    ]
     verdicts = planted.clean(4).audited(4).verdicts
     assert (
         headline(verdicts, [best], below, k=10) == "Serving with logQ gains 22 % and stays personal; nothing to repair."
     )
     crowd = replace(best, overlap_after=0.9)
     assert headline(verdicts, [crowd], below, k=10).startswith("The model ranks above the most popular items (0.100 ")
+    close = [replace(each, low=-0.2, high=0.1) for each in below]
+    assert "most popular items, if not surely (0.100 " in headline(verdicts, [crowd], close, k=10)
+    above = [replace(each, after=0.2, difference=0.1, low=0.05) for each in below]
+    assert "; serving with logQ lifts the model to 0.122, but not above it;" in headline(verdicts, [best], above, k=10)
+    assert "; DDC lifts" in headline(verdicts, [replace(best, remedy="DDC")], above, k=10)
     assert "most popular items in a list 90 %" in todo.passed_over([crowd]) and not todo.passed_over([best])
     leaky = planted.PLANTS["leaked-test-pairs"](3, 2).audited(3)
     assert leaky.headline.endswith("; 1 thing to repair.") and leaky.actions[-1].of == "leaked-test-pairs"
