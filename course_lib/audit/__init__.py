@@ -2,7 +2,9 @@
 
     report = audit(items, users, pairs=train, held_out=test, rng=numpy.random.default_rng(0))
     report                           # in a notebook: the page
-    report.ids("fault")              # ["popularity-lengths", ...]
+    report.headline                  # one sentence
+    report.actions                   # at most five: .title, .why, .decision, .code, .gain
+    report.ids("fault")              # ["popularity-lengths", ...]; "noted" is what is so, and no fault by itself
     report["hubs"].support           # a sentence; .figures, .advice
     report.baselines                 # what the most popular items and random ones have on the same users
     report.cosines.text()            # what cosines between items mean
@@ -13,6 +15,7 @@ Command line: ``two-tower-audit --items ITEMS [--users USERS] [--pairs PAIRS] [-
 or ``python -m course_lib audit ITEMS.npy ...``. Formats: `course_lib.audit.files`; JSON: `course_lib.audit.report`.
 """
 
+from course_lib.audit.actions import Action as Action
 from course_lib.audit.command import cli as cli
 from course_lib.audit.command import report_of as report_of
 from course_lib.audit.cosines import Cosines as Cosines

@@ -30,6 +30,7 @@ RATING = re.compile(
     r"ratings?|stars?|scores?|labels?|values?|weights?|counts?|clicks?|clicked|like[sd]?|targets?|feedback|relevance|"
     r"overall|plays|play[ _-]?counts?|purchase[sd]?|watch[ _-]?ratio|popularity|freq(uency)?|y"
 )
+TIME = re.compile(r"((unix|review|event)[ _-]?)*(times?|timestamps?|dates?|datetimes?)|ts|created[ _-]?at")
 FAMILY = re.compile(r"(.*?)([0-9]+)([^0-9]*)")  # dim_10, 10, 10_emb: the last number says which dimension
 
 
@@ -52,6 +53,11 @@ def named_like(names: Sequence[str], side: str, *, loose: bool = True) -> list[i
 def is_rating(name: str) -> bool:
     """Whether a column tells how much a user liked an item."""
     return bool(RATING.fullmatch(_plain(name)))
+
+
+def is_time(name: str) -> bool:
+    """Whether a column tells when a pair was made."""
+    return bool(TIME.fullmatch(_plain(name)))
 
 
 @dataclass(frozen=True)

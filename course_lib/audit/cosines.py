@@ -114,8 +114,8 @@ class Cosines:
         return [sentence for part in parts for sentence in part(self)] + [*self.notes]
 
     def text(self, width: int = 76) -> str:
-        """The sentences, wrapped, with the verdict on top."""
-        head = f"Verdict: the lengths of the rows leave the gauge {self.verdict.upper()}."
+        """The sentences, wrapped, with what the lengths leave of the gauge on top."""
+        head = f"The lengths of the rows alone leave the gauge {self.verdict}."
         lines = [textwrap.fill(text, width, initial_indent="- ", subsequent_indent="  ") for text in self.sentences()]
         return "\n".join([head, *lines])
 
@@ -396,7 +396,7 @@ def _on_counts(found: Cosines) -> list[str]:
     words = []
     if found.norm_count_correlation is not None:
         words.append(
-            f"The correlation between length and count is {found.norm_count_correlation:.2f}. "
+            f"The correlation between length and count (not of logarithms) is {found.norm_count_correlation:.2f}. "
             "A dot product sees lengths, a cosine does not."
         )
     if found.axis is not None:

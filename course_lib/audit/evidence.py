@@ -132,6 +132,20 @@ class Evidence:
         return found
 
     @cached_property
+    def cold(self) -> dict[str, int]:
+        """How much of the model no training pair supports: items, and of the held-out pairs users, their pairs, pairs.
+
+        items_without_pair needs counts; the others training and held-out pairs.
+        """
+        found = {} if self.counts is None else {"items_without_pair": int((self.counts == 0).sum())}
+        if self.pairs is not None and self.held_out is not None:
+            new = (self.pairs.row_counts == 0) & (self.held_out.row_counts > 0)
+            found["held_out_users_without_training"] = int(new.sum())
+            found["held_out_pairs_of_such_users"] = int(self.held_out.row_counts[new].sum())
+            found["held_out_pairs_of_items_without_pair"] = int((self.pairs.col_counts[self.held_out.items] == 0).sum())
+        return found
+
+    @cached_property
     def counts_vary(self) -> bool:
         """Whether there are counts, and not all equal."""
         return self.counts is not None and bool(np.ptp(self.counts) > 0)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course_lib.audit.actions import RULE, Action, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
-from course_lib.audit.remedies import Effect
-from course_lib.audit.verdicts import ANSWERS, Picture, Verdict
+from course_lib.audit.questions.rules import NOTED
+from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
+from course_lib.audit.smaller import GROUPS, Smaller
+from course_lib.audit.verdicts import Picture, Verdict, counted
 
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
 STYLE = Path(__file__).with_name("page.css")
-SIGNS = {"fault": "✗", "fine": "✓", "cannot tell": "?"}
+CARDS = f"{SITE}/practice/decisions.html"
+SIGNS = {"fault": "✗", "noted": "·", "fine": "✓", "cannot tell": "?"}
+LISTS = (POPULAR, LATELY, RANDOM)
+FIRST = "mismatched-rows"  # the verdict on which all others rest, which stands above them
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,8 @@ class Contents:
     """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
 
     remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
-    to the pairs; rules: {id: when its verdict is a fault}; quality: a sentence on NDCG, "" without it.
+    to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
+    what was looked at, in sentences; headline, actions, smaller: of one model alone.
     """
 
     verdicts: Sequence[Verdict]
@@ -35,6 +42,10 @@ class Contents:
     version: str
     rules: Mapping[str, str]
     quality: str = ""
+    read: Sequence[str] = ()
+    headline: str = ""
+    actions: Sequence[Action] = ()
+    smaller: Sequence[Smaller] = ()
 
 
 def page(shown: Contents) -> str:
@@ -44,10 +55,11 @@ def page(shown: Contents) -> str:
         [
             f"<header><h1>{_text(title)}</h1>{_summary(shown)}</header>",
             "<main>",
+            _actions(shown.actions, shown.remedies),
+            '<section id="verdicts"><h2>Verdicts</h2>',
             *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
-            _remedies(shown.remedies, shown.quality),
-            _cosines(shown.cosines),
-            _facts(shown.facts, shown.notes),
+            "</section>",
+            *_appendix(shown),
             "</main>",
             f"<footer><p>two-tower-audit {shown.version}. A verdict is about these tables; what a table cannot show, "
             "such as how it was trained, no verdict says.</p></footer>",
@@ -70,18 +82,31 @@ def framed(shown: Contents) -> str:
 
 
 def _summary(shown: Contents) -> str:
-    verdicts = shown.verdicts
-    answers = [verdict.verdict for verdict in verdicts]
-    counted = " · ".join(f"{answers.count(answer)} {answer}" for answer in ANSWERS)
-    rows = "".join(
-        f'<li><a href="#{verdict.id}">{_badge(verdict)} {_text(verdict.question.title)}</a></li>'
-        for verdict in verdicts
-    )
+    """What was read, whether it belongs together, and the headline."""
+    read = f'<p class="read">{_text(" ".join(shown.read))}</p>' if shown.read else ""
+    first = next((verdict for verdict in shown.verdicts if verdict.id == FIRST), None)
+    rows = "" if first is None else f"<p>{_text(first.question.title)} {_badge(first)} {_text(first.lead)}</p>"
+    headline = f'<p class="headline">{_text(shown.headline)}</p>' if shown.headline else ""
     quality = f'<p class="quality">{_text(shown.quality)}</p>' if shown.quality else ""
-    return f'<p class="counted">{counted}</p>{quality}<nav aria-label="Verdicts"><ul>{rows}</ul></nav>'
+    return f'{read}{rows}{headline}{quality}<p class="counted">{counted(shown.verdicts)}</p>'
+
+
+def _actions(actions: Sequence[Action], measured: Sequence[Effect]) -> str:
+    others = passed_over([effect for effect in measured if effect.remedy not in LISTS])
+    rule = f"<p>{_text(f'{others} {RULE} Gains do not add up.'.strip())}</p>" if measured else ""
+    if not actions and not rule:
+        return ""
+    each = "".join(
+        f"<li><strong>{_text(action.title)}</strong> {_text(action.why)}"
+        f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
+        f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
+        for action in actions
+    )
+    return f'<section id="actions"><h2>What to do</h2>{f"<ol>{each}</ol>" if each else ""}{rule}</section>'
 
 
 def _section(verdict: Verdict, rule: str) -> str:
+    """The answer in a line, with the first sentence of its support for what is no "fine"; the evidence is folded."""
     question = verdict.question
     link = f"{SITE}/{question.chapter}.html#{question.theorem}"
     advice = f'<p class="advice"><strong>What to do.</strong> {_text(verdict.advice)}</p>' if verdict.advice else ""
@@ -90,14 +115,31 @@ def _section(verdict: Verdict, rule: str) -> str:
         "figure": [_words(name) for name in verdict.figures],
         "value": list(verdict.figures.values()),
     }
+    table = _details("Figures", _table(figures, f"Figures of {verdict.id}")) if verdict.figures else ""
+    answer = "Noted" if verdict.id in NOTED else "A fault"
+    source = (
+        f'<p class="source">{answer} where {_text(rule)}. '
+        f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
+    )
+    lead = "" if verdict.verdict == "fine" else f"<p>{_text(verdict.lead)}</p>"
+    evidence = _details("Evidence", f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
     return (
         f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">'
-        f"<h2>{_badge(verdict)} {_text(question.title)}</h2>"
-        f"<p>{_text(verdict.support)}</p>{advice}{pictures}"
-        + (_details("Figures", _table(figures, f"Figures of {verdict.id}")) if verdict.figures else "")
-        + f'<p class="source">A fault where {_text(rule)}. '
-        f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p></section>'
+        f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}{evidence}</section>"
     )
+
+
+def _appendix(shown: Contents) -> Iterator[str]:
+    """Each part with a heading of its own, folded."""
+    parts = {
+        "remedies": ("What each change of the tables does", _remedies(shown.remedies, shown.quality)),
+        "smaller": ("What smaller vectors find of the exact lists", _smaller(shown.smaller)),
+        "cosines": ("What the cosines mean", _cosines(shown.cosines)),
+        "inputs": ("What was looked at", _facts(shown.facts, shown.notes)),
+    }
+    for name, (title, inside) in parts.items():
+        if inside:
+            yield f'<section id="{name}"><h2>{title}</h2>{_details("Show", inside)}</section>'
 
 
 def _figure(picture: Picture, salt: str) -> str:
@@ -108,31 +150,69 @@ def _figure(picture: Picture, salt: str) -> str:
 def _remedies(found: Sequence[Effect], quality: str) -> str:
     if not found:
         return ""
-    effects = [effect.to_dict() for effect in found]
-    columns = {
-        name: [_places(effect[name], 1 if "popularity" in name else 4) for effect in effects] for name in effects[0]
+    columns: dict[str, list[Any]] = {
+        "remedy": [effect.remedy for effect in found],
+        "NDCG": [f"{effect.after:.4f}" for effect in found],
+        "difference": [f"{effect.difference:+.4f} ({effect.low:+.4f} to {effect.high:+.4f})" for effect in found],
     }
+    for name in found[0].beyond:
+        columns[f"over {name}"] = [_beyond(effect, name) for effect in found]
+    columns |= {
+        "popularity": [f"{effect.popularity_after:.1f}" for effect in found],
+        "overlap": [_places(effect.overlap_after, 2) for effect in found],
+        "coverage": [_places(effect.coverage_after, 3) for effect in found],
+        "Gini": [_places(effect.gini_after, 2) for effect in found],
+        "advised": ["yes" if effect.advisable and effect.remedy not in LISTS else "no" for effect in found],
+    }
+    before = found[0]
     note = (
         f"{quality} Each row is a change of the finished tables, judged on held-out pairs against the tables as they "
-        "are (NDCG; popularity: mean count of what is shown). The shift is the best of several on half of the users, "
-        "judged on the others. Several comparisons: an interval that just leaves out 0 is no discovery. The last two "
-        "rows are no changes of the tables but lists that need none: the most popular items, and random ones."
+        f"are (NDCG {before.before:.4f}, popularity {before.popularity_before:.1f}, overlap "
+        f"{_places(before.overlap_before, 2)}, coverage {_places(before.coverage_before, 3)}, Gini "
+        f"{_places(before.gini_before, 2)}). Popularity: mean count of what is shown; overlap: share of a list that "
+        "stands in that of the most popular items; coverage: share of the items that the lists show together; Gini: 0 "
+        f"where all items are shown as often. {RULE} The shift is the best of several on half of the users, judged on "
+        "the others. The last rows are no changes of the tables but lists that need none."
     )
-    return f'<section id="remedies"><h2>What to try next</h2><p>{note}</p>{_table(columns, "Remedies")}</section>'
+    return f"<p>{_text(note)}</p>{_table(columns, 'Remedies')}"
+
+
+def _smaller(found: Sequence[Smaller]) -> str:
+    if not found:
+        return ""
+    columns: dict[str, list[Any]] = {
+        "items as": [each.kind for each in found],
+        "megabytes": [f"{each.megabytes:.3g} of {each.exact_megabytes:.3g}" for each in found],
+        "recall": [f"{each.recall:.3f}" for each in found],
+    }
+    for name in GROUPS:
+        columns[f"recall, {name}"] = [_places(each.by_group[name], 3) for each in found]
+    columns["NDCG"] = [
+        f"{each.change.difference:+.4f} ({each.change.low:+.4f} to {each.change.high:+.4f})" for each in found
+    ]
+    note = (
+        "Recall: share of the exact lists that is found, of the most popular tenth of the items (head), up to a half "
+        "(middle) and the rest (tail). Fewer dimensions are the best ones for all scores. No index was built."
+    )
+    card = f'<p><a href="{CARDS}#decision-index">The decision, in the book</a></p>'
+    return f"<p>{_text(note)}</p>{_table(columns, 'Smaller vectors')}{card}"
+
+
+def _beyond(effect: Effect, name: str) -> str:
+    change = effect.beyond.get(name)
+    return "–" if change is None else f"{change.difference:+.4f} ({change.low:+.4f} to {change.high:+.4f})"
 
 
 def _cosines(cosines: Cosines | None) -> str:
     if cosines is None:
         return ""
-    said = "".join(f"<li>{_text(sentence)}</li>" for sentence in cosines.sentences())
-    return f'<section id="cosines"><h2>What the cosines mean</h2><ul>{said}</ul></section>'
+    return f"<ul>{''.join(f'<li>{_text(sentence)}</li>' for sentence in cosines.sentences())}</ul>"
 
 
 def _facts(facts: Mapping[str, Any], notes: Sequence[str]) -> str:
     flat = dict(_flat(facts))
     said = "".join(f"<p>{_text(note)}</p>" for note in notes)
-    table = _table({"input": [_words(name) for name in flat], "value": list(flat.values())}, "Inputs")
-    return f'<section id="inputs"><h2>What was looked at</h2>{said}{table}</section>'
+    return said + _table({"input": [_words(name) for name in flat], "value": list(flat.values())}, "Inputs")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -177,8 +257,8 @@ def _words(name: str) -> str:
 
 
 def _places(value: Any, digits: int) -> Any:
-    """A float with so many digits after its point; anything else as it is."""
-    return f"{value:.{digits}f}" if isinstance(value, float) else value
+    """A float with so many digits after its point; anything else as it is shown."""
+    return f"{value:.{digits}f}" if isinstance(value, float) else _shown(value)
 
 
 def _text(value: str) -> str:

@@ -13,7 +13,9 @@ header has its pairs in the first two. Of more columns none is guessed: `FILE#US
 has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are row numbers, from 0. An id is what is
 written (`course_lib.audit.ids`).
 
-No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below.
+No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below. A column
+named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01, gives each pair its time; of a pair
+that comes again the earliest counts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_parts, arrow_rows
-from course_lib.audit.columns import SIDES, is_rating, named_like
+from course_lib.audit.columns import SIDES, is_rating, is_time, named_like
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
 from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
@@ -44,7 +46,7 @@ PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .par
 
 @dataclass(frozen=True)
 class Chunk:
-    """Users and items (N,) as the file has them, the lines of the file where they stand, and ratings, or None.
+    """Users and items (N,) as the file has them, the lines of the file where they stand, ratings and times, or None.
 
     read: lines or rows of the file that these are.
     """
@@ -54,6 +56,7 @@ class Chunk:
     read: int
     lines: AnyArray | None = None
     ratings: AnyArray | None = None
+    times: AnyArray | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Source:
     """The chunks of a file, and how it was understood.
 
     total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
-    items; rating: the one that tells how much a user liked an item, or none; unused: the others.
+    items; rating, time: those that tell how much a user liked an item, and when, or none; unused: the others.
     """
 
     chunks: Iterable[Chunk]
@@ -70,6 +73,7 @@ class Source:
     columns: tuple[str, str]
     rating: str = ""
     unused: tuple[str, ...] = ()
+    time: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
     """The same of `Interactions`, of two arrays (N,), or of one (N, 2)."""
     if isinstance(values, Interactions):
-        return _joined([Chunk(values.users, values.items, len(values))], name, users, items)
+        return _joined([Chunk(values.users, values.items, len(values), times=values.times)], name, users, items)
     if isinstance(values, tuple) and len(values) == 2:
         left, right = (checking.as_numpy(side) for side in values)
     else:
@@ -116,12 +120,14 @@ class Tally:
 
     def __init__(self) -> None:
         self.read = self.pairs = self.below = self.no_number = 0
+        self.clocked = True
 
     def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The same chunks."""
         for chunk in chunks:
             self.read += chunk.read
             self.pairs += len(chunk.users)
+            self.clocked &= chunk.times is not None
             if chunk.ratings is not None:
                 low, none = below(chunk.ratings)
                 self.below, self.no_number = self.below + low, self.no_number + none
@@ -135,6 +141,10 @@ class Tally:
         said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
         said += f"; users: {users}; items: {items}"
         unused = source.unused
+        if source.time and self.clocked:
+            said += f"; times: {source.time}"
+        elif source.time:
+            unused = (*unused, source.time)
         if source.rating and self.no_number < self.pairs:
             odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
             said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
@@ -145,8 +155,9 @@ class Tally:
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
     left_names, right_names = Naming(users, "user"), Naming(items, "item")
-    parts, at = [], 0
+    parts, clocks, at = [], [], 0
     for chunk in chunks:
+        clocks.append(chunk.times)
         left, right = chunk.users, chunk.items
         if left.ndim != 1 or left.shape != right.shape:
             raise ValueError(f"{name} has users of shape {left.shape} and items {right.shape}; expected both (N,)")
@@ -157,8 +168,14 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
         raise ValueError(f"{name} holds no pair; expected at least one")
     rows, columns = (np.concatenate(side) for side in zip(*parts, strict=True))
     kept = (rows >= 0) & (columns >= 0)
+    known = [clock for clock in clocks if clock is not None]
+    rows, columns = rows[kept], columns[kept]
+    times = np.concatenate(known)[kept] if len(known) == len(clocks) else None
+    if times is not None:
+        order = np.argsort(times, kind="stable")  # of equal pairs the first stays
+        rows, columns, times = rows[order], columns[order], times[order]
     pairs = Interactions.merged(
-        rows[kept], columns[kept], n_users=len(users.rows), n_items=len(items.rows), keep="first"
+        rows, columns, n_users=len(users.rows), n_items=len(items.rows), times=times, keep="first"
     )
     return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()))
 
@@ -191,9 +208,11 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
         left, right = (_ids_of(arrays[key], key, name, path) for key in keys)
         others = [key for key in vectors if key not in keys]
         rating = next((key for key in others if key in arrays and _rates(key, arrays[key], len(left))), "")
-        chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None)
-        unused = tuple(key for key in others if key != rating)
-        return Source([chunk], None, "pairs", (keys[0], keys[1]), rating, unused)
+        when = next((key for key in others if key in arrays and is_time(key) and arrays[key].shape == left.shape), "")
+        times = _clock(arrays[when]) if when else None
+        chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None, times=times)
+        unused = tuple(key for key in others if key not in (rating, when))
+        return Source([chunk], None, "pairs", (keys[0], keys[1]), rating, unused, when)
     if wanted or len(two) != 1:
         held = ", ".join(f"{key or 'an array'} {array.shape}" for key, array in arrays.items())
         expected = f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
@@ -202,6 +221,22 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
     columns = ("the first column", "the second column")
     unused = tuple(key for key in vectors if key)
     return Source([Chunk(both[:, 0], both[:, 1], len(both))], None, "pairs", columns, unused=unused)
+
+
+def _clock(values: AnyArray) -> AnyArray | None:
+    """(N,) seconds, or what the numbers count; None where these are no times."""
+    try:
+        if values.dtype.kind in "OUS":
+            texts = values.astype(str)
+            try:
+                values = texts.astype(np.float64)
+            except ValueError:
+                values = texts.astype("datetime64[s]")
+        if values.dtype.kind == "M":
+            values = np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(np.float64))
+    except (ValueError, TypeError):
+        return None
+    return values if values.dtype.kind in "iuf" and np.isfinite(values).all() else None
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
@@ -217,8 +252,8 @@ def _rates(key: str, array: AnyArray, length: int) -> bool:
 def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Source:
     seen: list[str] = []
 
-    def three(columns: list[str]) -> list[str]:
-        """Those of users and of items, and a rating where there is one."""
+    def used_of(columns: list[str]) -> list[str]:
+        """Those of users and of items, and a rating and a time where there are such."""
         if len(columns) < 2:
             raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
         places = _places(columns, wanted, name, path)
@@ -229,24 +264,32 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Source:
         if seen and set(seen) != set(columns):
             raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
         seen[:] = columns
-        return two + rating
+        return two + rating + [key for key in columns if is_time(key) and key not in two + rating][:1]
 
     def chunks(parts: Iterable[Any]) -> Iterator[Chunk]:
         at = 0
         for part in parts:
-            left, right, *ratings = part.column_names
+            left, right, *others = part.column_names
+            rating, time = _rating_and_time(others)
             both = [arrow_ids(part, column, name, path, at) for column in (left, right)]
-            rated = part.column(ratings[0]).to_numpy() if ratings else None
-            yield Chunk(both[0], both[1], part.num_rows, ratings=rated)
+            rated = part.column(rating).to_numpy() if rating else None
+            times = _clock(part.column(time).to_numpy()) if time else None
+            yield Chunk(both[0], both[1], part.num_rows, ratings=rated, times=times)
             at += part.num_rows
 
-    parts = iter(arrow_parts(path, name, three, CHUNK))
+    parts = iter(arrow_parts(path, name, used_of, CHUNK))
     first = next(parts)
     used = first.column_names
     unused = tuple(key for key in seen if key not in used)
-    rating = used[2] if len(used) > 2 else ""
+    rating, time = _rating_and_time(used[2:])
     total = arrow_rows(path, name)
-    return Source(chunks(chain([first], parts)), total, "rows", (used[0], used[1]), rating, unused)
+    return Source(chunks(chain([first], parts)), total, "rows", (used[0], used[1]), rating, unused, time)
+
+
+def _rating_and_time(names: list[str]) -> tuple[str, str]:
+    """Which of the columns beside users and items is which; "" for none."""
+    rating = next((name for name in names if is_rating(name)), "")
+    return rating, next((name for name in names if name != rating), "")
 
 
 def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Source:
@@ -265,10 +308,13 @@ def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> 
     used = places or (0, 1)
     others = [at for at in range(len(names)) if at not in used]
     rating = next((at for at in others if (is_rating(names[at]) if header else at == 2)), None)
-    chunks = _decoded(_rows_of(path, name, layout, used, rating, header), path, name)
+    four = not header and len(names) == 4 and rating == 2  # user, item, rating, time: MovieLens
+    time = next((at for at in others if at != rating and (is_time(names[at]) if header else four)), None)
+    chunks = _decoded(_rows_of(path, name, layout, used, (rating, time), header), path, name)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
-    unused = tuple(names[at] for at in others if at != rating)
-    return Source(chunks, total - header, "lines", columns, "" if rating is None else names[rating], unused)
+    unused = tuple(names[at] for at in others if at not in (rating, time))
+    rated, clock = ("" if at is None else names[at] for at in (rating, time))
+    return Source(chunks, total - header, "lines", columns, rated, unused, clock)
 
 
 def _decoded(chunks: Iterator[Chunk], path: Path, name: str) -> Iterator[Chunk]:
@@ -284,17 +330,18 @@ def _no_text(problem: Exception, path: Path, name: str) -> ValueError:
 
 
 def _rows_of(
-    path: Path, name: str, layout: Layout, used: tuple[int, int], rating: int | None, header: bool
+    path: Path, name: str, layout: Layout, used: tuple[int, int], extra: tuple[int | None, int | None], header: bool
 ) -> Iterator[Chunk]:
-    """A pair of each line."""
+    """A pair of each line; extra: where its rating and its time are."""
     found = records(path, name, layout)
     if header:
         next(found)
     for block in fields_in(found, path, name, max(used) + 1, layout.width, CHUNK):
         left, right = (np.array([fields[place] for _, _, fields in block]) for place in used)
         lines = np.array([number for number, _, _ in block])
-        rated = None if rating is None else np.array([fields[rating] for _, _, fields in block])
-        yield Chunk(left, right, sum(taken for _, taken, _ in block), lines, rated)
+        rated, times = (None if at is None else np.array([fields[at] for _, _, fields in block]) for at in extra)
+        clock = None if times is None else _clock(times)
+        yield Chunk(left, right, sum(taken for _, taken, _ in block), lines, rated, clock)
 
 
 def _lists(path: Path, name: str, layout: Layout) -> Iterator[Chunk]:

@@ -4,15 +4,19 @@ Every remedy is a pair of new tables, ranked by their dot products: `remedied` m
 paired, user by user; each comes with its 95 % interval, mean +- 1.96 standard errors. What one remedy is worth is one
 comparison of several: an interval that just leaves out 0 is no discovery. Where scores are equal, NDCG is the mean over
 their orders, and what is shown has a random one: ids, which often follow popularity, decide nothing.
+
+What is advised (`Effect.advisable`): a remedy that was measured to help, by SURE standard errors, as one comparison of
+several, and that stays personal. A remedy stays personal where less than PERSONAL of a list stands in the list of the
+most popular items for the same user, and where the lists together show at least KEPT of the items that they showed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,17 +32,61 @@ SHIFTS = {  # one global shift, in units of the users' median length
 }
 BACK, LOGQ, CORRECTION = "multiply back", "logQ at serving", "DDC"
 NORMALISE, DIVIDE = "normalise the items", "divide by the fourth root of popularity"
-POPULAR, RANDOM = "most popular", "random"  # no remedies, but lists that need no tables
+CENTRE = "centre, then normalise"
+POPULAR, LATELY, RANDOM = "most popular", "popular lately", "random"  # no remedies, but lists that need no tables
+RECENT = 0.1  # the share of the training pairs, latest in time, that LATELY counts
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
+SURE = 2.7  # standard errors: two-sided 5 % for seven remedies together, by Bonferroni
+PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
+KEPT = 0.5  # of the items that the lists show together
+WORDS = {  # how advice names each remedy
+    BACK: "multiply the scores by the item's popularity",
+    LOGQ: "add temperature x log(popularity) to the scores when serving",
+    NORMALISE: "normalise the items",
+    DIVIDE: "divide the items by the fourth root of their counts",
+    CENTRE: "centre the items, then normalise them",
+    CORRECTION: "correct each user by DDC",
+}
 Tables = tuple[AnyArray, AnyArray]
+
+
+class Judged(NamedTuple):
+    """What one ranking gives each of u users: NDCG (u,), mean count of what is shown (u,), and the lists (u, k)."""
+
+    ndcg: Float
+    shown: Float
+    lists: Ids
+
+    def of(self, part: Ids) -> Judged:
+        """Of these users only."""
+        return Judged(self.ndcg[part], self.shown[part], self.lists[part])
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mean difference over users, with its 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, change: Float) -> Change:
+        """Of the differences (u,) of the users."""
+        error = float(change.std(ddof=1) / math.sqrt(len(change))) if len(change) > 1 else math.inf
+        mean = float(change.mean())
+        return cls(mean, mean - SIDES * error, mean + SIDES * error)
 
 
 @dataclass(frozen=True)
 class Effect:
     """One remedy on the held-out pairs: NDCG at k before and after, the mean difference with its 95 % interval.
 
-    popularity_before, popularity_after: AvgPop, the mean count of what is shown; users: how many lists.
+    popularity_before, popularity_after: AvgPop, the mean count of what is shown; users: how many lists; overlap: mean
+    share of a list that stands in the list of the most popular items for the same user; coverage: share of the items
+    that the lists show together; gini: how unevenly the places are spread over the items; beyond: {POPULAR or LATELY:
+    NDCG after, less that list's}. What has no lists of its own (RANDOM) has None, and nothing beyond.
     """
 
     remedy: str
@@ -50,11 +98,35 @@ class Effect:
     popularity_before: float
     popularity_after: float
     users: int
+    overlap_before: float | None = None
+    overlap_after: float | None = None
+    coverage_before: float | None = None
+    coverage_after: float | None = None
+    gini_before: float | None = None
+    gini_after: float | None = None
+    beyond: dict[str, Change] = field(default_factory=dict)
 
     @property
     def gain(self) -> float:
         """The difference against the value before."""
         return self.difference / self.before if self.before else math.inf * np.sign(self.difference)
+
+    @property
+    def helps(self) -> bool:
+        """Whether NDCG rises by SURE standard errors."""
+        return self.difference > 0 and self.difference * SIDES >= SURE * (self.difference - self.low)
+
+    @property
+    def personal(self) -> bool:
+        """Whether the lists stay personal, by PERSONAL and KEPT; False where that was not measured."""
+        if self.overlap_after is None or self.coverage_after is None or self.coverage_before is None:
+            return False
+        return self.overlap_after < PERSONAL and self.coverage_after >= KEPT * self.coverage_before
+
+    @property
+    def advisable(self) -> bool:
+        """Whether it was measured to help and stays personal."""
+        return self.helps and self.personal
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -104,17 +176,28 @@ class Bench:
         return model.served(alpha, beta)
 
     @cached_property
-    def start(self) -> tuple[Float, Float]:
-        """NDCG and mean count of each user's list, as the tables are."""
+    def start(self) -> Judged:
+        """What the tables give as they are."""
         return self.judged((self.users, self.items))
 
-    def judged(self, tables: Tables) -> tuple[Float, Float]:
-        """(u,) NDCG at k and (u,) mean count of what is shown, for each of the users."""
+    @cached_property
+    def hits(self) -> dict[str, Judged]:
+        """{POPULAR, and LATELY where the training pairs have times}: what the lists of hits give, without the known."""
+        ones = np.ones((len(self.users), 1))
+        counted = {POPULAR: self.counts.astype(np.float64)}
+        times = self.training_pairs.times
+        if times is not None and len(times) and times.min() < times.max():
+            counted[LATELY] = metrics.popularity_scores(self.training_pairs, lately=RECENT)
+        return {name: self.judged((ones, counts[:, None])) for name, counts in counted.items()}
+
+    def judged(self, tables: Tables) -> Judged:
+        """NDCG at k, the mean count of what is shown, and the list of each of the users."""
         k, (users, items) = self.evidence.k, tables
         order = self.evidence.order
         ranked, found = metrics.lists_and_metrics(users, items[order], *self.shuffled, k)
-        shown = np.where(ranked >= 0, self.counts[order][ranked], 0).sum(axis=1)
-        return found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1)
+        lists = np.where(ranked >= 0, order[ranked], -1)
+        shown = np.where(ranked >= 0, self.counts[lists], 0).sum(axis=1)
+        return Judged(found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1), lists)
 
     @cached_property
     def shuffled(self) -> tuple[Interactions, Interactions]:
@@ -124,57 +207,76 @@ class Bench:
 
     def effect(self, remedy: str, tables: Tables, part: Ids | None = None) -> Effect:
         """What new tables (of the chosen users, of all items) change; `part`: of these users only."""
-        part = np.arange(len(self.chosen)) if part is None else part
-        return self.compared(
-            remedy, [values[part] for values in self.start], [values[part] for values in self.judged(tables)]
-        )
+        return self.compared(remedy, self.judged(tables), part)
 
-    def compared(self, remedy: str, before: Sequence[Float], after: Sequence[Float]) -> Effect:
-        """The effect from NDCG and mean count of each user's list, before and after."""
-        change = after[0] - before[0]
-        error = float(change.std(ddof=1) / math.sqrt(len(change))) if len(change) > 1 else math.inf
-        mean = float(change.mean())
-        return Effect(
-            remedy,
-            before=float(before[0].mean()),
-            after=float(after[0].mean()),
-            difference=mean,
-            low=mean - SIDES * error,
-            high=mean + SIDES * error,
-            popularity_before=float(before[1].mean()),
-            popularity_after=float(after[1].mean()),
-            users=len(change),
-        )
+    def compared(self, remedy: str, after: Judged, part: Ids | None = None) -> Effect:
+        """The effect of a ranking against that of the tables as they are; `part`: of these users only."""
+        part = np.arange(len(self.chosen)) if part is None else part
+        before, after = self.start.of(part), after.of(part)
+        effect = _effect(remedy, before.ndcg, after.ndcg, before.shown, after.shown)
+        beyond = {name: Change.of(after.ndcg - hits.ndcg[part]) for name, hits in self.hits.items()}
+        kinds = {"before": before.lists, "after": after.lists}
+        shown: dict[str, Any] = {
+            f"{name}_{when}": value for when, lists in kinds.items() for name, value in self._of(lists, part)
+        }
+        return replace(effect, beyond=beyond, **shown)
+
+    def _of(self, lists: Ids, part: Ids) -> Iterator[tuple[str, float]]:
+        """What lists of these users show, beside what is popular."""
+        if not (lists >= 0).any():
+            return  # of users who know all items
+        yield "overlap", metrics.overlap(lists, self.hits[POPULAR].lists[part])
+        yield "coverage", metrics.coverage(lists, len(self.counts))
+        yield "gini", metrics.gini(lists, len(self.counts))
+
+
+def _effect(remedy: str, before: Float, after: Float, shown_before: Float, shown_after: Float) -> Effect:
+    """The effect from NDCG and mean count of each user's list, before and after."""
+    change = Change.of(after - before)
+    return Effect(
+        remedy,
+        before=float(before.mean()),
+        after=float(after.mean()),
+        difference=change.difference,
+        low=change.low,
+        high=change.high,
+        popularity_before=float(shown_before.mean()),
+        popularity_after=float(shown_after.mean()),
+        users=len(before),
+    )
 
 
 def baselines(bench: Bench) -> list[Effect]:
     """Lists that need no tables, against those of the tables, without the items that a user knows.
 
-    POPULAR: the items with the most training pairs. RANDOM: the mean over all lists.
+    POPULAR: the items with the most training pairs. LATELY: with the most of the latest RECENT of them, where there are
+    times. RANDOM: the mean over all lists.
     """
     ones = np.ones((len(bench.users), 1))
-    popular = bench.effect(POPULAR, (ones, bench.counts[:, None].astype(np.float64)))
-    chance, _ = bench.judged((ones, np.ones((len(bench.counts), 1))))
+    chance = bench.judged((ones, np.ones((len(bench.counts), 1)))).ndcg
     unknown = len(bench.counts) - bench.pairs.row_counts
     left = (bench.counts.sum() - bench.pairs.matrix @ bench.counts) / np.maximum(unknown, 1)
-    return [popular, bench.compared(RANDOM, bench.start, (chance, left))]
+    popular = [bench.compared(name, found) for name, found in bench.hits.items()]
+    return [*popular, _effect(RANDOM, bench.start.ndcg, chance, bench.start.shown, left)]
 
 
 def beside(baselines: Sequence[Effect]) -> str:
-    """The sentence that stands beside NDCG: what POPULAR and RANDOM have on the same users; "" where not measured."""
+    """The sentence that stands beside NDCG: what the lists of `baselines` have on the same users; "" without them."""
     if not baselines:
         return ""
-    popular, chance = baselines
+    by_name = {effect.remedy: effect for effect in baselines}
+    popular = by_name[POPULAR]
+    lately = f", the items that were popular lately {by_name[LATELY].after:.4f}" if LATELY in by_name else ""
     return (
         f"The most popular items have {popular.after:.4f} on the same {popular.users:,} users, without those that a "
         f"user knows (difference from the tables {popular.difference:+.4f}, 95 % interval {popular.low:+.4f} to "
-        f"{popular.high:+.4f}), random items {chance.after:.4f}."
+        f"{popular.high:+.4f}){lately}, random items {by_name[RANDOM].after:.4f}."
     )
 
 
-def harms(remedy: str, effects: Sequence[Effect]) -> bool:
-    """Whether NDCG on held-out pairs is lower with a remedy; False where it was not measured."""
-    return any(effect.remedy == remedy and effect.difference < 0 for effect in effects)
+def advisable(remedy: str, effects: Sequence[Effect]) -> bool:
+    """Whether a remedy was measured to help, and stays personal; False where it was not measured."""
+    return any(effect.remedy == remedy and effect.advisable for effect in effects)
 
 
 def effects(bench: Bench) -> list[Effect]:
@@ -238,7 +340,7 @@ REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
     LOGQ: add_log_popularity,
     NORMALISE: normalise,
     DIVIDE: divide_by_popularity,
-    "centre, then normalise": centre_and_normalise,
+    CENTRE: centre_and_normalise,
 }
 
 
@@ -249,7 +351,7 @@ def global_shift(bench: Bench) -> Effect:
     """
     half = bench.evidence.rng("halves of users").permutation(len(bench.chosen)) % 2 == 0
     shifted = {name: remedied(name, bench, measured=True) for name in SHIFTS}
-    scores = {name: float(bench.judged(tables)[0][half].mean()) for name, tables in shifted.items()}
+    scores = {name: float(bench.judged(tables).ndcg[half].mean()) for name, tables in shifted.items()}
     best = max(scores, key=lambda name: scores[name])
     return bench.effect(best, shifted[best], np.flatnonzero(~half))
 

@@ -1,22 +1,39 @@
 """`audit`: every question asked of one model, and the `Report` that holds the answers.
 
-The JSON (`Report.to_dict`), schema_version "1":
+The JSON (`Report.to_dict`), schema_version "2":
 
-    schema_version  "1"; it changes when a key changes its meaning or goes, not when one is added
+    schema_version  "2"; it changes when a key changes its meaning or goes, not when one is added
     tool            {name, version}
     inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
                     repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}};
                     a table or pairs from a file also have `read`: how much of it was read, and what as what
     options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
                     was made of no whole number
-    verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
-                    null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the book,
-                    theorem a label on it
+    headline        the report in one sentence
+    actions         [{title, why, decision, code: [two lines], gain: number or null, of}], at most five: remedies by
+                    their gain on held-out pairs (in parts of NDCG), a list of hits that ranks better, repairs of
+                    faults; decision: a card of the page practice/decisions; of: a remedy, a list or a verdict's id
+    cold            {items_without_pair, held_out_users_without_training, held_out_pairs_of_such_users,
+                    held_out_pairs_of_items_without_pair}, those that could be counted
+    verdicts        [{id, title, chapter, verdict: "fault" | "noted" | "fine" | "cannot tell", support, figures: {name:
+                    number or null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the
+                    book, theorem a label on it. "noted": so it is, and no fault by itself
                     A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
-    baselines       [what remedies hold, for remedy "most popular" and "random": the tables before, that list after]
-    remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users}]
+    baselines       [what remedies hold but advisable, for remedy "most popular", "popular lately" where the training
+                    pairs have times, and "random": the tables before, that list after]
+    remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users,
+                    overlap_before, overlap_after, coverage_before, coverage_after, gini_before, gini_after: number or
+                    null, beyond: {name of a list: {difference, low, high}}, advisable}]; overlap: share of a list that
+                    stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
+                    was measured to help and stays personal (`remedies`)
     cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
+    smaller         [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
+                    {difference, low, high}}]: items in int8 and in fewer dimensions; recall of the exact lists, and
+                    what NDCG on held-out pairs changes by (`smaller`)
     notes           [sentences]
+
+In "1", popularity-direction was a fault where it now is "noted", dead-rows fine where many items have no pair, and the
+keys headline, actions, cold and smaller were not there.
 """
 
 from __future__ import annotations
@@ -33,6 +50,7 @@ from tqdm import tqdm
 
 from course_lib import __version__, checking
 from course_lib.audit import remedies
+from course_lib.audit.actions import MOST, Action, actions, headline, passed_over
 from course_lib.audit.cosines import Cosines, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
@@ -48,19 +66,23 @@ from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicate
 from course_lib.audit.questions.rules import RULES
 from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Bench, Effect, Tables, beside
+from course_lib.audit.smaller import Smaller, smaller
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell
+from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell, counted
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
+CARDS = "book/practice/decisions.html"  # of the site
+PAIRS = {"pairs": "training pairs", "held_out": "held-out pairs"}
 FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
     """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
-    remedies; what cosines mean (`cosines.Cosines`). Where the rows do not belong to the pairs, only that is said.
+    remedies; smaller: what smaller vectors find of the lists; what cosines mean (`cosines.Cosines`). Where the rows do
+    not belong to the pairs, only that is said.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -70,11 +92,11 @@ class Report:
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
+    smaller: tuple[Smaller, ...] = ()
     evidence: Evidence | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
-        return f"Report({self.inputs['items']['source']}: {counted})"
+        return f"Report({self.inputs['items']['source']}: {counted(self.verdicts)})"
 
     def __getitem__(self, name: str) -> Verdict:
         """The verdict with this id."""
@@ -82,7 +104,7 @@ class Report:
         return next(verdict for verdict in self.verdicts if verdict.id == name)
 
     def ids(self, answer: str) -> list[str]:
-        """The ids of the questions with this answer: "fault", "fine" or "cannot tell"."""
+        """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
         checking.choice(answer, "answer", ANSWERS)
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
@@ -97,19 +119,45 @@ class Report:
         return remedies.remedied(remedy, Bench(self.evidence))
 
     def text(self, width: int = 76) -> str:
-        """Verdicts with their support, what each remedy changes, and what cosines mean, in plain text."""
+        """What was read, the headline, what to do, and then the verdicts, the remedies and the cosines; plain text."""
         blocks = [verdict.text(width) for verdict in self.verdicts]
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
-        measured = [
-            f"{effect.remedy:42}{effect.difference:+8.4f} ({effect.low:+.4f} to {effect.high:+.4f})"
-            for effect in (*self.remedies, *self.baselines)
-        ]
+        measured = [line for effect in (*self.remedies, *self.baselines) for line in _measured_lines(effect)]
         if measured:
             said = f"{self.quality()} What changes it, with 95 % intervals:"
-            measured = ["", "What to try next", textwrap.fill(said, width), *measured]
+            measured = ["", "What each change of the tables does", textwrap.fill(said, width), *measured]
+        fewer = [textwrap.fill(each.text(), width, subsequent_indent="  ") for each in self.smaller]
+        fewer = ["", "What smaller vectors find of the exact lists", *fewer] if fewer else []
         cosines = [] if self.cosines is None else ["", self.cosines.text(width)]
-        read = [textwrap.fill(line, width, subsequent_indent="  ") for line in read_lines(self.inputs)]
-        return "\n".join([*read, *blocks, *notes, *measured, *cosines])
+        read = [textwrap.fill(line, width, subsequent_indent="  ") for line in self.read()]
+        rows = self[ROWS]
+        belonging = textwrap.fill(f"{rows.question.title} {rows.verdict.upper()}. {rows.lead}", width)
+        above = [*read, belonging, "", textwrap.fill(self.headline, width), *self._to_do(width), "", "Verdicts"]
+        return "\n".join([*above, *blocks, *notes, *measured, *fewer, *cosines])
+
+    def _to_do(self, width: int) -> Iterator[str]:
+        for at, action in enumerate(self.actions, 1):
+            said = f"{at}. {action.title} {action.why}"
+            yield textwrap.fill(said, width, subsequent_indent="   ", break_on_hyphens=False)
+            yield from (f"     {line}" for line in action.code)
+            yield f"   {CARDS}#decision-{action.decision}"
+        if others := passed_over(self.remedies):
+            yield textwrap.fill(others, width)
+
+    def read(self) -> list[str]:
+        """What was looked at, and what no training pair supports: one sentence each."""
+        return [*read_lines(self.inputs), *looked_at(self.inputs), *cold_lines(self.evidence)]
+
+    @property
+    def headline(self) -> str:
+        """The report in one sentence."""
+        return headline(self.verdicts, self.remedies, self.baselines, k=self.options["k"])
+
+    @property
+    def actions(self) -> list[Action]:
+        """What to do, at most five: remedies by their gain, a list of hits that ranks better, repairs of faults."""
+        known = {"k": self.options["k"], "temperature": self.inputs["training"]["temperature"]}
+        return actions(self.verdicts, self.remedies, self.baselines, **known)[:MOST]
 
     def quality(self) -> str:
         """NDCG of the tables, of the most popular items, and of random ones; "" where it could not be measured."""
@@ -125,10 +173,14 @@ class Report:
             "tool": {"name": "two-tower-audit", "version": __version__},
             "inputs": self.inputs,
             "options": self.options,
+            "headline": self.headline,
+            "actions": [action.to_dict() for action in self.actions],
+            "cold": {} if self.evidence is None else self.evidence.cold,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "baselines": [effect.to_dict() for effect in self.baselines],
-            "remedies": [effect.to_dict() for effect in self.remedies],
+            "remedies": [effect.to_dict() | {"advisable": effect.advisable} for effect in self.remedies],
             "cosines": None if self.cosines is None else self.cosines.to_dict(),
+            "smaller": [each.to_dict() for each in self.smaller],
             "notes": list(self.notes),
         }
 
@@ -145,7 +197,19 @@ class Report:
         source = str(self.inputs["items"]["source"])
         measured = (*self.remedies, *self.baselines)
         return Contents(
-            self.verdicts, measured, self.cosines, facts, self.notes, source, __version__, RULES, self.quality()
+            self.verdicts,
+            measured,
+            self.cosines,
+            facts,
+            self.notes,
+            source,
+            __version__,
+            RULES,
+            self.quality(),
+            self.read(),
+            self.headline,
+            self.actions,
+            self.smaller,
         )
 
 
@@ -207,7 +271,7 @@ def _report(
     said = [*_notes(evidence, found)]
     belonging = mismatched_rows(evidence)
     if belonging.verdict == "fault":
-        return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), evidence)
+        return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), (), evidence)
     step("cosines")
     cosines = look(evidence, draws=draws, wide=wide)
     step("rows")
@@ -234,7 +298,8 @@ def _report(
     if correction is not None:
         shown = [*shown, correction.effect]
     said += [*notes, *more_notes]
-    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), evidence)
+    fewer = () if bench is None else tuple(smaller(bench))
+    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), fewer, evidence)
 
 
 def _not_judged() -> Iterator[Verdict]:
@@ -332,6 +397,28 @@ def read_lines(inputs: dict[str, Any]) -> Iterator[str]:
             yield f"{name.replace('_', '-')}: {facts['read']}."
 
 
+def looked_at(inputs: dict[str, Any]) -> Iterator[str]:
+    """The sizes of the tables and of the pairs, in a sentence."""
+    items, users = inputs["items"], inputs["users"]
+    both = f"{items['rows']:,} items" + ("" if users is None else f" and {users['rows']:,} users")
+    pairs = [f"{inputs[name]['pairs']:,} {what}" for name, what in PAIRS.items() if inputs[name] is not None]
+    yield f"{both} of width {items['width']}{''.join(f'; {each}' for each in pairs)}."
+
+
+def cold_lines(evidence: Evidence | None) -> Iterator[str]:
+    """What no training pair supports."""
+    cold = {} if evidence is None else {name: number for name, number in evidence.cold.items() if number}
+    if "items_without_pair" in cold:
+        of_them = cold.get("held_out_pairs_of_items_without_pair", 0)
+        also = f"; {of_them:,} held-out pairs are on such items" if of_them else ""
+        yield f"{cold['items_without_pair']:,} items have no training pair{also}."
+    if "held_out_users_without_training" in cold:
+        yield (
+            f"{cold['held_out_users_without_training']:,} users with {cold['held_out_pairs_of_such_users']:,} held-out "
+            "pairs have no training pair: nothing is measured on them."
+        )
+
+
 def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
     for rows, what in ((evidence.zero_items, "item"), (evidence.zero_users, "user")):
         if rows:
@@ -341,6 +428,16 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
             yield f"{name}: {each.repeated:,} pairs came again; each counts once."
         if each is not None and each.lost:
             yield f"{name}: {each.lost:,} pairs of zero rows were left out."
+
+
+def _measured_lines(effect: Effect) -> Iterator[str]:
+    yield f"{effect.remedy:42}{effect.difference:+8.4f} ({effect.low:+.4f} to {effect.high:+.4f})"
+    if effect.overlap_after is not None and effect.coverage_after is not None and effect.gini_after is not None:
+        shown = (
+            f"overlap {effect.overlap_after:.2f}, coverage {effect.coverage_after:.3f}, Gini {effect.gini_after:.2f}"
+        )
+        beyond = "".join(f", over {name} {change.difference:+.4f}" for name, change in effect.beyond.items())
+        yield from textwrap.wrap(f"{shown}{beyond}", 72, initial_indent="    ", subsequent_indent="    ")
 
 
 # ---- measurements that several questions need

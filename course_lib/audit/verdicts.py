@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +10,8 @@ from typing import Any, Literal
 
 from course_lib import checking
 
-Answer = Literal["fault", "fine", "cannot tell"]
-ANSWERS: tuple[Answer, ...] = ("fault", "fine", "cannot tell")
+Answer = Literal["fault", "noted", "fine", "cannot tell"]  # noted: so it is, and no fault by itself
+ANSWERS: tuple[Answer, ...] = ("fault", "noted", "fine", "cannot tell")
 Number = float | int | None
 
 
@@ -81,7 +82,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to one question: "fault", "fine" or "cannot tell", never without its support.
+    """The answer to one question: "fault", "noted", "fine" or "cannot tell", never without its support.
 
     support: what was measured, in a sentence; figures: the numbers; advice: what to do about it; pictures: drawings;
     asked: the question, where it is another than that of QUESTIONS.
@@ -105,6 +106,11 @@ class Verdict:
     def question(self) -> Question:
         """What it answers: `asked`, or its entry of QUESTIONS."""
         return self.asked or QUESTIONS[self.id]
+
+    @property
+    def lead(self) -> str:
+        """The first sentence of the support."""
+        return re.split(r"(?<=[.?!]) (?=[A-Z])", self.support, maxsplit=1)[0]
 
     def text(self, width: int = 76) -> str:
         """Id, answer, support and advice, wrapped."""
@@ -135,6 +141,13 @@ def cannot_tell(
 ) -> Verdict:
     """The verdict where something is missing. needed: what would settle it; pictures, asked: as in `Verdict`."""
     return Verdict(name, "cannot tell", why, figures or {}, needed, pictures, asked)
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many there are of each answer: "2 fault, 1 noted, 9 fine, 0 cannot tell"; "noted" only where there is one."""
+    answers = [verdict.verdict for verdict in verdicts]
+    shown = [answer for answer in ANSWERS if answer != "noted" or answer in answers]
+    return ", ".join(f"{answers.count(answer)} {answer}" for answer in shown)
 
 
 def judged(fault: bool) -> Answer:

@@ -25,12 +25,12 @@ PLANTED: dict[str, tuple[Any, dict[str, Any], dict[str, set[str]]]] = {
 def rates_of(what: str, seeds: Sequence[int]) -> dict[str, object]:
     """In how many of the seeds each plant is found, by strength, and reports with a fault that it does not imply."""
     source, options, implied = PLANTED[what]
-    clean = [source.clean(seed, **options).audited(seed).ids("fault") for seed in seeds]
+    clean = [planted.named(source.clean(seed, **options).audited(seed)) for seed in seeds]
     print("clean", [faults for faults in clean if faults], flush=True)
     plants = {}
     for name, plant in source.PLANTS.items():
         found = [
-            [set(plant(seed, at, **options).audited(seed).ids("fault")) for seed in seeds] for at in planted.STRENGTHS
+            [planted.named(plant(seed, at, **options).audited(seed)) for seed in seeds] for at in planted.STRENGTHS
         ]
         strange = [faults - {name} - implied[name] for each in found for faults in each]
         others = sum(map(bool, strange))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course_lib import gauge, geometry, popularity
-from course_lib.audit import Report, Training, audit
+from course_lib.audit import Comparison, Report, Training, audit
 from course_lib.interactions import Interactions
 
 Rows = NDArray[Any]
@@ -52,6 +52,12 @@ IMPLIED_OFF_SPHERE = {
 }
 
 TRAINED = Training(loss="unbiased", batch_size=64)
+
+
+def named(report: Report | Comparison) -> set[str]:
+    """The faults, and the direction of popularity where it is noted: what a plant must bring up, and no other may."""
+    noted = {"popularity-direction"} & {verdict.id for verdict in report.verdicts if verdict.verdict == "noted"}
+    return {*report.ids("fault"), *noted}
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def test_a_table_alone_gets_a_report(tmp_path, capsys):
     where = [str(tmp_path / "items.npy"), "--counts", str(tmp_path / "counts.npy")]
     assert main(["audit", *where]) == 0
     said = capsys.readouterr().out
-    assert "popularity-lengths: FINE" in said and "Verdict: the lengths of the rows leave the gauge FIXED." in said
+    assert "popularity-lengths: FINE" in said and "The lengths of the rows alone leave the gauge fixed." in said
     assert main(["audit", *where, "--json", "-k", "5"]) == 0
     found = json.loads(capsys.readouterr().out)["cosines"]
     assert found["verdict"] == "fixed" and found["k"] == 5 and set(found["overlap"]) == {"0.25", "0.5", "1"}
@@ -56,7 +56,7 @@ def test_the_report_and_the_numbers_are_written(folder, tmp_path, capsys):
     page, numbers = tmp_path / "report.html", tmp_path / "report.json"
     assert cli([*arguments(folder, "clean"), "--out", str(page), "--json", str(numbers)]) == 0
     found = json.loads(numbers.read_text())
-    assert found["schema_version"] == "1"
+    assert found["schema_version"] == "2"
     assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
     assert found["inputs"]["training"]["batch_size"] == 64 and found["inputs"]["pairs"]["pairs"] == 6000
     assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in capsys.readouterr().out

@@ -263,7 +263,7 @@ def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
     found = pairs.read_pairs(str(path), "pairs", people(), people())
     assert len(found.pairs) == 16 and found.repeated == 1
     assert max(rows for rows, _ in sizes) == (3 if ending == "parquet" else 17)
-    assert all(names == ["user", "item"] for _, names in sizes)
+    assert all(names == ["user", "item", "time"] for _, names in sizes)
     columns["user"][14] = 4
     write_arrow(arrow.table(columns), path)
     with pytest.raises(ValueError, match="pair 14 has the user 4"):
@@ -900,9 +900,40 @@ def test_ratings_of_0_or_below_are_counted_and_named(ending, tmp_path):
     found = pairs.read_pairs(str(path), "pairs", people(), people())
     count = {"csv": "4 of 4 lines", "parquet": "4 of 4 rows", "npz": "4 pairs"}[ending]
     assert found.read == (
-        f"read {count}; users: user_id; items: item_id; every pair counts as positive, whatever its rating "
-        "(0 or below: 2, no number: 1); not used: time"
+        f"read {count}; users: user_id; items: item_id; times: time; every pair counts as positive, whatever its "
+        "rating (0 or below: 2, no number: 1)"
     )
+    assert found.pairs.times is not None and found.pairs.times.tolist() == sorted((LEFT + 9).tolist())
+
+
+@pytest.mark.parametrize(
+    "times", [["9", "8", "9"], ["2024-05-02", "2024-05-01T10:00:00", "2024-05-03"], ["x", "1", "2"]]
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_a_pair_keeps_its_earliest_time_whatever_the_order_of_the_rows(times, ending, tmp_path):
+    """Numbers, dates, and what is neither; a pair that comes again."""
+    order = [0, 1, 2]
+    for turn in (1, -1):
+        rows = [np.array(side)[order[::turn]] for side in ([0, 0, 1], [2, 2, 3], times)]
+        columns = dict(zip(("user_id", "item_id", "timestamp"), rows, strict=True))
+        path = tmp_path / f"p{turn}.{ending}"
+        if ending == "csv":
+            path.write_text(
+                "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*rows, strict=True))])
+            )
+        elif ending == "npz":
+            np.savez(path, **columns)
+        else:
+            table_file(path, columns)
+        found = pairs.read_pairs(str(path), "pairs", people(), people())
+        if times[0] == "x":
+            assert found.pairs.times is None and "not used: timestamp" in found.read
+        else:
+            first, second = (
+                float(np.datetime64(each, "s").astype(int)) if "-" in each else float(each) for each in times[1:]
+            )
+            assert found.pairs.times is not None and found.pairs.times.tolist() == [first, second]
+            assert "; times: timestamp" in found.read
 
 
 def test_the_report_says_what_was_read_as_what(tmp_path, capsys):

@@ -71,14 +71,14 @@ def test_a_clean_model_off_the_sphere_is_what_it_is_said_to_be() -> None:
 def test_clean_models_have_no_fault(kind: str) -> None:
     """At most one report in 20 with any fault in it, and every question has an answer."""
     reports = [audited(kind, seed) for seed in seeds(kind)]
-    assert sum(bool(report.ids("fault")) for report in reports) <= len(reports) // 20
+    assert sum(bool(planted.named(report)) for report in reports) <= len(reports) // 20
     unsure = [ids for report in reports if (ids := report.ids("cannot tell"))]
     assert len(unsure) <= len(reports) // 10 and all(ids == UNSURE.get(kind) for ids in unsure)
 
 
 @pytest.mark.parametrize(("kind", "name", "strength"), cases())
 def test_a_planted_fault_is_found_and_no_other_that_it_does_not_imply(kind: str, name: str, strength: int) -> None:
-    found = [set(audited(kind, seed, name, strength).ids("fault")) for seed in seeds(kind)]
+    found = [planted.named(audited(kind, seed, name, strength)) for seed in seeds(kind)]
     assert sum(name in faults for faults in found) >= NEEDED
     strange = [faults - {name} - make_rates.PLANTED[kind][2][name] for faults in found]
     assert sum(bool(others) for others in strange) <= len(found) // 20, strange
@@ -87,7 +87,7 @@ def test_a_planted_fault_is_found_and_no_other_that_it_does_not_imply(kind: str,
 @pytest.mark.parametrize(("kind", "name"), DEGREES)
 def test_the_weakest_plant_is_below_the_threshold(kind: str, name: str) -> None:
     """A fault is a matter of degree: each threshold separates the two weaker strengths of its plant."""
-    assert name not in audited(kind, 0 if kind == "models" else 100, name, 0).ids("fault")
+    assert name not in planted.named(audited(kind, 0 if kind == "models" else 100, name, 0))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,7 +23,8 @@ from course_lib.audit import CATALOGUE, Report, Training, audit
 from course_lib.audit.cosines import BALANCE_TOLERANCE
 from course_lib.audit.evidence import SPHERE_TOLERANCE
 from course_lib.audit.questions import batch, correction, direction, gauges, lengths, rows
-from course_lib.audit.remedies import JUDGED_USERS, NEGATIVES, RIDGE
+from course_lib.audit.questions.rules import NOTED
+from course_lib.audit.remedies import JUDGED_USERS, NEGATIVES, RIDGE, WORDS
 from course_lib.debiasing.ddc import preference_directions
 from course_lib.experiments.text import encoders
 from course_lib.interactions import Interactions
@@ -383,6 +384,22 @@ def test_the_verdict_is_that_of_the_reference(audited: tuple[Model, Report], nam
     agree(*audited, name)
 
 
+def test_the_headline_and_the_actions_agree_with_the_table(audited: tuple[Model, Report]) -> None:
+    """A list of hits that ranks better is named; what is advised helps, stays personal, and is in the table."""
+    _, report = audited
+    ahead = [effect for effect in report.baselines[:-1] if effect.after > effect.before]
+    assert bool(ahead) == ("this model" in report.headline)
+    by_name = {effect.remedy: effect for effect in report.remedies}
+    for action in report.actions:
+        if action.of in by_name:
+            effect = by_name[action.of]
+            assert effect.low > 0 and effect.overlap_after is not None and effect.overlap_after < 0.5
+            assert effect.coverage_after >= 0.5 * effect.coverage_before  # type: ignore[operator]
+    harmful = [effect.remedy for effect in report.remedies if effect.difference <= 0]
+    advice = " ".join(verdict.advice for verdict in report.verdicts).replace("Do not divide", "")
+    assert not [name for name in harmful if WORDS.get(name, name) in advice]
+
+
 OF_PAIRS = ("mismatched-rows", "in-batch-bias", "leaked-test-pairs", "ddc-gain")
 
 
@@ -420,4 +437,6 @@ def agree(model: Model, report: Report, name: str) -> None:
         sampled = name in DRAWN or (name == "in-batch-bias" and len(model.wanted) > JUDGED_USERS)
         tolerance = {"abs": DRAWN.get(name, 0.01)} if sampled else {"rel": 1e-5, "abs": 1e-5}
         assert verdict.figures[figure] == pytest.approx(float(value), **tolerance), figure
-    assert verdict.verdict == ("fault" if fault else "fine"), (verdict.figures, figures)
+    cold = name == "dead-rows" and (model.counts == 0).mean() >= rows.COLD
+    wanted = ("noted" if name in NOTED else "fault") if fault else "noted" if cold else "fine"
+    assert verdict.verdict == wanted, (verdict.figures, figures)

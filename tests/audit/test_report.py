@@ -16,7 +16,7 @@ from audit import planted
 from course_lib.audit import CATALOGUE, CHANGES, Report, Training, Verdict, audit, compare
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.batch import in_batch_bias
-from course_lib.audit.questions.rules import RULES
+from course_lib.audit.questions.rules import NOTED, RULES
 from course_lib.audit.snapshots import questions
 from course_lib.audit.tables import Table
 from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS, Picture
@@ -39,8 +39,12 @@ def page(report: Report) -> str:
 def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(found) == {
-        *("schema_version", "tool", "inputs", "options", "verdicts", "baselines", "remedies", "cosines", "notes"),
+        *("schema_version", "tool", "inputs", "options", "headline", "actions", "cold", "smaller"),
+        *("verdicts", "baselines", "remedies", "cosines", "notes"),
     }
+    assert found["schema_version"] == "2" and found["headline"] == report.headline
+    assert [action["of"] for action in found["actions"]] == [action.of for action in report.actions]
+    assert [row["advisable"] for row in found["remedies"]] == [effect.advisable for effect in report.remedies]
     assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
     for verdict in found["verdicts"]:
         keys = {"id", "title", "chapter", "verdict", "support", "figures", "advice", "theorem"}
@@ -67,16 +71,15 @@ def test_the_seed_is_the_one_that_makes_the_report_again_or_none() -> None:
 
 
 def test_the_report_counts_its_answers(report: Report) -> None:
-    assert (
-        repr(report)
-        == f"Report(memory: {len(report.ids('fault'))} fault, {len(report.ids('fine'))} fine, 0 cannot tell)"
-    )
+    fault, noted, fine = (len(report.ids(answer)) for answer in ("fault", "noted", "fine"))
+    assert repr(report) == f"Report(memory: {fault} fault, {noted} noted, {fine} fine, 0 cannot tell)"
+    assert noted == 1 and "noted" not in repr(planted.clean(0).audited(0))
 
 
 def test_every_fault_says_what_to_do(report: Report) -> None:
     for name in CATALOGUE:
         verdict = planted.PLANTS[name](0, 2).audited(0)[name]
-        assert verdict.verdict == "fault" and verdict.advice, name
+        assert verdict.verdict == ("noted" if name in NOTED else "fault") and verdict.advice, name
 
 
 def test_every_answer_has_a_picture(report: Report) -> None:
@@ -171,7 +174,9 @@ def test_every_verdict_says_when_it_is_a_fault(page: str, report: Report) -> Non
     two = compare(table, table + 0.1, rng=np.random.default_rng(0)).html()
     for rules, ids, shown in ((RULES, CATALOGUE, page), (questions.RULES, CHANGES, two)):
         assert set(rules) == set(ids)
-        assert all(f"A fault where {html.escape(rules[name])}." in shown for name in ids)
+        for name in ids:
+            answer = "Noted" if name in NOTED else "A fault"
+            assert f"{answer} where {html.escape(rules[name])}." in shown
 
 
 def test_the_report_calls_items_by_their_ids_or_by_their_rows_in_the_file() -> None:

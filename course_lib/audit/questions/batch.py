@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Effect, harms
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, advisable
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
 from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
@@ -27,14 +27,14 @@ class Served:
     """What `multiply back` and `logQ at serving` change on held-out pairs; empty where it could not be measured.
 
     gains: whether logQ at serving lifts NDCG by GAIN, with an interval above 0; None where it was not measured.
-    harmful: those of the two that lower NDCG.
+    advised: those of the two that help and stay personal.
     """
 
     gains: bool | None = None
     sentence: str = ""
     figures: Mapping[str, Number] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
-    harmful: frozenset[str] = frozenset()
+    advised: frozenset[str] = frozenset()
 
 
 def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
@@ -93,8 +93,8 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     }
     title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
     picture = Picture(title, "points", "repair", f"NDCG@{k}, difference", columns)
-    harmful = frozenset(remedy for remedy in (BACK, LOGQ) if harms(remedy, [back, logq]))
-    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,), harmful)
+    advised = frozenset(remedy for remedy in (BACK, LOGQ) if advisable(remedy, [back, logq]))
+    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,), advised)
 
 
 def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:
@@ -133,10 +133,8 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     advice = ""
     if fault:
         advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
-        repairs = {BACK: "multiply the scores by the item's popularity (square loss)"}
-        repairs |= {LOGQ: "add the logarithm of the item's popularity to the scores (logistic loss)"}
-        serving = [words for remedy, words in repairs.items() if remedy not in served.harmful]
-        advice += f" Or when serving {', or '.join(serving)}." if serving else ""
+        serving = [WORDS[remedy] for remedy in (BACK, LOGQ) if remedy in served.advised]
+        advice += f" Or {', or '.join(serving)}." if serving else ""
     pictures = (_weights_drawn(popularity, weights), *served.pictures)
     return Verdict(NAME, judged(fault), support + served.sentence, {**figures, **served.figures}, advice, pictures)
 
@@ -175,7 +173,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
         )
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
-    advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if served.gains else ""
+    advice = _instead("Train with logQ", served) if served.gains else ""
     return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice, served.pictures)
 
 
@@ -219,9 +217,19 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
         needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
         return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)
     fault = law.negatives == "popularity" and bool(served.gains)
-    advice = "Draw negatives uniformly, or add log(popularity) to the scores when serving." if fault else ""
+    advice = _instead("Draw negatives uniformly", served) if fault else ""
     support += served.sentence
     return Verdict(NAME, judged(fault), support, figures, advice, (picture, *served.pictures), OF_TRIPLES)
+
+
+def _instead(training: str, served: Served) -> str:
+    """What to train, or to serve where that was measured to help and stays personal."""
+    if LOGQ in served.advised:
+        return f"{training}, or {WORDS[LOGQ]}."
+    return (
+        f"{training}, and compare the new lists with the most popular items: lists to which popularity is given back "
+        "when serving do not stay personal here, or do not gain enough."
+    )
 
 
 def expected_roles(pairs: Interactions, law: TripleLaw) -> tuple[Float, Float]:

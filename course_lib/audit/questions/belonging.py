@@ -207,16 +207,17 @@ def _judged(found: Shares, later: Shares | None) -> Verdict:
         "users": len(found.given),
     }
     support = (
-        f"Two pairs (u, i) and (v, j) should score more together than (u, j) and (v, i), whatever the popularity of "
-        f"the items. That is so in {100 * found.given.mean():.1f} % of the swaps, for {len(found.given):,} users; with "
-        f"strangers' rows (of items or users of like counts, or of another rotation) in {100 * chance:.1f} %."
+        f"In {100 * found.given.mean():.1f} % of the swaps of two pairs the score falls, for {len(found.given):,} "
+        f"users, and with strangers' rows in {100 * chance:.1f} %. Two pairs (u, i) and (v, j) should score more "
+        "together than (u, j) and (v, i), whatever the popularity of the items; strangers' rows are those of items or "
+        "users of like counts, or of another rotation."
     )
     picture = _drawn(figures)
     if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
-        support += f" With other rows it is so in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
+        support += f" With other rows it falls in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
     if _winner(found):
-        support += f" With other rows it is so in {100 * winner.mean():.1f} %: {best}. Nothing else is judged."
+        support += f" With other rows it falls in {100 * winner.mean():.1f} %: {best}. Nothing else is judged."
         advice = (
             "Mend the order first: look for a padding row, for ids that were counted from 1, and for tables that were "
             "written in another order than the ids of the pairs; or give the ids of the rows (--item-ids, --user-ids)."

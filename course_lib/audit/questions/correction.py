@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import RIDGE, Correction, Effect, beside
+from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
@@ -45,12 +45,7 @@ def ddc_gain(
         f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
         f"({best.remedy}): {best.difference:+.4f}. {beside(baselines)}"
     )
-    advice = (
-        "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "
-        "you choose DDC, and look for the reason in the training."
-        if fault
-        else ""
-    )
+    advice = _advice(effect, controls) if fault else ""
     shown = [effect, *controls, *baselines]
     columns: dict[str, list[Any]] = {
         "remedy": [each.remedy for each in shown],
@@ -61,3 +56,14 @@ def ddc_gain(
     title = "What each remedy changes on held-out pairs, with 95 % intervals"
     picture = Picture(title, "points", "remedy", f"NDCG@{evidence.k}, difference", columns)
     return Verdict(name, judged(fault), support, figures, advice, (picture,))
+
+
+def _advice(effect: Effect, controls: Sequence[Effect]) -> str:
+    """DDC is advised only where it stays personal, and no simpler remedy that does gains as much."""
+    reason = "Look for the reason in the training."
+    best = max((each for each in controls if each.advisable), key=lambda each: each.difference, default=None)
+    if best is not None and best.difference >= effect.difference:
+        return f"A simpler remedy gains as much: {WORDS.get(best.remedy, best.remedy)}. {reason}"
+    if effect.advisable:
+        return f"Two numbers for each user make the tables rank better: {WORDS[CORRECTION]}. {reason}"
+    return f"The lists of DDC do not stay personal, or do not gain enough. {reason}"

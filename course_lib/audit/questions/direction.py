@@ -10,18 +10,19 @@ from course_lib import popularity
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
 from course_lib.audit.remedies import Effect
 from course_lib.audit.training import BPR
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
 
-CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on a fault
+CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on noted
 CENTRE = 0.25  # length of the mean direction: from here on a fault
 BINS = 10
 
 
 def popularity_direction(evidence: Evidence, shifts: Sequence[Effect] = ()) -> Verdict:
-    """A fault where a direction found on other items predicts the count by CORRELATION, and CHANCES times chance.
+    """Noted where a direction found on other items predicts the count by CORRELATION, and CHANCES times chance.
 
-    Of the rows (what a dot product sees) or of their directions (what a cosine sees), by
-    `popularity.cross_fitted_correlation`. shifts: what moving users along it changes on held-out pairs, where measured.
+    A description, never a fault: losses that learn from pairs ask for it (thm-bpr-linearised). Of the rows (what a dot
+    product sees) or of their directions (what a cosine sees), by `popularity.cross_fitted_correlation`. shifts: what
+    moving users along it changes on held-out pairs, where measured.
     """
     name = "popularity-direction"
     if not evidence.counts_vary or len(evidence.items) < FEWEST_ITEMS:
@@ -34,7 +35,7 @@ def popularity_direction(evidence: Evidence, shifts: Sequence[Effect] = ()) -> V
         return cannot_tell(
             name, "The most and the least popular items have one mean.", "There is no direction to test."
         )
-    fault = _found(rows) or _found(unit)
+    there = _found(rows) or _found(unit)
     figures: dict[str, Number] = {
         "correlation": rows.correlation,
         "correlation_of_directions": unit.correlation,
@@ -46,8 +47,10 @@ def popularity_direction(evidence: Evidence, shifts: Sequence[Effect] = ()) -> V
         f"items' directions alone {unit.correlation:.2f} (by chance 0, give or take {figures['chance']:.2f}). "
         "Cosines see it as well as dot products do."
     )
-    advice = _advice(evidence.k, shifts) if fault else ""
-    return Verdict(name, judged(fault), support, figures, advice, (_along_the_direction(evidence),))
+    support += " Most models that are trained on pairs have such a direction." if there else ""
+    advice = _advice(evidence.k, shifts) if there else ""
+    answer: Answer = "noted" if there else "fine"
+    return Verdict(name, answer, support, figures, advice, (_along_the_direction(evidence),))
 
 
 def _advice(k: int, shifts: Sequence[Effect]) -> str:
@@ -56,8 +59,12 @@ def _advice(k: int, shifts: Sequence[Effect]) -> str:
     if not shifts:
         return f"{known} Before you shift users along this direction, measure on held-out pairs what that changes."
     best = max(shifts, key=lambda effect: effect.difference)
-    if best.low > 0:
+    if best.advisable:
         return f"{known} On held-out pairs here, {best.remedy} moves NDCG@{k} by {best.difference:+.4f}."
+    if best.helps:
+        return (
+            f"{known} To move users along this direction helps on held-out pairs, but the lists do not stay personal."
+        )
     return f"{known} To move users along this direction does not help on held-out pairs here."
 
 

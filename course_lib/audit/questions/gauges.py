@@ -44,7 +44,8 @@ def free_gauge(found: Cosines) -> Verdict:
     if found.imbalance <= BALANCE_TOLERANCE:
         support = (
             f"At the best common scale, A^T A and B^T B differ by {100 * found.imbalance:.1f} % of the sum of their "
-            "norms: the cosines are those of the gauge that equal weight decay, or a small start, chooses."
+            "norms: the cosines are those of the gauge that equal weight decay, or a small start, chooses. (The "
+            f"lengths alone leave the gauge {found.verdict}.)"
         )
         return Verdict(name, "fine", support, figures, "", pictures)
     if found.balanced_overlap is None:

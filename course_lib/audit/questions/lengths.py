@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib import gauge, popularity
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
-from course_lib.audit.remedies import DIVIDE, NORMALISE, Effect, harms
+from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, advisable
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a fault, if the slope's interval is off 0
@@ -25,7 +25,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
 
     The slope is that of `popularity.log_log_slope`, over the items with a training pair; its 95 % interval is that of
     the bootstrap over items. Where there are users and pairs: what the lists are made of (`list_shares`), too.
-    measured: what each remedy changes on held-out pairs; none that does harm there is advised.
+    measured: what each remedy changes on held-out pairs; only what helps there and stays personal is advised.
     """
     name = "popularity-lengths"
     shares, lists = list_shares(evidence), ""
@@ -65,7 +65,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
     figures |= shares
     support = (
         f"Over {len(some):,} items, log length goes with log count with a slope of {slope:.3f} "
-        f"(95 % interval {low:.3f} to {high:.3f}) and a correlation of {correlation:.2f}. "
+        f"(95 % interval {low:.3f} to {high:.3f}) and a correlation of the logarithms of {correlation:.2f}. "
         f"A training by cosines, whose lengths no loss asks for, gives 0 before the crossover of the quartic law and "
         f"{FAR} far beyond it: that alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
@@ -74,17 +74,16 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
 
 
 def _advice(slope: float, measured: Sequence[Effect]) -> str:
-    """What evens the lengths out and does no harm on held-out pairs; to divide makes short popular items shorter."""
-    evens = {NORMALISE: "normalise the items, or rank by cosine"}
-    evens |= {DIVIDE: "divide them by a power of their counts"} if slope > 0 else {}
-    advised = [words for remedy, words in evens.items() if not harms(remedy, measured)]
+    """What evens the lengths out, helps on held-out pairs and stays personal; to divide widens a negative slope."""
     start = f"{LONGER if slope > 0 else SHORTER} Decide whether you want that"
-    if not advised:
-        return f"{start}; lists get worse on held-out pairs here with lengths that were evened out (What to try next)."
-    warning = "" if slope > 0 else " Do not divide the items by a power of their counts: that widens the difference."
-    if len(advised) == len(evens):
-        return f"{start}: {'; or '.join(advised)}; compare the lists on held-out pairs.{warning}"
-    return f"{start}: {advised[0]}, which does no harm on held-out pairs here.{warning}"
+    warning = "" if slope > 0 else " Do not divide by a power of the counts: that widens the difference."
+    if not measured:
+        return f"{start}, and measure on held-out pairs what even lengths change before you serve them.{warning}"
+    evens = (NORMALISE, DIVIDE) if slope > 0 else (NORMALISE,)
+    advised = [WORDS[remedy] for remedy in evens if advisable(remedy, measured)]
+    if advised:
+        return f"{start}: {'; or '.join(advised)}, which helps on held-out pairs here.{warning}"
+    return f"{start}; to even the lengths out does not help on held-out pairs here.{warning}"
 
 
 def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:

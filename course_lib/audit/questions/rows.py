@@ -8,12 +8,13 @@ import numpy as np
 
 from course_lib import gauge, geometry, gramians
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
+COLD = 0.05  # share of the items without a training pair: from here on noted
 LENGTHS = {"<0.001": SHORT, "<0.1": 0.1, "<0.5": 0.5, "<2": 2.0, "<10": 10.0}  # against the median length
 SIZES = {"2": 2, "3 to 5": 5, "6 to 20": 20}  # of groups of equal rows
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more
@@ -121,7 +122,10 @@ def _equal_groups(evidence: Evidence) -> Ids:
 
 
 def dead_rows(evidence: Evidence) -> Verdict:
-    """A fault where DEAD of the rows of a table, or more, are zero or shorter than SHORT of the median length."""
+    """A fault where DEAD of the rows of a table, or more, are zero or shorter than SHORT of the median length.
+
+    Noted where COLD of the items, or more, have no training pair: a row that training never drew is that of the start.
+    """
     name = "dead-rows"
     short = int((evidence.norms < SHORT * np.median(evidence.norms)).sum())
     total = len(evidence.items) + evidence.zero_items
@@ -143,14 +147,21 @@ def dead_rows(evidence: Evidence) -> Verdict:
         f"{evidence.zero_users:,} user rows are zero."
     )
     if untrained:
-        support += f" {untrained:,} of the items that are left have no training pair."
+        support += (
+            f" {untrained:,} of the items that are left ({100 * untrained / len(evidence.items):.1f} %) have no "
+            "training pair: their places in a list are chance, unless the rows come from features."
+        )
     advice = (
         "A zero row has no cosine and scores 0 with everybody: above every item with a negative score. Keep such rows "
         "out of the index and give their items another way in (features, popularity)."
         if fault
         else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice, (_lengths_drawn(evidence),))
+    cold = not fault and (untrained or 0) >= COLD * len(evidence.items)
+    if cold:
+        advice = "Keep items without a pair out of the index until a tower that reads their features places them."
+    answer: Answer = "fault" if fault else "noted" if cold else "fine"
+    return Verdict(name, answer, support, figures, advice, (_lengths_drawn(evidence),))
 
 
 def _lengths_drawn(evidence: Evidence) -> Picture:

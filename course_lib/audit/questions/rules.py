@@ -1,11 +1,12 @@
-"""When each verdict is a fault, in a sentence that holds the threshold: for the report's page and the book's."""
+"""When each verdict is a fault, or noted, in a sentence that holds the threshold: for the page and the book's."""
 
 from __future__ import annotations
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE
 from course_lib.audit.questions import batch, belonging, correction, direction, gauges, lengths, rows
 
-RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault where ...
+NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
+RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
     belonging.NAME: (
         f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text) more "
         f"swaps of two pairs lower the score, by {belonging.SURE:g} standard errors over users, and by "
@@ -34,7 +35,7 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault where ...
     "duplicated-rows": f"{100 * rows.COPIES:g} % of the rows or more have an equal",
     "dead-rows": (
         f"{100 * rows.DEAD:g} % of the rows of a table or more are zero, or of the items shorter than {rows.SHORT:g} "
-        "of the median"
+        f"of the median; noted where {100 * rows.COLD:g} % of the items or more have no training pair"
     ),
     "hubs": (
         f"the most listed {100 * rows.HEAD:g} % of the items hold {rows.TIMES:g} times the share of the normal cloud, "

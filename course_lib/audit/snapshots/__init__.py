@@ -39,7 +39,7 @@ from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CHANGES, Verdict
+from course_lib.audit.verdicts import ANSWERS, CHANGES, Verdict, counted
 
 SCHEMA_VERSION = "1"
 HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
@@ -57,8 +57,7 @@ class Comparison:
     read: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
-        return f"Comparison({self.source}: {counted})"
+        return f"Comparison({self.source}: {counted(self.verdicts)})"
 
     def __getitem__(self, name: str) -> Verdict:
         """The verdict with this id."""

@@ -218,7 +218,7 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
     )
     baselines = remedies.baselines(benches[1])
     support += f" {remedies.beside(baselines)}"
-    figures |= {"most_popular": baselines[0].after, "random": baselines[1].after}
+    figures |= {"most_popular": baselines[0].after, "random": baselines[-1].after}
     whose = " and the ".join(mismatched)
     why = f"The rows of the {whose} model do not belong to the pairs ({ROWS})." if mismatched else ""
     shown: dict[str, list[Any]] = {"model": ["new less old"], "difference": [difference], "low": [low], "high": [high]}

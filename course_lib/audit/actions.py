@@ -1,0 +1,325 @@
+"""What to do next, and the one sentence above it, from the verdicts and the measurements alone.
+
+An action is a remedy that was measured to help and stays personal (`remedies.Effect.advisable`), or the repair of a
+fault. Remedies come first, by their gain. Each has a card on the book's page on decisions, and two lines of code, in
+which `users`, `items`, `train` and `test` are those of the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from course_lib.audit.questions.belonging import NAME as ROWS
+from course_lib.audit.remedies import (
+    BACK,
+    CENTRE,
+    CORRECTION,
+    DIVIDE,
+    KEPT,
+    LATELY,
+    LOGQ,
+    NORMALISE,
+    PERSONAL,
+    POPULAR,
+    RECENT,
+    SURE,
+    WORDS,
+    Effect,
+)
+from course_lib.audit.verdicts import OF_TRIPLES, Verdict
+
+MOST, MOST_REMEDIES = 5, 3  # actions of a report, and remedies among them: each is another way to serve one model
+MEASURED = ("popularity-lengths", "ddc-gain")  # faults whose repairs are remedies, where these were measured
+RULE = (
+    f"A remedy is advised where it lifts NDCG on held-out pairs by {SURE:g} standard errors and the lists stay "
+    f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items, and the lists together show at "
+    f"least {100 * KEPT:.0f} % of the items that they showed."
+)
+DOING = {  # a remedy as the subject of a sentence
+    BACK: "Multiplying the scores by popularity",
+    LOGQ: "Serving with logQ",
+    NORMALISE: "Normalising the items",
+    DIVIDE: "Dividing the items by the fourth root of their counts",
+    CENTRE: "Centring and normalising the items",
+    CORRECTION: "DDC",
+}
+HITS = {POPULAR: "the most popular items", LATELY: "the items that were popular lately"}
+DECISIONS = {BACK: "logq", LOGQ: "logq", NORMALISE: "normalise", DIVIDE: "popularity", CENTRE: "normalise"}
+OTHER_DECISION = "popularity"  # of a shift of all users, and of DDC
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do. why: what was measured; decision: the name of its card; code: two lines of Python.
+
+    gain: of NDCG on held-out pairs, against that of the tables, or None where it was not measured; of: the remedy, the
+    list that ranks better, or the id of the verdict.
+    """
+
+    title: str
+    why: str
+    decision: str
+    code: tuple[str, str]
+    gain: float | None
+    of: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        finite = self.gain is not None and math.isfinite(self.gain)
+        return asdict(self) | {"code": list(self.code), "gain": self.gain if finite else None}
+
+
+def actions(
+    verdicts: Sequence[Verdict],
+    effects: Sequence[Effect],
+    baselines: Sequence[Effect],
+    *,
+    k: int,
+    temperature: float | None = None,
+) -> list[Action]:
+    """All actions: remedies by their gain, then a list of hits that ranks better, then the repairs of faults."""
+    remedies = [_of_remedy(effect, k, temperature) for effect in _advised(effects)]
+    ahead = [_of_hits(effect, k) for effect in _ahead(baselines)[:1]]
+    return [*remedies, *ahead, *_repairs(verdicts, effects)]
+
+
+def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: Sequence[Effect], *, k: int) -> str:
+    """The report in one sentence: a list of hits that ranks better comes before every gain."""
+    rows = next(verdict for verdict in verdicts if verdict.id == ROWS)
+    if rows.verdict == "fault":
+        return "The rows of these tables do not belong to the pairs, and nothing else can be judged."
+    number = len([*_repairs(verdicts, effects)])
+    repairs = f"{number} thing{'s' * (number != 1)} to repair" if number else "nothing to repair"
+    best, ahead = next(iter(_advised(effects)), None), _ahead(baselines)
+    if rows.verdict == "cannot tell" and rows.figures:
+        said = "Whether the rows belong to the pairs cannot be told, so no other number means much"
+        said += f". {_beaten(ahead[0], None, k)}" if ahead else ""
+    elif not baselines:
+        said = "How well the model ranks was not measured"
+    elif ahead:
+        said = _beaten(ahead[0], best, k)
+    elif best is not None:
+        said = f"{_doing(best)} {_gains(best)} and stays personal"
+    else:
+        popular = next(effect for effect in baselines if effect.remedy == POPULAR)
+        values = _two(popular.before, popular.after)
+        surely = "" if popular.high < 0 else ", if not surely"
+        said = (
+            f"The model ranks above the most popular items{surely} ({values}), and no change of its tables is advised"
+        )
+    return f"{said}; {repairs}."
+
+
+def passed_over(effects: Sequence[Effect]) -> str:
+    """The sentence on remedies that help but do not stay personal, largest gain first; "" where there are none."""
+    found = sorted((each for each in effects if each.helps and not each.personal), key=lambda each: -each.gain)
+    if not found:
+        return ""
+    each = "; ".join(f"{effect.remedy} ({_lists(effect)})" for effect in found)
+    return f"Not advised, though measured to help: {each}."
+
+
+def _lists(effect: Effect) -> str:
+    return (
+        f"{effect.difference:+.4f}; most popular items in a list {_share(effect.overlap_after)}, before "
+        f"{_share(effect.overlap_before)}; items shown {_share(effect.coverage_after)}, before "
+        f"{_share(effect.coverage_before)}"
+    )
+
+
+def _advised(effects: Sequence[Effect]) -> list[Effect]:
+    """At most MOST_REMEDIES, the largest gain first."""
+    found = sorted((effect for effect in effects if effect.advisable), key=lambda effect: -effect.gain)
+    return found[:MOST_REMEDIES]
+
+
+def _ahead(baselines: Sequence[Effect]) -> list[Effect]:
+    """The lists of hits that rank better than the tables, the best first."""
+    found = [effect for effect in baselines if effect.remedy in HITS and effect.after > effect.before]
+    return sorted(found, key=lambda effect: -effect.after)
+
+
+def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
+    values = _two(hits.after, hits.before)
+    said = f"The list of {HITS[hits.remedy]} beats this model: {values} (NDCG@{k})"
+    if not hits.low > 0:
+        said = f"The list of {HITS[hits.remedy]} is ahead of this model, if not surely: {values} (NDCG@{k})"
+    if best is None:
+        return said
+    above = "above it" if best.after > hits.after else "but not above it"
+    doing = _doing(best)
+    doing = doing if doing.isupper() else f"{doing[:1].lower()}{doing[1:]}"  # DDC stays DDC
+    return f"{said}; {doing} lifts the model to {best.after:.3f}, {above}"
+
+
+def _two(first: float, second: float) -> str:
+    digits = 3 if round(first, 3) != round(second, 3) else 4
+    return f"{first:.{digits}f} against {second:.{digits}f}"
+
+
+def _gains(effect: Effect) -> str:
+    return f"gains {100 * effect.gain:.0f} %" if math.isfinite(effect.gain) else f"lifts NDCG to {effect.after:.3f}"
+
+
+def _doing(effect: Effect) -> str:
+    """The remedy as the subject of a sentence; the shifts have names of their own."""
+    shift = effect.remedy.replace("shift all users", "Moving all users")
+    return DOING.get(effect.remedy, shift)
+
+
+# ---- one action each
+
+
+def _of_remedy(effect: Effect, k: int, temperature: float | None) -> Action:
+    words = WORDS.get(effect.remedy, effect.remedy.replace("shift", "move"))
+    over = ", ".join(f"{change.difference:+.4f} over {HITS[name]}" for name, change in effect.beyond.items())
+    why = (
+        f"NDCG@{k} {effect.before:.4f} to {effect.after:.4f} for {effect.users:,} users (95 % interval of the "
+        f"difference {effect.low:+.4f} to {effect.high:+.4f}); {over}. Most popular items in a list: "
+        f"{_share(effect.overlap_after)} (before {_share(effect.overlap_before)}); items shown in all: "
+        f"{_share(effect.coverage_after)} (before {_share(effect.coverage_before)})."
+    )
+    decision = DECISIONS.get(effect.remedy, OTHER_DECISION)
+    code = _code(effect.remedy, k, temperature)
+    return Action(f"{words[:1].upper()}{words[1:]}.", why, decision, code, effect.gain, effect.remedy)
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{100 * value:.0f} %"
+
+
+def _code(remedy: str, k: int, temperature: float | None) -> tuple[str, str]:
+    """The new tables, as `remedies.remedied` makes them."""
+    if remedy == LOGQ:
+        bias = f"bias = {temperature or 1.0:g} * np.log(np.maximum(train.col_counts, 1) / len(train))"
+        return bias, "users, items = np.c_[users, np.ones(len(users))], np.c_[items, bias]"
+    lines = {
+        BACK: "items = items * np.maximum(train.col_counts, 1)[:, None]",
+        NORMALISE: "items = geometry.normalise(items)",
+        DIVIDE: "items = items / np.maximum(train.col_counts, 1)[:, None] ** 0.25",
+        CENTRE: "items = geometry.normalise(items - items.mean(axis=0))",
+    }
+    if remedy in lines:
+        return lines[remedy], f'print(metrics.evaluate(users, items, train, test, {k})["ndcg@{k}"])'
+    return f'remedy = "{remedy}"', "users, items = report.remedied(remedy)"
+
+
+def _of_hits(effect: Effect, k: int) -> Action:
+    why = (
+        f"NDCG@{k} {effect.after:.4f} against {effect.before:.4f} of the tables, on the same {effect.users:,} users "
+        f"(95 % interval of the difference {effect.low:+.4f} to {effect.high:+.4f})."
+    )
+    lately = effect.remedy == LATELY
+    counts = f"metrics.popularity_scores(train, lately={RECENT:g})" if lately else "train.col_counts"
+    code = (f"hits = {counts}[:, None]", f"lists = metrics.top_k(np.ones((len(users), 1)), hits, train, {k})")
+    title = f"Find out why {HITS[effect.remedy]} rank better, and keep their list beside every number."
+    return Action(title, why, "evaluation", code, None, effect.remedy)
+
+
+REPAIRS: dict[str, tuple[str, str, tuple[str, str]]] = {  # {id of a verdict: title, decision, code}
+    ROWS: (
+        "Put the rows into the order of the pairs, or give their ids.",
+        "evaluation",
+        ("order = np.argsort(item_ids)  # item_ids: which item each row is", "items = items[order]"),
+    ),
+    "popularity-lengths": (
+        "Measure on held-out pairs what even lengths change.",
+        "normalise",
+        (
+            "for table in (items, geometry.normalise(items)):",
+            '    print(metrics.evaluate(users, table, train, test, 10)["ndcg@10"])',
+        ),
+    ),
+    "shifted-centre": (
+        "Subtract the mean item before items are compared by cosine.",
+        "similar",
+        ("centred = items - items.mean(axis=0)  # no list by dot product changes", "gauge.neighbours(centred, 10)"),
+    ),
+    "free-gauge": (
+        "Compare items by their columns of scores, not by their cosines.",
+        "similar",
+        ("columns = items @ np.linalg.cholesky(users.T @ users)", "gauge.neighbours(columns, 10)"),
+    ),
+    "collapsed-rank": (
+        "Look for a collapse in training, or take a narrower table.",
+        "index",
+        (
+            "sizes = np.linalg.svd(items - items.mean(axis=0), compute_uv=False)",
+            "print((sizes**2).cumsum() / (sizes**2).sum())",
+        ),
+    ),
+    "duplicated-rows": (
+        "Find out why items have equal rows.",
+        "new-items",
+        (
+            "found = np.unique(items, axis=0, return_index=True, return_counts=True)",
+            "print(found[1][found[2] > 1])  # the first row of each group",
+        ),
+    ),
+    "dead-rows": (
+        "Keep rows without a direction out of the index.",
+        "new-items",
+        ("lengths = np.linalg.norm(items, axis=1)", "served = np.flatnonzero(lengths > 0.001 * np.median(lengths))"),
+    ),
+    "hubs": (
+        "Look at the items that are everybody's neighbour.",
+        "similar",
+        (
+            "lists = gauge.neighbours(items, 10)",
+            "print(np.argsort(-np.bincount(lists.ravel()))[:20])",
+        ),
+    ),
+    "leaked-test-pairs": (
+        "Make the split again, after merging repeated pairs.",
+        "evaluation",
+        ("shared = train.contains(test.users, test.items)", "test = test.select(~shared)"),
+    ),
+    "ddc-gain": (
+        "Look in the training for what two numbers for each user repair.",
+        OTHER_DECISION,
+        ('remedy = "DDC"', "users, items = report.remedied(remedy)"),
+    ),
+}
+OF_BATCHES = {  # in-batch-bias, by the loss
+    "softmax": (
+        "Train with logQ.",
+        "logq",
+        (
+            "log_q = torch.log(counts / counts.sum())[batch]",
+            "loss = losses.in_batch_softmax(scores, tau=tau, log_q=log_q)",
+        ),
+    ),
+    "triples": (
+        "Draw the negatives uniformly.",
+        "negatives",
+        (
+            "from course_lib.interactions import sample_negatives",
+            'negatives = sample_negatives(train, users, rng, law="uniform")',
+        ),
+    ),
+    "pairs": (
+        "Divide each negative by the popularity of its pair.",
+        "negatives",
+        ("from course_lib.in_batch import batch_loss", 'loss = batch_loss("unbiased", **terms)  # those of your batch'),
+    ),
+}
+
+
+def _repairs(verdicts: Sequence[Verdict], effects: Sequence[Effect]) -> Iterator[Action]:
+    """Of each fault that no advised remedy repairs. Of MEASURED faults the measured remedies are the repairs."""
+    advised = [WORDS.get(effect.remedy, effect.remedy) for effect in _advised(effects)]
+    for verdict in verdicts:
+        done = any(words in verdict.advice for words in advised) or (effects and verdict.id in MEASURED)
+        if verdict.verdict == "fault" and not done:
+            title, decision, code = _repair(verdict)
+            yield Action(title, verdict.lead, decision, code, None, verdict.id)
+
+
+def _repair(verdict: Verdict) -> tuple[str, str, tuple[str, str]]:
+    if verdict.id != "in-batch-bias":
+        return REPAIRS[verdict.id]
+    triples = verdict.asked == OF_TRIPLES
+    return OF_BATCHES["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]

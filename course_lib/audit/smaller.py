@@ -1,0 +1,99 @@
+"""What smaller vectors find of the exact lists, by popularity of the items, and what the items then weigh.
+
+int8: each dimension of the items is rounded to 255 steps, and the users stay as they are. Fewer dimensions: both tables
+are turned to the axes in which the first r columns give the best approximation of all scores of rank r (Eckart and
+Young), as any gauge keeps the scores, and cut after r columns. NumPy alone; an index such as HNSW is not built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from course_lib import metrics
+from course_lib.audit.cosines import reduced
+from course_lib.audit.evidence import AnyArray, Ids
+from course_lib.audit.remedies import Bench, Change, Tables
+
+GROUPS = {"head": 0.1, "middle": 0.5, "tail": 1.0}  # most popular items, then up to a half, and the rest
+STEPS = 127  # of int8, on either side of 0
+PARTS = {"half of the dimensions": 2, "a quarter of the dimensions": 4}
+MEGA = 1e6
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """Items in fewer bytes: recall of the exact lists, in all and by GROUPS (None: no exact list has such an item).
+
+    megabytes, exact_megabytes: of the items, and of the items as they are; change: of NDCG on held-out pairs.
+    """
+
+    kind: str
+    megabytes: float
+    exact_megabytes: float
+    recall: float
+    by_group: dict[str, float | None]
+    change: Change
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """One line."""
+        groups = ", ".join(
+            f"{name} {'–' if share is None else f'{share:.3f}'}" for name, share in self.by_group.items()
+        )
+        weight = f"{self.megabytes:.3g} of {self.exact_megabytes:.3g} MB"
+        return f"{self.kind}: {weight}, recall {self.recall:.3f} ({groups}), NDCG {self.change.difference:+.4f}"
+
+
+def smaller(bench: Bench) -> list[Smaller]:
+    """int8, and fewer dimensions where there are enough."""
+    groups, exact = _groups(bench.counts), bench.start
+    found = []
+    for kind, tables, size in _kinds(bench):
+        judged = bench.judged(tables)
+        shares = np.asarray(metrics.index_recall(judged.lists, exact.lists, groups))
+        by_group = dict(zip(GROUPS, (None if np.isnan(share) else float(share) for share in shares), strict=True))
+        recall = float(metrics.index_recall(judged.lists, exact.lists))
+        change = Change.of(judged.ndcg - exact.ndcg)
+        found.append(Smaller(kind, size / MEGA, bench.items.nbytes / MEGA, recall, by_group, change))
+    return found
+
+
+def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
+    """(name, tables of the bench's users and of all items, bytes of the items)."""
+    n, width = bench.items.shape
+    step = np.maximum(np.abs(bench.items).max(axis=0) / STEPS, np.finfo(bench.items.dtype).tiny)
+    rounded = (np.round(bench.items / step) * step).astype(bench.items.dtype)
+    yield "int8", (bench.users, rounded), n * width + step.nbytes
+    users, items = turned(bench.everybody, bench.users, bench.items)
+    for kind, part in PARTS.items():
+        kept = width // part
+        if kept:
+            yield kind, (users[:, :kept], items[:, :kept]), bench.items.nbytes * kept / width
+
+
+def turned(everybody: AnyArray, users: AnyArray, items: AnyArray) -> Tables:
+    """Users (u, k) and items (n, k) in axes whose first r columns give the best scores of rank r of everybody (m, k).
+
+    With everybody = Q R and the singular vectors A of R items^T: users R^+ A, and items R^T A.
+    """
+    R: AnyArray = reduced(everybody)
+    axes = np.linalg.svd(R @ reduced(items).T)[0]
+    left, right = np.linalg.pinv(R, rcond=1e-10) @ axes, R.T @ axes
+    return (users @ left).astype(users.dtype), (items @ right).astype(items.dtype)
+
+
+def _groups(counts: Ids) -> Ids:
+    """(n,) 0 for the most popular items, 1 for the next, 2 for the rest, by GROUPS."""
+    n = len(counts)
+    place = np.empty(n, dtype=np.int64)
+    place[np.argsort(-counts, kind="stable")] = np.arange(n)
+    ends = [max(at + 1, round(share * n)) for at, share in enumerate(GROUPS.values())]
+    found: Ids = np.searchsorted(ends, place, side="right")
+    return found

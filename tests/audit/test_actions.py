@@ -1,0 +1,390 @@
+"""What to do: measured by hand, never against the report's own table, with code that runs; and the headline."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from audit import planted
+
+from course_lib import gauge, geometry, losses, metrics
+from course_lib.audit import CATALOGUE, Report, Training, audit, example
+from course_lib.audit import actions as todo
+from course_lib.audit.actions import MOST, actions, headline
+from course_lib.audit.questions import correction, lengths
+from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.remedies import LATELY, POPULAR, REMEDIES, WORDS, Change, Effect
+from course_lib.interactions import Interactions
+
+pytestmark = pytest.mark.seconds
+
+ROOT = Path(__file__).resolve().parents[2]
+HITS = {POPULAR: "the most popular items", LATELY: "the items that were popular lately"}
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """Of implicit's model, with the times of the pairs."""
+    train, test = example.pairs()
+    items, users = example.tables(seed=0)
+    return audit(items, users, pairs=train, held_out=test, training=example.TRAINING, rng=rng())
+
+
+# ---- what is measured
+
+
+def test_what_lists_show_by_hand(report: Report) -> None:
+    """Overlap, coverage, Gini and the differences from the lists of hits, for each remedy, with lists of our own."""
+    train, test = example.pairs()
+    able = np.flatnonzero((train.row_counts > 0) & (test.row_counts > 0))
+    seen, wanted = (data.labels().astype(bool)[able] for data in (train, test))
+    late = train.times >= np.partition(train.times, round(0.9 * len(train)))[round(0.9 * len(train))]  # type: ignore
+    counts = {POPULAR: train.col_counts, LATELY: np.bincount(train.items[late], minlength=train.n_items)}
+    assert report.evidence is not None
+    place = np.argsort(report.evidence.order)
+
+    def lists(scores: np.ndarray) -> np.ndarray:  # ties as the report breaks them
+        masked = np.where(seen, -np.inf, scores)
+        return np.array([np.lexsort((place, -row))[:10] for row in masked])
+
+    def ndcg(found: np.ndarray) -> np.ndarray:
+        discounts = 1 / np.log2(np.arange(2, 12))
+        hit = np.take_along_axis(wanted, found, axis=1)
+        return hit @ discounts / np.cumsum(discounts)[np.minimum(wanted.sum(axis=1), 10) - 1]
+
+    hits = {name: lists(np.broadcast_to(each, seen.shape).astype(float)) for name, each in counts.items()}
+    assert [effect.remedy for effect in report.baselines] == [POPULAR, LATELY, "random"]
+    for effect in report.remedies:
+        if effect.users < len(able) or effect.remedy not in REMEDIES:
+            continue
+        users, items = report.remedied(effect.remedy)
+        mine = lists((users[able] @ items.T).astype(float))
+        shared = np.mean([len({*a} & {*b}) / 10 for a, b in zip(mine.tolist(), hits[POPULAR].tolist(), strict=True)])
+        places = np.sort(np.bincount(mine.ravel(), minlength=train.n_items))
+        apart = np.abs(places[:, None] - places).sum() / (2 * len(places) * places.sum())
+        assert effect.overlap_after == pytest.approx(shared, abs=2e-3), effect.remedy
+        assert effect.coverage_after == pytest.approx((places > 0).mean(), abs=4e-3)
+        assert effect.gini_after == pytest.approx(apart, abs=2e-3)
+        for name, found in hits.items():
+            change = ndcg(mine) - ndcg(found)
+            assert effect.beyond[name].difference == pytest.approx(change.mean(), abs=2e-3), (effect.remedy, name)
+            half = 1.96 * change.std(ddof=1) / np.sqrt(len(change))
+            assert effect.beyond[name].high - effect.beyond[name].difference == pytest.approx(half, rel=0.05)
+
+
+def test_pairs_without_times_have_no_list_of_what_was_popular_lately() -> None:
+    found = planted.clean(4).audited(4)
+    assert [effect.remedy for effect in found.baselines] == [POPULAR, "random"]
+    assert all(set(effect.beyond) == {POPULAR} for effect in found.remedies)
+    assert found.baselines[1].overlap_after is None and found.baselines[1].beyond == {}
+
+
+def test_times_stay_with_their_pairs() -> None:
+    """In the order of `Interactions`, without the pairs of a zero row."""
+    items, users = rng().standard_normal((30, 4)), rng(1).standard_normal((6, 4))
+    items[5] = 0
+    pairs = Interactions([3, 0, 1], [4, 1, 5], n_users=6, n_items=30, times=[30, 10, 20])
+    found = audit(items, users, pairs=pairs, rng=rng(), drop_zero_rows=True)
+    assert found.evidence is not None and found.evidence.pairs is not None
+    assert found.evidence.pairs.times is not None and found.evidence.pairs.times.tolist() == [10, 30]
+
+
+# ---- advice against the table
+
+
+def drawn(names: list[str], seed: int) -> list[Effect]:
+    """Measurements of these remedies, of all kinds: harm, help that is not sure, help that is not personal."""
+    made, draw = [], rng(seed)
+    for name in names:
+        before, change, width = draw.uniform(0.01, 0.3), draw.normal(0, 0.05), draw.uniform(0.001, 0.05)
+        shown = dict(zip(("overlap", "coverage", "gini"), draw.uniform(0, 1, (3, 2)).tolist(), strict=True))
+        both = {f"{kind}_{when}": two[at] for kind, two in shown.items() for at, when in enumerate(("before", "after"))}
+        ends = (before, before + change, change, change - width, change + width, 50.0, 60.0, 400)
+        made.append(Effect(name, *ends, **both, beyond={POPULAR: Change(change, change - width, change + width)}))
+    return made
+
+
+def contradicts(effect: Effect) -> bool:
+    """Whether the table says that it harms, that its gain may be chance, or that its lists are not personal."""
+    assert effect.overlap_after is not None and effect.coverage_after is not None and effect.coverage_before is not None
+    chance = effect.difference < 2.7 * (effect.high - effect.low) / (2 * 1.96)
+    crowd = effect.overlap_after >= 0.5 or effect.coverage_after < 0.5 * effect.coverage_before
+    return effect.difference <= 0 or chance or crowd
+
+
+def advised_against(effects: list[Effect], advice: str, done: set[str]) -> list[str]:
+    """The remedies that are advised, in words or as an action, and that the table contradicts."""
+    said = advice.replace("Do not divide", "")
+    names = {effect.remedy for effect in effects if WORDS.get(effect.remedy, effect.remedy) in said} | done
+    return [effect.remedy for effect in effects if effect.remedy in names and contradicts(effect)]
+
+
+NAMES = [*REMEDIES, "shift all users by +0.5 along popularity", "DDC"]
+
+
+def test_no_advice_contradicts_the_table_over_random_measurements() -> None:
+    """Verdicts of a model with all of these faults, as they stand with 200 random tables; each remedy is advised."""
+    model = planted.PLANTS["popularity-lengths"](3, 2, sphere=False)
+    models = [replace(model, training=Training(loss="in-batch-softmax", temperature=0.5))]
+    models += [replace(model, training=Training(loss=loss, batch_size=512)) for loss in ("in_batch", "unbiased")]
+    found = [each.audited(3) for each in models]
+    advised: set[str] = set()
+    for seed in range(200):
+        effects = drawn(NAMES, seed)
+        one = found[seed % len(found)]
+        assert one.evidence is not None
+        batch = in_batch_bias(one.evidence, {effect.remedy: effect for effect in effects})
+        advice = batch.advice + lengths._advice(0.2 if seed % 2 else -0.2, effects)
+        advice += correction._advice(effects[-1], effects[:-1])
+        verdicts = [batch if verdict.id == batch.id else verdict for verdict in one.verdicts]
+        listed = actions(verdicts, effects, drawn([POPULAR, LATELY], seed), k=10)
+        done = {action.of for action in listed} & {*NAMES}
+        assert not advised_against(effects, advice, done), (seed, advice, done)
+        advised |= done | {effect.remedy for effect in effects if WORDS.get(effect.remedy, "none") in advice}
+        gains = [action.gain for action in listed if action.gain is not None]
+        assert gains == sorted(gains, reverse=True)
+        first = headline(verdicts, effects, drawn([POPULAR, LATELY], seed), k=10)
+        assert not [name for name in NAMES if todo.DOING.get(name, "Moving") in first and name not in done]
+    assert advised == {*NAMES}
+
+
+@pytest.mark.parametrize("name", ["popularity-lengths", "popularity-direction", "ddc-gain", "in-batch-bias", "hubs"])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_no_advice_contradicts_the_table_of_a_report(name: str, seed: int) -> None:
+    found = planted.PLANTS[name](seed, 2, sphere=bool(seed % 2)).audited(seed)
+    effects = [*found.remedies]
+    advice = " ".join(verdict.advice for verdict in found.verdicts)
+    done = {action.of for action in found.actions} & {effect.remedy for effect in effects}
+    assert effects and not advised_against(effects, advice, done)
+    assert len(found.actions) <= MOST
+
+
+# ---- the headline
+
+
+def test_a_list_of_hits_that_ranks_better_is_in_the_headline_whatever_else_was_measured() -> None:
+    verdicts = planted.clean(4).audited(4).verdicts
+    told = 0
+    for seed in range(200):
+        baselines = drawn([POPULAR, LATELY, "random"], seed)
+        ahead = [effect for effect in baselines[:2] if effect.after > effect.before]
+        said = headline(verdicts, drawn(NAMES, seed), baselines, k=10)
+        told += bool(ahead)
+        assert bool(ahead) == ("beats this model" in said or "is ahead of this model" in said), said
+        if ahead:
+            best = max(ahead, key=lambda effect: effect.after)
+            assert said.startswith(f"The list of {HITS[best.remedy]} ") and ("beats" in said) == (best.low > 0)
+            assert f"{best.after:.3f} against {best.before:.3f}" in said
+    assert 50 < told < 200
+
+
+def test_models_below_the_most_popular_items_are_told_so() -> None:
+    """Scores that leave popularity out, and pairs that are mostly popularity; and tables of strangers."""
+    for seed in range(3):
+        model, draw = planted.clean(seed), rng(seed)
+        pairs, held_out = planted.observed(model.users / 4, model.items, draw.lognormal(0, 2, 600), draw)
+        for items in (model.items, draw.permutation(model.items)):
+            found = audit(items, model.users, pairs=pairs, held_out=held_out, rng=rng())
+            popular = found.baselines[0]
+            assert popular.low > 0 and "most popular items beats this model" in found.headline
+            assert f"{popular.after:.3f} against {popular.before:.3f}" in found.headline
+            assert found["mismatched-rows"].verdict == ("fine" if items is model.items else "cannot tell")
+            assert ("cannot be told" in found.headline) == (items is not model.items)
+            assert found.headline in found.text().replace("\n", " ") and POPULAR in {each.of for each in found.actions}
+
+
+def test_headlines_of_other_kinds() -> None:
+    best = replace(drawn([NAMES[1]], 0)[0], before=0.1, after=0.122, difference=0.022, low=0.02, overlap_after=0.1)
+    best = replace(best, coverage_before=0.3, coverage_after=0.3)
+    below = [
+        replace(each, before=0.1, after=0.05, difference=-0.05, high=-0.01) for each in drawn([POPULAR, "random"], 0)
+    ]
+    verdicts = planted.clean(4).audited(4).verdicts
+    assert (
+        headline(verdicts, [best], below, k=10) == "Serving with logQ gains 22 % and stays personal; nothing to repair."
+    )
+    crowd = replace(best, overlap_after=0.9)
+    assert headline(verdicts, [crowd], below, k=10).startswith("The model ranks above the most popular items (0.100 ")
+    close = [replace(each, low=-0.2, high=0.1) for each in below]
+    assert "most popular items, if not surely (0.100 " in headline(verdicts, [crowd], close, k=10)
+    above = [replace(each, after=0.2, difference=0.1, low=0.05) for each in below]
+    assert "; serving with logQ lifts the model to 0.122, but not above it;" in headline(verdicts, [best], above, k=10)
+    assert "; DDC lifts" in headline(verdicts, [replace(best, remedy="DDC")], above, k=10)
+    assert "most popular items in a list 90 %" in todo.passed_over([crowd]) and not todo.passed_over([best])
+    leaky = planted.PLANTS["leaked-test-pairs"](3, 2).audited(3)
+    assert leaky.headline.endswith("; 1 thing to repair.") and leaky.actions[-1].of == "leaked-test-pairs"
+    table = audit(rng().standard_normal((200, 8)), rng=rng())
+    assert table.headline == "How well the model ranks was not measured; nothing to repair."
+    wrong = planted.PLANTS["mismatched-rows"](3, 2).audited(3)
+    assert "do not belong to the pairs" in wrong.headline and [each.of for each in wrong.actions] == ["mismatched-rows"]
+
+
+# ---- the code
+
+
+def run(code: tuple[str, str], room: dict[str, Any]) -> dict[str, Any]:
+    """The names after the two lines."""
+    libraries = {"np": np, "geometry": geometry, "gauge": gauge, "metrics": metrics, "losses": losses, "torch": torch}
+    room = libraries | room
+    exec("\n".join(code), room)
+    return room
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_two_lines_make_the_tables_that_were_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = replace(planted.clean(5), training=Training(loss="unbiased", batch_size=64, temperature=0.5))
+    found = model.audited(5)
+    shift = next(effect.remedy for effect in found.remedies if effect.remedy.startswith("shift"))
+    remedy = shift if name.startswith("shift") else name
+    monkeypatch.setattr("builtins.print", lambda *_: None)
+    room = {"users": model.users, "items": model.items, "train": model.pairs, "test": model.held_out, "report": found}
+    made = run(todo._code(remedy, 10, 0.5), room)
+    wanted = found.remedied(remedy)
+    np.testing.assert_allclose(made["users"] @ made["items"].T, wanted[0] @ wanted[1].T, atol=1e-9)
+
+
+def test_all_other_lines_run(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
+    model = planted.clean(5)
+    monkeypatch.setattr("builtins.print", lambda *_: None)
+    terms = {"pos_loss": np.ones(5), "neg_loss": np.ones((5, 5)), "row_counts": np.ones(5), "col_counts": np.ones(5)}
+    room: dict[str, Any] = {"users": model.users, "items": model.items, "train": model.pairs, "test": model.held_out}
+    room |= {"item_ids": rng().permutation(600), "counts": torch.ones(600), "batch": torch.arange(5), "tau": 0.1}
+    room |= {"scores": torch.ones(5, 5), "rng": rng(), "terms": terms | {"n_positives": 20, "shape": (300, 600)}}
+    room |= {"report": model.audited(5)}
+    repairs = {**todo.REPAIRS, **todo.OF_BATCHES}
+    assert {*todo.REPAIRS, "in-batch-bias", "popularity-direction"} == {*CATALOGUE}
+    for name, (title, _, code) in repairs.items():
+        given = room | ({"users": model.pairs.users} if name == "triples" else {})
+        assert run(code, given) and title.endswith("."), name
+    for effect in report.baselines[:2]:
+        action = todo._of_hits(effect, 10)
+        train = example.pairs()[0]
+        lists = run(action.code, {"users": example.tables(0)[1], "train": train})["lists"]
+        assert lists.shape == (train.n_users, 10)
+
+
+def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
+    cards = {
+        card["name"] for card in yaml.safe_load((ROOT / "book/practice/decisions.yml").read_text(encoding="utf-8"))
+    }
+    named = {decision for _, decision, _ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())}
+    assert named | {*todo.DECISIONS.values()} | {todo.OTHER_DECISION} <= cards
+    codes = [code for *_, code in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())]
+    codes += [todo._code(name, 10, 0.123456) for name in NAMES] + [action.code for action in report.actions]
+    assert all(len(code) == 2 and max(map(len, code)) <= 71 for code in codes)
+
+
+# ---- the page
+
+
+class Open(HTMLParser):
+    """The words of a page that are seen before anything is unfolded."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.folded = self.unseen = 0
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.folded += tag == "details"
+        self.unseen += tag in ("style", "head")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.folded -= tag == "details"
+        self.unseen -= tag in ("style", "head")
+
+    def handle_data(self, data: str) -> None:
+        if not self.folded and not self.unseen:
+            self.words += data.split()
+
+
+def test_the_page_says_at_most_900_words_before_anything_is_unfolded(report: Report) -> None:
+    """Of implicit's model, with five faults or notes, and of models of which each fault was planted."""
+    pages = [
+        report.html(),
+        *(planted.PLANTS[name](0, 2, sphere=False).audited(0).html() for name in ("hubs", "ddc-gain")),
+    ]
+    for page in pages:
+        words = Open(page).words
+        assert 300 < len(words) <= 900
+        for fold in re.findall(r"<details>(?:(?!</?details>).)*</details>", page, flags=re.DOTALL)[:1]:
+            assert fold.count("<summary>") == 1
+
+
+def test_the_order_of_the_page_and_of_the_text(report: Report) -> None:
+    """What was read, whether it belongs together, the headline, the actions, the verdicts, the appendix."""
+    page, said = report.html(), report.text()
+    shown = [report.read()[0], "Do the rows belong", report.headline.partition("(")[0], 'id="actions"', 'id="verdicts"']
+    for where, order in (
+        (page, [*shown, 'id="popularity-lengths"', 'id="remedies"', 'id="cosines"', 'id="inputs"']),
+        (
+            said.replace("\n  ", " ").replace("\n", " "),
+            [
+                *shown[:3],
+                "1. ",
+                "Verdicts",
+                "popularity-lengths: ",
+                "What each change",
+                "The lengths of the rows alone",
+            ],
+        ),
+    ):
+        places = [where.index(each) for each in order]
+        assert places == sorted(places)
+    for action in report.actions:
+        assert f"practice/decisions.html#decision-{action.decision}" in page and action.title in page
+        assert all(line in said for line in action.code)
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+# ---- what a verdict means
+
+
+def test_a_direction_of_popularity_is_noted_and_never_a_fault(report: Report) -> None:
+    for found in (report, planted.PLANTS["popularity-direction"](0, 2).audited(0)):
+        assert found.ids("noted") == ["popularity-direction"]
+        assert "popularity-direction" not in {action.of for action in found.actions}
+    assert planted.clean(0).audited(0)["popularity-direction"].verdict == "fine"
+
+
+def test_the_gauge_is_called_by_one_word(report: Report) -> None:
+    """Off the sphere with balanced tables: fine, and the lengths alone leave it free; no second verdict says FREE."""
+    found = planted.clean(0, sphere=False).audited(0)
+    assert found["free-gauge"].verdict == "fine" and "alone leave the gauge free" in found["free-gauge"].support
+    for each in (found, report):
+        assert "FREE" not in each.text() and "Verdict:" not in each.text()
+
+
+def test_cold_rows_are_counted_and_said() -> None:
+    """By hand: a tenth of the items without a pair, and users whom only held-out pairs know."""
+    model = planted.clean(4)
+    train = model.pairs.select((model.pairs.items >= 60) & (model.pairs.users >= 20))
+    found = replace(model, pairs=train).audited(4)
+    test = model.held_out
+    cold = {
+        "items_without_pair": 600 - len({*train.items.tolist()}),
+        "held_out_users_without_training": len({*test.users.tolist()} - {*train.users.tolist()}),
+        "held_out_pairs_of_such_users": int((~np.isin(test.users, train.users)).sum()),
+        "held_out_pairs_of_items_without_pair": int((~np.isin(test.items, train.items)).sum()),
+    }
+    assert found.to_dict()["cold"] == cold and min(cold.values()) > 0
+    assert found["dead-rows"].verdict == "noted" and found["dead-rows"].figures["items_without_a_pair"] >= 60
+    for said in (found.text().replace("\n  ", " "), found.html()):
+        assert f"{cold['items_without_pair']} items have no training pair" in said
+        assert (
+            f"{cold['held_out_users_without_training']} users with {cold['held_out_pairs_of_such_users']} held" in said
+        )
+    assert model.audited(4)["dead-rows"].verdict == "fine"
