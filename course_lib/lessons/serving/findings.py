@@ -77,7 +77,7 @@ def cuts(stored: Any) -> dict[str, tuple[str, int]]:
 
 @finding(
     "Cut to fewer numbers, vectors in the SVD gauge keep more of the full lists than vectors as trained",
-    case="data set and width",
+    case="setting",
     cases=cuts,
     rests_on=(RESULT,),
 )
@@ -186,7 +186,8 @@ def _served_as_predicted(stored: Any) -> bool:
 
 def _mean(values: Any) -> float:
     """The mean over seeds 1 to 4: seed 0 had been looked at."""
-    return float(np.mean(list(values)[1:]))
+    rest = list(values)[1:]
+    return float(np.mean(rest)) if rest else float("nan")
 
 
 def table_of_outcomes(stored: Any, predictions: Mapping[int, str]) -> list[list[str]]:
