@@ -44,7 +44,3 @@ def one_quickly(names: Sequence[Any], most: int = 1) -> list[Any]:
     """The first where the same template, script or rule serves all of them; the others among the pipelines."""
     return [*names[:most], *(pytest.param(name, marks=pytest.mark.pipeline) for name in names[most:])]
 
-
-def short_chapters() -> list[Path]:
-    """The finished chapters of the part "In practice": each is its main page alone, without lab and further page."""
-    return sorted(path for path in (ROOT / "book" / "practice").glob("*.ipynb") if not is_draft(path))

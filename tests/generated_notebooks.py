@@ -18,7 +18,7 @@ from exercises.engine import simulate
 
 Cells = list[dict[str, Any]]
 ASSIGNMENT = simulate.FIRST
-STYLES = ("loops", "vectorised", "scipy", "reference")
+STYLES = ("loops", "vectorised", "reference")
 
 BEFORE = [
     "%matplotlib inline",

@@ -5,8 +5,8 @@ const STOP = new Set("a an and are as at be by can could do does for from get ha
 const SPELLINGS = [[/isation$/, "ization"], [/ise$/, "ize"], [/our$/, "or"]]; // British words as American ones
 const BOOST = { ideas: 6, title: 5, headings: 2, words: 1 };
 const PHRASE = 4; // how much more a page is worth one of whose ideas the query names in all its words
-const WEAK = 0.08; // of the best page's score: what is worth less is not shown
-const MOST = 15; // pages
+const WEAK = 0.02; // of the best page's score: what is worth less is not shown
+const MOST = 40; // pages
 
 /** A word as it stands and its stem; none of a word that says nothing. */
 function forms(term) {

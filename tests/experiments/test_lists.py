@@ -49,6 +49,7 @@ def test_what_a_user_has_in_the_validation_part_is_in_no_list() -> None:
     assert not known.contains(test.users, test.items).any()
 
 
+@pytest.mark.data
 def test_what_P4_tests_keeps_every_pair() -> None:
     train, _, test = lists.split_of(
         lists.ListCell(data="wikispeedia", split="random 9:1, untrained kept", list="chance", seed=0)
@@ -56,6 +57,7 @@ def test_what_P4_tests_keeps_every_pair() -> None:
     assert len(train) + len(test) == len(lists.RECIPES.load("wikispeedia"))
 
 
+@pytest.mark.data
 def test_only_data_with_times_have_a_split_in_time() -> None:
     cells = lists.plan("laptop", (0, 1))
     assert {cell["data"] for cell in cells if cell["split"] == lists.SPLITS[2]} == lists.TIMES

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from drafts import FIRST, main_pages, one_quickly
+from drafts import FIRST, main_pages, one_quickly, short_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 START, *CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in (FIRST, *main_pages())]
@@ -20,7 +20,8 @@ def _has_interactive(name: str) -> bool:
 
 FURTHER = [name.removesuffix(".html") + "-further.html" for name in CHAPTERS]
 # Pages that have, all together, every interactive once.
-WITH_INTERACTIVES = [START, *CHAPTERS, *filter(_has_interactive, FURTHER)]
+SHORT = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in short_chapters()]
+WITH_INTERACTIVES = [START, *CHAPTERS, *SHORT, *filter(_has_interactive, FURTHER)]
 
 
 ONE_QUICKLY = one_quickly(CHAPTERS)
