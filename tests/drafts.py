@@ -43,4 +43,3 @@ def short_chapters() -> list[Path]:
 def one_quickly(names: Sequence[Any], most: int = 1) -> list[Any]:
     """The first where the same template, script or rule serves all of them; the others among the pipelines."""
     return [*names[:most], *(pytest.param(name, marks=pytest.mark.pipeline) for name in names[most:])]
-

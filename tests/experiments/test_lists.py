@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,8 @@ def test_what_a_user_has_in_the_validation_part_is_in_no_list() -> None:
 
 
 @pytest.mark.data
-def test_what_P4_tests_keeps_every_pair() -> None:
+def test_what_P4_tests_keeps_every_pair(course_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(course_data))
     train, _, test = lists.split_of(
         lists.ListCell(data="wikispeedia", split="random 9:1, untrained kept", list="chance", seed=0)
     )
@@ -58,7 +61,8 @@ def test_what_P4_tests_keeps_every_pair() -> None:
 
 
 @pytest.mark.data
-def test_only_data_with_times_have_a_split_in_time() -> None:
+def test_only_data_with_times_have_a_split_in_time(course_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_DATA", str(course_data))
     cells = lists.plan("laptop", (0, 1))
     assert {cell["data"] for cell in cells if cell["split"] == lists.SPLITS[2]} == lists.TIMES
     assert all((lists.RECIPES.load(name).times is not None) == (name in lists.TIMES) for name in SMALL)

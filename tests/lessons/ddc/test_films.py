@@ -75,12 +75,16 @@ def test_the_better_guide_is_found_and_the_worse_one_stops_the_page() -> None:
     alpha, push = rng.normal(size=(2, 900))
     change = push + 0.5 * rng.normal(size=900)
     shifts = dict.fromkeys(("0", "+1", "+2", "+3"), (alpha, push, change))
-    assert findings.lists_follow_the_push.evidence(shifts).support.startswith("all 4 shifts, one seed each, interval over users")
+    assert findings.lists_follow_the_push.evidence(shifts).support.startswith(
+        "all 4 shifts, one seed each, interval over users"
+    )
     with pytest.raises(FindingError, match="fails in 0"):
         findings.lists_follow_the_push.evidence({**shifts, "0": (push, alpha, change)})
 
 
 def test_a_gain_that_is_the_same_when_stopped_supports_nothing() -> None:
-    assert findings.training_on_makes_the_gain.evidence([15, 14, 14], [3, 4, 4]).support.startswith("one model, 3 seeds")
+    assert findings.training_on_makes_the_gain.evidence([15, 14, 14], [3, 4, 4]).support.startswith(
+        "one model, 3 seeds"
+    )
     with pytest.raises(FindingError, match="training-on-makes-the-gain"):
         findings.training_on_makes_the_gain.evidence([5, 3, 4], [4, 5, 3])
