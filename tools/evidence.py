@@ -43,7 +43,8 @@ def open_support(writer: Any, node: Support) -> None:
     writer.evidence = getattr(writer, "evidence", 0) + 1
     name = f"evidence-{writer.evidence}"
     writer.body.append(
-        f'&#8288;<button type="button" class="evidence" popovertarget="{name}" aria-label="What this rests on"></button>'
+        f'&#8288;<button type="button" class="evidence" popovertarget="{name}"'  # the sign forbids a line to end here
+        ' aria-label="What this rests on"></button>'
         f'<span id="{name}" class="support" popover>'
     )
 
