@@ -116,6 +116,7 @@ def set_search_scorer(app: Sphinx, config: Config) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     ranked = script.replace("const IDEAS = {};", f"const IDEAS = {json.dumps(ideas)};")
     path.write_text(alone + ranked, encoding="utf-8")
+    (Path(app.outdir) / "_static" / "language_data.js").unlink(missing_ok=True)  # Sphinx overwrites no file of its own
     config.html_search_scorer = str(path)
 
 

@@ -5,8 +5,6 @@ const STOP = new Set("a an and are as at be by can could do does for from get ha
 const SPELLINGS = [[/isation$/, "ization"], [/ise$/, "ize"], [/our$/, "or"]]; // British words as American ones
 const BOOST = { ideas: 6, title: 5, headings: 2, words: 1 };
 const PHRASE = 4; // how much more a page is worth one of whose ideas the query names in all its words
-const WEAK = 0.02; // of the best page's score: what is worth less is not shown
-const MOST = 40; // pages
 
 /** A word as it stands and its stem; none of a word that says nothing. */
 function forms(term) {
@@ -85,8 +83,7 @@ function takeOver() {
   Search._performSearch = (query, ...rest) => {
     const { docnames, filenames, titles } = Search._index;
     ranked ??= ranking(Search._index);
-    const found = ranked(query).slice(0, MOST);
-    const pages = found.filter(({ score }) => score >= WEAK * found[0].score).map(({ id, score }) => [docnames[id], titles[id], "", null, score, filenames[id]]);
+    const pages = ranked(query).map(({ id, score }) => [docnames[id], titles[id], "", null, score, filenames[id]]);
     const entries = perform(query, ...rest).filter(([, , anchor]) => anchor); // the best stands last
     return [...entries, ...pages.reverse()];
   };
