@@ -31,10 +31,16 @@ def pooled(stored: Any, model: str, metric: str = NEW, **where: Any) -> np.ndarr
     return np.concatenate([people(stored, cut, model, metric, **where) for cut in CUTS.values()])
 
 
+def _people_of(stored: Any) -> str:
+    """What is repeated, for the support: each person's number is a mean over the trainings."""
+    seeds = len(stored.values("known recall", model=TABLE, moment=max(CUTS.values())))
+    return f"people, each a mean over {seeds} seeds"
+
+
 def _gain(stored: Any, cuts: tuple[float, ...], more: tuple[str, str], less: tuple[str, str]) -> Difference:
     """Recall of the one (model, metric) minus that of the other, over the people of all cuts."""
     left, right = (np.concatenate([people(stored, cut, *one) for cut in cuts]) for one in (more, less))
-    return Difference.paired(left, right, over="people")
+    return Difference.paired(left, right, over=_people_of(stored))
 
 
 def _by_seed(stored: Any, cuts: tuple[float, ...], metric: str, **where: Any) -> np.ndarray:
@@ -80,7 +86,7 @@ def the_prior_crowds_out_known_films(stored: Any, cuts: tuple[float, ...]) -> Di
         np.concatenate([people(stored, cut, IDS, "all recall", rule=rule, served="once") for cut in cuts])
         for rule in ("floor", "prior by year and genre")
     )
-    return Difference.paired(floor, prior, over="people")
+    return Difference.paired(floor, prior, over=_people_of(stored))
 
 
 @over_cuts("In lists of all films, served anew each day, one prior for all films finds more than the floor")
@@ -99,7 +105,7 @@ def counts_alone_each_day(stored: Any, cuts: tuple[float, ...]) -> Difference:
         np.concatenate([people(stored, cut, model, "all recall", rule="floor", served="each day") for cut in cuts])
         for model in ("hits", IDS)
     )
-    return Difference.paired(alone, both, over="people")
+    return Difference.paired(alone, both, over=_people_of(stored))
 
 
 @over_cuts("A film without features and ratings stands where the law of a random direction says")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import sympy as sp
 
@@ -38,7 +39,8 @@ def prop_untrained_row() -> Iterator[sp.Expr]:
     """(1 + c) / 2 ~ Beta((d - 1) / 2, (d - 1) / 2) has the moments of a coordinate of a random direction, for every d.
 
     Even moments up to the eighth: the direction g / |g| of a normal vector g has E c^2k = (2k - 1)!! / (d (d + 2) ...
-    (d + 2k - 2)), as |g| and g / |g| are independent. The odd ones are 0. Then the law itself for d = 2 and d = 3.
+    (d + 2k - 2)), as |g| and g / |g| are independent. The odd ones are 0. Then the law itself for d = 2 and d = 3. Last
+    the place and the first k for d = 3, where the cosine is uniform: counted on each part between the films.
     """
     d, s = sp.Symbol("d", positive=True), sp.Symbol("s", real=True)
     a = (d - 1) / 2
@@ -53,6 +55,16 @@ def prop_untrained_row() -> Iterator[sp.Expr]:
     density = (1 - s**2) ** ((d - 3) / 2)
     yield sp.integrate(density.subs(d, 3) / 2, (s, -1, s)) - (1 + s) / 2
     yield sp.diff(1 - sp.acos(s) / sp.pi, s) - density.subs(d, 2) / sp.pi
+    cosines = [sp.Rational(*pair) for pair in ((-4, 5), (-1, 3), (1, 2), (5, 7))]
+    ends = [sp.Integer(-1), *cosines, sp.Integer(1)]
+    parts = {  # place -> the probability of the part where so many films come before
+        1 + sum(bool(film > (low + high) / 2) for film in cosines): (high - low) / 2 for low, high in pairwise(ends)
+    }
+    below = [(1 + film) / 2 for film in cosines]  # F(s_j) for d = 3
+    yield sum((place * chance for place, chance in parts.items()), sp.Integer(0)) - (1 + sum(below))
+    for k in range(1, len(cosines) + 1):
+        first = sum((chance for place, chance in parts.items() if place <= k), sp.Integer(0))
+        yield first - (1 - below[-k])
 
 
 @proof
