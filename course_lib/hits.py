@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from course_lib import checking
+from course_lib import checking, geometry
 from course_lib.interactions import Interactions
 
 __all__ = ["decayed_counts", "known_later", "with_hits"]
@@ -54,7 +54,9 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
     """
     if not isinstance(pairs, Interactions):
         raise checking.refuse(pairs, "pairs", "Interactions with times")
-    earlier, later = pairs.split_by_time(share)
+    if pairs.times is None:
+        raise ValueError("pairs has no times; expected a time for each pair, to split by")
+    earlier, later = pairs.split_by_time(checking.real(share, "share", above=0, below=1))
     known = later.select(earlier.row_counts[later.users] > 0)
     if not len(known):
         raise ValueError(f"share is {share}: none of the {len(later)} later pairs has a user with an earlier pair")
@@ -98,7 +100,7 @@ def decayed_counts(train: Interactions, half_life: float, *, now: float | None =
         raise checking.refuse(train, "train", "Interactions, the known pairs")
     if train.times is None:
         raise ValueError("train has no times; expected a time for each pair, to count it by its age")
-    if half_life != np.inf:
+    if not (isinstance(half_life, float) and half_life == np.inf):
         half_life = checking.real(half_life, "half_life", above=0)
     latest = float(train.times.max()) if len(train) else 0.0
     now = latest if now is None else checking.real(now, "now")
@@ -146,7 +148,10 @@ def with_hits(
     >>> np.round(users @ items.T, 3).tolist()
     [[2.0, 0.0]]
     """
-    left, right = (_unit(table, name) for table, name in ((users, "users"), (items, "items")))
+    tables = (
+        (checking.table(table, name).astype(np.float64), name) for table, name in ((users, "users"), (items, "items"))
+    )
+    left, right = (geometry.normalise(table, name=name) for table, name in tables)
     checking.same_width(left, right, "users", "items")
     counts = checking.counts(hits, "hits", len(right))
     tau, weight = checking.real(tau, "tau", above=0), checking.real(weight, "weight", least=0)
@@ -154,13 +159,3 @@ def with_hits(
         np.column_stack((left / tau, np.full(len(left), weight))),
         np.column_stack((right, np.log(counts + FLOOR))),
     )
-
-
-def _unit(vectors: Any, name: str) -> NDArray[np.float64]:
-    """The rows, each divided by its length."""
-    rows = checking.table(vectors, name).astype(np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not lengths.all():
-        raise ValueError(f"{name}[{int(np.flatnonzero(lengths == 0)[0])}] has length 0; its cosine has no value")
-    unit: NDArray[np.float64] = rows / lengths
-    return unit

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from course_lib import checking, extras
+from course_lib import checking, extras, geometry
 
 __all__ = [
     "KINDS",
@@ -109,15 +109,15 @@ def arranged(users: Any, items: Any, space: str) -> tuple[Vectors, Vectors]:
     [[0.0, 1.0]]
     >>> index.arranged([[0.0, 2.0]], [[0.0, 0.0]], "cosine")
     Traceback (most recent call last):
-    ValueError: items[0] has length 0; its cosine has no value
+    ValueError: items[0] is the zero vector, which has no direction; expected nonzero finite vectors of shape (1, 2)
     """
     checking.choice(space, "space", SPACES)
     left, right = _tables(users, items)
     if space == "one more coordinate":
         left, right = one_more_coordinate(left, right)
     elif space == "cosine":
-        left, right = _unit(left, "users"), _unit(right, "items")
-    return left.astype(np.float32), right.astype(np.float32)
+        left, right = geometry.normalise(left, name="users"), geometry.normalise(right, name="items")
+    return _in_float32(left, "users"), _in_float32(right, "items")
 
 
 def build(
@@ -169,7 +169,9 @@ def build(
     faiss = _faiss()
     checking.choice(kind, "kind", KINDS)
     checking.choice(space, "space", SPACES)
-    table = np.ascontiguousarray(checking.table(vectors, "vectors"), dtype=np.float32)
+    table = _in_float32(vectors, "vectors")
+    if not table.shape[1]:
+        raise ValueError(f"vectors has shape {table.shape}; expected at least one coordinate")
     cells = checking.whole(cells, "cells", 1, len(table), why=f"as there are {len(table)} vectors")
     probes, seed = checking.whole(probes, "probes", 1, cells, why="the cells"), checking.whole(seed, "seed", 0)
     if kind == "pq":
@@ -225,9 +227,13 @@ def nearest(built: Any, queries: Any, k: int) -> NDArray[np.int64]:
     Traceback (most recent call last):
     ValueError: k is 3; expected a whole number from 1 to 2, as the index holds 2 vectors
     """
+    faiss = _faiss()
+    if not isinstance(built, faiss.Index):
+        raise checking.refuse(built, "built", "an index of faiss, from build")
     k = checking.whole(k, "k", 1, built.ntotal, why=f"as the index holds {built.ntotal} vectors")
-    table = np.ascontiguousarray(checking.table(queries, "queries"), dtype=np.float32)
-    if table.shape[1] > built.d or built.d - table.shape[1] >= PARTS:
+    table = _in_float32(queries, "queries")
+    short = built.d - table.shape[1]
+    if not 0 <= short < (PARTS if isinstance(built, faiss.IndexPQ) else 1):  # only "pq" fills its vectors up with zeros
         raise ValueError(f"queries have width {table.shape[1]}; expected {built.d}, that of the index")
     found: NDArray[np.int64] = built.search(_padded(table, built.d), k)[1]
     return found
@@ -262,6 +268,8 @@ def int8_table(items: Any) -> tuple[Table, Table]:
     (True, 255)
     """
     table = checking.table(items, "items").astype(np.float64)
+    if not len(table):
+        raise ValueError("items has no row; expected at least one")
     low = table.min(axis=0)
     steps = (table.max(axis=0) - low) / LEVELS
     codes = np.minimum(np.floor((table - low) / np.where(steps > 0, steps, 1)), LEVELS)
@@ -297,7 +305,7 @@ def int8_bound(queries: Any, items: Any) -> Table:
     >>> bool((np.abs(moved).max(axis=1) <= index.int8_bound(queries, items)).all())
     True
     """
-    left, right = _tables(queries, items)
+    left, right = _tables(queries, items, "queries")
     steps = (right.max(axis=0) - right.min(axis=0)) / LEVELS
     sizes = np.abs(right).max(axis=0) + steps
     half, width = 0.5 + 2 * LEVELS * ROUNDING, right.shape[1]  # the code itself is computed in float32
@@ -386,24 +394,22 @@ def rescored(users: Any, items: Any, found: Any, k: int) -> NDArray[np.int64]:
     return np.take_along_axis(ids, order, axis=1).astype(np.int64)
 
 
-def _tables(users: Any, items: Any) -> tuple[Table, Table]:
-    """Two finite tables of one width, in float64."""
-    left, right = (
-        checking.table(table, name).astype(np.float64) for table, name in ((users, "users"), (items, "items"))
-    )
-    checking.same_width(left, right, "users", "items")
+def _in_float32(values: Any, name: str) -> Vectors:
+    """A finite table in float32, row after row, as faiss reads it."""
+    table = checking.table(values, name)
+    largest = np.abs(table).max(initial=0)
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(f"{name} holds an entry of size {largest:g}; expected at most 3.4e+38, the largest of float32")
+    return np.ascontiguousarray(table, dtype=np.float32)
+
+
+def _tables(users: Any, items: Any, name: str = "users") -> tuple[Table, Table]:
+    """Two finite tables of one width, in float64; name: what a message calls the first."""
+    left, right = checking.table(users, name).astype(np.float64), checking.table(items, "items").astype(np.float64)
+    checking.same_width(left, right, name, "items")
     if not len(right):
         raise ValueError("items has no row; expected at least one")
     return left, right
-
-
-def _unit(rows: Table, name: str) -> Table:
-    """The rows, each divided by its length."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not lengths.all():
-        raise ValueError(f"{name}[{int(np.flatnonzero(lengths == 0)[0])}] has length 0; its cosine has no value")
-    unit: Table = rows / lengths
-    return unit
 
 
 def _padded(rows: Vectors, width: int) -> Vectors:

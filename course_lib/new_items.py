@@ -7,7 +7,7 @@ from items that were new before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,15 @@ def first_times(pairs: Interactions) -> Float:
     >>> first_times(pairs).tolist()
     [3.0, inf]
     """
+    return _first_times(pairs, "pairs")
+
+
+def _first_times(pairs: Interactions, name: str) -> Float:
+    """`first_times`, under the name that the caller's argument has."""
     if not isinstance(pairs, Interactions):
-        raise checking.refuse(pairs, "pairs", "Interactions with times")
+        raise checking.refuse(pairs, name, "Interactions with times")
     if pairs.times is None:
-        raise ValueError("pairs has no times; expected a time for each pair, to find the first of each item")
+        raise ValueError(f"{name} has no times; expected a time for each pair, to find the first of each item")
     first = np.full(pairs.n_items, np.inf)
     np.minimum.at(first, pairs.items, pairs.times)
     return first
@@ -140,11 +145,12 @@ def new_by_time(
     >>> found.new.tolist(), found.train.pairs.tolist(), found.later.pairs.tolist()
     ([False, True], [[0, 0], [1, 0]], [[0, 1]])
     """
-    first = first_times(ratings)
+    first = _first_times(ratings, "ratings")
     if ratings.ratings is None:
         raise ValueError("ratings has no values; expected a rating for each pair, to say what is liked")
     share = checking.real(share, "share", above=0, below=1)
     length = checking.real(length, "length", above=0, most=1 - share + 1e-9)
+    liked, core = checking.real(liked, "liked"), checking.whole(core, "core")
     pairs = ratings.select(ratings.ratings >= liked)
     times = np.asarray(pairs.times)
     if not len(times):
@@ -202,12 +208,23 @@ def film_years(names: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     [1979]
     """
     found = []
-    for at, name in enumerate(map(str, names)):
+    for at, name in enumerate(_texts(names, "names")):
         year = name.strip()[-5:-1]
         if not (name.strip().endswith(f"({year})") and year.isdecimal()):
             raise ValueError(f'names[{at}] is {name!r}; expected a title with its year, such as "Alien (1979)"')
         found.append(int(year))
     return np.array(found, dtype=np.int64)
+
+
+def _texts(values: Any, name: str) -> list[str]:
+    """Several texts. One alone is refused: it would be read letter by letter, and None as a genre called None."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise checking.refuse(values, name, "a sequence of texts")
+    found = list(values)
+    for at, value in enumerate(found):
+        if not isinstance(value, str):
+            raise checking.refuse(value, f"{name}[{at}]", "a text")
+    return found
 
 
 def film_features(
@@ -249,10 +266,11 @@ def film_features(
     >>> columns, rows.round(2).tolist()
     (['Horror', 'Sci-Fi', 'every film'], [[0.58, 0.58, 0.58]])
     """
-    own = [[genre for genre in str(text).split("|") if genre] for text in genres]
-    if len(own) != len(names):
-        raise ValueError(f"genres has {len(own)} entries; expected {len(names)}, one for each of names")
-    columns = sorted({genre for found in own for genre in found} if known is None else set(known))
+    titles, years = _texts(names, "names"), checking.choice(years, "years", (True, False))
+    own = [[genre for genre in text.split("|") if genre] for text in _texts(genres, "genres")]
+    if len(own) != len(titles):
+        raise ValueError(f"genres has {len(own)} entries; expected {len(titles)}, one for each of names")
+    columns = sorted({genre for found in own for genre in found} if known is None else set(_texts(known, "known")))
     place = {genre: at for at, genre in enumerate(columns)}
     groups = [f"from {year}" for year in YEARS] if years else []
     rows = np.zeros((len(own), len(columns) + len(groups) + 1))
@@ -262,7 +280,7 @@ def film_features(
                 raise ValueError(f"genres[{at}] holds {genre!r}; expected some of {', '.join(columns)}")
             rows[at, place[genre]] = 1
     if years:
-        group = np.maximum(np.searchsorted(YEARS, film_years(names), side="right") - 1, 0)
+        group = np.maximum(np.searchsorted(YEARS, film_years(titles), side="right") - 1, 0)
         rows[np.arange(len(rows)), len(columns) + group] = 1
     rows[:, -1] = 1  # so that no row is zero
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -306,9 +324,12 @@ def expected_place(scores: ArrayLike, width: int, *, k: int = 10) -> tuple[Float
     >>> round(float(place), 6), round(float(chance), 6)
     (2.0, 0.25)
     """
-    cosines, width = np.asarray(checking.as_numpy(scores), dtype=np.float64), checking.whole(width, "width", 2)
-    if cosines.ndim < 1 or not (np.abs(cosines) <= 1 + 1e-6).all():  # NaN is refused, too
+    cosines, width = checking.as_numpy(scores), checking.whole(width, "width", 2)
+    if (
+        cosines.ndim < 1 or cosines.dtype.kind not in "fiu" or not (np.abs(cosines) <= 1 + 1e-6).all()
+    ):  # NaN is refused, too
         raise checking.refuse(scores, "scores", "cosines in [-1, 1], shape (..., n)")
+    cosines = cosines.astype(np.float64)
     k = checking.whole(k, "k", 1, cosines.shape[-1], why="the number of scores")
     law = stats.beta((width - 1) / 2, (width - 1) / 2)
     last = np.partition(cosines, -k, axis=-1)[..., -k]
@@ -418,7 +439,7 @@ class GammaPrior:
         Raises
         ------
         ValueError
-            For negative numbers.
+            For negative numbers and other lengths.
 
         Examples
         --------
@@ -426,7 +447,8 @@ class GammaPrior:
         >>> GammaPrior(1.0, 4.0).mean([0], [0]).tolist()
         [0.25]
         """
-        seen, t = checking.vector(counts, "counts"), checking.vector(days, "days")
+        seen = checking.vector(counts, "counts")
+        t = checking.vector(days, "days", len(seen))
         for name, values in (("counts", seen), ("days", t)):
             if (values < 0).any():
                 raise ValueError(f"{name} has the entry {values.min()}; expected numbers of at least 0")

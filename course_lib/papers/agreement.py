@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from course_lib import checking
@@ -154,12 +154,22 @@ def pooled(groups: Iterable[ArrayLike]) -> Spread:
     >>> round(spread.deviation, 4), spread.freedom
     (1.4142, 2)
     """
-    runs = (np.asarray(group, dtype=float) for group in groups)
+    if not isinstance(groups, Iterable):
+        raise checking.refuse(groups, "groups", "several groups of runs, such as a list of lists of numbers")
+    runs = [_runs(group, f"groups[{at}]") for at, group in enumerate(groups)]
     centred = [values - values.mean() for values in runs if len(values) > 1]
     freedom = sum(len(values) - 1 for values in centred)
     if not freedom:
         raise ValueError("groups: no group has two runs; expected one with at least two")
     return Spread(float(np.sqrt(sum((values**2).sum() for values in centred) / freedom)), freedom)
+
+
+def _runs(group: ArrayLike, name: str) -> NDArray[np.float64]:
+    """The results of one group of runs, of which there may be none."""
+    values = checking.as_numpy(group)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "fiu"):
+        raise checking.refuse(group, name, "a list of numbers, one for each run")
+    return checking.vector(values, name) if values.size else np.zeros(0)
 
 
 def shared(cells: ArrayLike) -> Spread:
@@ -197,8 +207,8 @@ def shared(cells: ArrayLike) -> Spread:
     >>> agreement.shared([[1.0, 2.0, 3.0], [12.0, 10.0, 12.0]]).freedom > 3.9
     True
     """
-    runs = np.asarray(cells, dtype=float)
-    if runs.ndim != 2 or not len(runs) or runs.shape[1] < 2:
+    runs = checking.table(cells, "cells").astype(np.float64)
+    if not len(runs) or runs.shape[1] < 2:
         raise ValueError(f"cells has shape {runs.shape}; expected (k, n) with k >= 1 and n >= 2 runs")
     apart, freedom = runs - runs.mean(axis=1, keepdims=True), runs.shape[1] - 1
     total = float((apart**2).sum())
@@ -253,14 +263,17 @@ def judge(
     >>> agreement.judge([10.0], 10.0).verdict
     'undecided'
     """
+    if not isinstance(values, Iterable):
+        raise checking.refuse(values, "values", "a list of numbers, one for each run")
     values = [checking.real(value, f"values[{at}]") for at, value in enumerate(values)]
+    converged = checking.choice(converged, "converged", (True, False))
     n = len(values)
     mean = float(np.mean(values)) if n else float("nan")
     if not n or not converged:
         half = checking.real(printed_half, "printed_half", least=0)
         margin = half or MARGIN * abs(checking.real(printed, "printed"))
         return Judged(printed, mean, n, margin, "not trained" if not n else "not converged")
-    spread = spread or (pooled([values]) if n > 1 else None)
+    spread = pooled([values]) if spread is None and n > 1 else spread
     return weigh(mean, n, spread, printed, printed_half=printed_half)
 
 
@@ -296,6 +309,8 @@ def weigh(mean: float, n: int, spread: Spread | None, printed: float, *, printed
     """
     mean, printed = checking.real(mean, "mean"), checking.real(printed, "printed")
     margin = checking.real(printed_half, "printed_half", least=0) or MARGIN * abs(printed)
+    if not (spread is None or isinstance(spread, Spread)):
+        raise checking.refuse(spread, "spread", "a Spread, or None")
     if spread is None:
         return Judged(printed, mean, n, margin, "undecided")
     off, half = abs(printed - mean), spread.of_difference(n)

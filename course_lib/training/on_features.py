@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from course_lib import checking
 from course_lib.interactions import Interactions
-from course_lib.training.on_pairs import new_tables, train_on_pairs
+from course_lib.training.on_pairs import checked_log_q, new_tables, train_on_pairs
 
 __all__ = ["Look", "feature_tables", "served_items"]
 
@@ -78,14 +78,13 @@ def feature_tables(
     >>> users.shape, rows.shape, weights.shape
     (torch.Size([2, 3]), torch.Size([5, 3]), torch.Size([2, 3]))
     """
+    correction = checked_log_q(train, log_q)
     told = torch.tensor(checking.table(features, "features", rows=train.n_items), dtype=torch.float32)
+    ids = checking.choice(ids, "ids", (True, False))
+    if not (look is None or callable(look)):
+        raise checking.refuse(look, "look", "a function, or None")
     tau, drop = checking.real(tau, "tau", above=0), checking.real(drop, "drop", least=0, below=1)
-    correction = torch.zeros(train.n_items) if log_q is None else torch.as_tensor(log_q, dtype=torch.float32)
-    if correction.shape != (train.n_items,) or not correction.isfinite().all():
-        raise ValueError(
-            f"log_q has shape {tuple(correction.shape)}; expected {train.n_items} finite numbers, one an item"
-        )
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0))
     users, rows = new_tables(train, width, generator)
     weights = (0.1 * torch.randn(told.shape[1], width, generator=generator)).requires_grad_()
     steps = 0
@@ -136,8 +135,12 @@ def served_items(rows: Tensor, features: Any, weights: Tensor, new: Any) -> Tens
     >>> served_items(torch.ones(2, 1), [[1.0], [1.0]], torch.tensor([[2.0]]), [False, True]).tolist()
     [[3.0], [2.0]]
     """
+    for name, table in (("rows", rows), ("weights", weights)):
+        if not isinstance(table, Tensor) or table.ndim != 2:
+            raise checking.refuse(table, name, "a tensor of two axes, as feature_tables trains it")
+    checking.same_width(rows, weights, "rows", "weights")
     told = torch.tensor(checking.table(features, "features", rows=len(rows), width=len(weights)), dtype=torch.float32)
-    fresh = torch.as_tensor(checking.as_numpy(new))
-    if fresh.shape != (len(rows),) or fresh.dtype != torch.bool:
+    fresh = checking.as_numpy(new)
+    if fresh.shape != (len(rows),) or fresh.dtype != bool:
         raise checking.refuse(new, "new", f"True or False for each of the {len(rows)} items")
-    return rows * (~fresh).float()[:, None] + told @ weights
+    return rows * torch.tensor(~fresh).float()[:, None] + told @ weights

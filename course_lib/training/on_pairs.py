@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from course_lib import checking
 from course_lib.interactions import Interactions
 
-__all__ = ["BatchLoss", "cosine_tables", "new_tables", "train_on_pairs"]
+__all__ = ["BatchLoss", "checked_log_q", "cosine_tables", "new_tables", "train_on_pairs"]
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]  # (B,) users and (B,) items of a batch -> its loss
 
@@ -43,7 +43,7 @@ def train_on_pairs(
     loss : callable
         ``loss(users, items)`` of two (B,) tensors of ids; the last batch of a pass may be smaller.
     parameters : iterable of Tensor
-        What is trained, in place.
+        What is trained, in place; each requires a gradient.
     generator : torch.Generator
         Draws the order of the pairs.
     passes : int, optional
@@ -61,8 +61,8 @@ def train_on_pairs(
     Raises
     ------
     ValueError
-        Without a pair, for ``in_time`` without times, for numbers out of range, and where the loss is not finite: the
-        message names the pass.
+        Without a pair, for ``in_time`` without times, for numbers out of range, for parameters that require no
+        gradient, and where the loss is not one finite number with a gradient: the message names the pass.
 
     Examples
     --------
@@ -75,16 +75,24 @@ def train_on_pairs(
     >>> [[round(value, 3) for value in row] for row in score.tolist()]
     [[1.5, 0.0], [0.0, 1.5]]
     """
-    if not len(train):
+    if not len(_interactions(train)):
         raise ValueError("train has no pair; expected at least one")
+    if not callable(loss):
+        raise checking.refuse(loss, "loss", "a function")
+    if not (after_pass is None or callable(after_pass)):
+        raise checking.refuse(after_pass, "after_pass", "a function, or None")
+    _generator(generator)
     passes, batch = checking.whole(passes, "passes", 0), checking.whole(batch, "batch", 2)
-    optimiser = torch.optim.Adam(list(parameters), lr=checking.real(rate, "rate", above=0))
+    in_time = checking.choice(in_time, "in_time", (True, False))
+    optimiser = torch.optim.Adam(_trainable(parameters), lr=checking.real(rate, "rate", above=0))
     users, items = torch.tensor(train.users).long(), torch.tensor(train.items).long()
     for done in range(passes):
         if after_pass is not None:
             after_pass(done)
         for rows in _batches(train, batch, generator, in_time=in_time):
             value = loss(users[rows], items[rows])
+            if not (isinstance(value, Tensor) and value.ndim == 0 and value.requires_grad):
+                raise checking.refuse(value, "the value of loss", "a tensor of one number, with a gradient")
             if not torch.isfinite(value):
                 raise ValueError(
                     f"the loss is {value.item()} in pass {done + 1}; expected a finite loss: lower the rate"
@@ -94,6 +102,32 @@ def train_on_pairs(
             optimiser.step()
     if after_pass is not None:
         after_pass(passes)
+
+
+def _interactions(train: Interactions) -> Interactions:
+    if not isinstance(train, Interactions):
+        raise checking.refuse(train, "train", "Interactions, the pairs to train on")
+    return train
+
+
+def _generator(generator: torch.Generator) -> torch.Generator:
+    """A generator of torch. None is refused: torch would draw from the one that all share."""
+    if not isinstance(generator, torch.Generator):
+        raise checking.refuse(generator, "generator", "a torch.Generator such as torch.Generator().manual_seed(0)")
+    return generator
+
+
+def _trainable(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """At least one leaf tensor, each with a gradient to come: Adam leaves a tensor without one as it is."""
+    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+        raise checking.refuse(parameters, "parameters", "several tensors, such as a list of them")
+    found = list(checking.some(parameters, "parameters"))
+    for at, one in enumerate(found):
+        if not (isinstance(one, Tensor) and one.is_leaf and one.requires_grad):
+            raise checking.refuse(
+                one, f"parameters[{at}]", "a tensor that requires a gradient, not computed from others"
+            )
+    return found
 
 
 def _batches(train: Interactions, size: int, generator: torch.Generator, *, in_time: bool) -> Iterator[Tensor]:
@@ -134,12 +168,45 @@ def new_tables(train: Interactions, width: int, generator: torch.Generator) -> t
     >>> users.shape, items.shape, items.requires_grad
     (torch.Size([2, 4]), torch.Size([3, 4]), True)
     """
+    _interactions(train)
+    _generator(generator)
     width = checking.whole(width, "width")
     users, items = (
         (0.1 * torch.randn(rows, width, generator=generator)).requires_grad_()
         for rows in (train.n_users, train.n_items)
     )
     return users, items
+
+
+def checked_log_q(train: Interactions, log_q: Tensor | None) -> Tensor:
+    """Return what is subtracted from the logit of each item, in float32; zeros for None.
+
+    Parameters
+    ----------
+    train : Interactions
+        Of n items.
+    log_q : Tensor, optional
+        (n,) finite numbers.
+
+    Returns
+    -------
+    Tensor, shape (n,)
+        ``log_q``.
+
+    Raises
+    ------
+    ValueError
+        For another shape, and for a number that is not finite.
+
+    Examples
+    --------
+    >>> from course_lib.interactions import Interactions
+    >>> from course_lib.training.on_pairs import checked_log_q
+    >>> checked_log_q(Interactions([0], [0], n_users=1, n_items=2), None)
+    tensor([0., 0.])
+    """
+    n = _interactions(train).n_items
+    return torch.zeros(n) if log_q is None else torch.tensor(checking.vector(log_q, "log_q", n), dtype=torch.float32)
 
 
 def cosine_tables(
@@ -193,12 +260,8 @@ def cosine_tables(
     (torch.Size([2, 2]), torch.Size([4, 2]))
     """
     tau = checking.real(tau, "tau", above=0)
-    correction = torch.zeros(train.n_items) if log_q is None else torch.as_tensor(log_q, dtype=torch.float32)
-    if correction.shape != (train.n_items,) or not correction.isfinite().all():
-        raise ValueError(
-            f"log_q has shape {tuple(correction.shape)}; expected {train.n_items} finite numbers, one an item"
-        )
-    generator = torch.Generator().manual_seed(seed)
+    correction = checked_log_q(train, log_q)
+    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0))
     users, items = new_tables(train, width, generator)
 
     def loss(u: Tensor, i: Tensor) -> Tensor:

@@ -29,16 +29,20 @@ where nothing was handed in. Who is missing in a file has 0 there, and the part 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from exercises.engine.chapters import HERE
 from exercises.engine.grading import notebooks
 from exercises.engine.office.late import read_deadlines
+from exercises.engine.office.people import lines_of_students
 from exercises.engine.office.tables import write_table
 from exercises.engine.office.texts import written
 
@@ -94,6 +98,42 @@ def _check(path: Path, name: str, part: Part) -> None:
         raise BadMarks(f"{path}: parts.{name}: out_of is for files; the points of assignments are known")
 
 
+def read_table(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+    """The lines of one of the class's tables, all as text, under their students; `line` is where each stands.
+
+    As an editor or a spreadsheet saves them (`lines_of_students`). BadMarks for another form, and for a missing column.
+    """
+    try:
+        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of_students(written(path))]
+    except (ValueError, csv.Error) as error:
+        raise BadMarks(f"{path}: {error}") from None
+    table = pd.DataFrame([cells for _, cells in found], index=pd.Index([name for name, _ in found], name="student"))
+    if found and (lacking := [column for column in columns if column not in table]):
+        raise BadMarks(f"{path} has no column {lacking[0]!r}; it has student, {', '.join(table.columns[1:])}")
+    return table if found else pd.DataFrame(columns=["line", *columns], index=table.index)
+
+
+def once(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The table. BadMarks where a student stands there twice."""
+    twice = table[table.index.duplicated()]
+    if len(twice):
+        raise BadMarks(f"{path}, line {twice.line.iloc[0]}: {twice.index[0]}; expected each student once")
+    return table
+
+
+def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Columns as numbers, 0 where a cell is empty. BadMarks names the line and the column of what is no number."""
+    found = table[columns].replace("", "0").apply(pd.to_numeric, errors="coerce").astype(float)
+    wrong = np.argwhere(~np.isfinite(found.to_numpy()))
+    if len(wrong):
+        row, column = wrong[0]
+        raise BadMarks(
+            f"{path}, line {table.line.iloc[row]}: {columns[column]} is {table[columns].iloc[row, column]!r}; "
+            "expected a number, or nothing for 0"
+        )
+    return found
+
+
 def cells(source: Path) -> pd.DataFrame:
     """The graded cells of an assignment: columns points and by_hand, a row a cell under its name."""
     found = [(notebooks.grading(cell), cell.cell_type) for cell in notebooks.read_source(source).cells]
@@ -113,9 +153,11 @@ def shares(course: Path, assignment: str, kind: str, void: list[str]) -> pd.Seri
     counted = counted[counted.by_hand == (kind == "hand")]
     if not counted.points.sum():
         return None
-    given = pd.read_csv(course / "grades" / f"{assignment}.csv", dtype={"student": str}).set_index("student")
-    points = given[list(asked.index)].apply(pd.to_numeric, errors="coerce").fillna(0.0)
-    penalty = pd.to_numeric(given["penalty"], errors="coerce").fillna(0.0)
+    path, columns = course / "grades" / f"{assignment}.csv", [*asked.index, "penalty"]
+    given = read_table(path, columns)
+    given = once(path, given[given.index != ""])  # `table` writes the files that are nobody's without a student
+    found = numbers(path, given, columns)
+    points, penalty = found[list(asked.index)], found["penalty"]
     kept = (1 - penalty / points.sum(axis=1)).where(points.sum(axis=1) > 0, 1.0).clip(0, 1)
     return points[counted.index].sum(axis=1) / counted.points.sum() * kept
 
@@ -140,25 +182,24 @@ def part_of_file(course: Path, part: Part) -> pd.Series:
     path = course / part.source
     if not path.exists():
         raise BadMarks(f"{path} is missing; expected columns student and points")
-    table = pd.read_csv(path, dtype=str).rename(columns=str.strip)
-    if not {"student", "points"} <= set(table.columns):
-        raise BadMarks(f"{path} has the columns {', '.join(table.columns)}; expected student and points")
-    table["student"] = table["student"].str.strip()
-    points = pd.to_numeric(table["points"], errors="coerce")
-    wrong = table[points.isna() | (points < 0) | (points > part.out_of) | table["student"].duplicated(keep=False)]
+    table = read_table(path, ["points"])
+    points = pd.to_numeric(table["points"], errors="coerce").astype(float)
+    twice, nobody = table.index.duplicated(keep=False), table.index == ""
+    wrong = table[~points.between(0, part.out_of) | twice | nobody]
     if len(wrong):
         first = wrong.iloc[0]
         raise BadMarks(
-            f"{path}, line {wrong.index[0] + 2}: {first['student']}, {first['points']}; "
+            f"{path}, line {first['line']}: {wrong.index[0] or 'nobody'}, {first['points'] or 'no points'}; "
             f"expected each student once, with 0 to {part.out_of:g} points"
         )
-    return pd.Series((points / part.out_of).values, index=table["student"])
+    return points / part.out_of
 
 
 def marks(course: Path) -> pd.DataFrame:
     """A row a student: the percent of each part, of the whole, and in `open` the parts that are not complete."""
     plan = read_plan(course)
-    book = pd.read_csv(course / "grades" / "gradebook.csv", dtype=str, keep_default_na=False).set_index("student")
+    path = course / "grades" / "gradebook.csv"
+    book = once(path, read_table(path, ["name", "open"]))
     found = pd.DataFrame(index=book.index)
     for name, part in plan.parts.items():
         given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, part)
@@ -201,7 +242,9 @@ def confirmed(course: Path) -> pd.DataFrame:
     path = course / "grades" / "marks.csv"
     if not path.exists():
         return pd.DataFrame()
-    return pd.read_csv(path, dtype={"student": str, "name": str, "open": str}).set_index("student")
+    table = once(path, read_table(path, ["percent"]))
+    percents = [name for name in table if name not in ("line", "name", "open")]
+    return table.assign(**numbers(path, table, percents)).drop(columns="line")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -212,9 +255,9 @@ def main(arguments: list[str] | None = None) -> None:
     course = given.course.resolve()
     try:
         now = marks(course)
+        lines = changes(confirmed(course), now)
     except (BadMarks, FileNotFoundError) as error:
         sys.exit(f"marks: {error}")
-    lines = changes(confirmed(course), now)
     print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
     if given.confirm:
         path = course / "grades" / "marks.csv"

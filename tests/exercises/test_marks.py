@@ -138,16 +138,58 @@ def test_a_wrong_plan_is_named(course: Path, wrong: str, words: str, capsys: pyt
     ("wrong", "words"),
     [
         ("student,points\nstudent0,91\n", "line 2: student0, 91; expected each student once, with 0 to 90 points"),
-        ("student,points\nstudent0,\n", "line 2: student0, nan"),
+        ("student,points\nstudent0,\n", "line 2: student0, no points; expected each student once"),
+        ("student,points\n,5\n", "line 2: nobody, 5; expected each student once"),
         ("student,points\nstudent0,1\nstudent0,2\n", "expected each student once"),
         ("student,points\nstudent0,1\nnobody,2\n", "'nobody' is nobody of grades/gradebook.csv"),
-        ("who,points\nstudent0,1\n", "has the columns who, points; expected student and points"),
+        ("who,points\nstudent0,1\n", "the columns are .'who', 'points'.; expected one called 'student'"),
+        ("student,mark\nstudent0,1\n", "exam.csv has no column 'points'; it has student, mark"),
     ],
 )
 def test_a_wrong_line_of_a_file_is_named(course: Path, wrong: str, words: str) -> None:
     (course / "exam.csv").write_text(wrong)
     with pytest.raises(SystemExit, match=words):
         marks.main(["--course", str(course)])
+
+
+def test_tables_are_read_as_a_spreadsheet_saves_them_and_a_strangers_file_stops_nobody(course: Path) -> None:
+    wanted = marks.marks(course)
+    for path in (course / "grades" / "ddc.csv", course / "exam.csv", course / "grades" / "gradebook.csv"):
+        text = path.read_text()
+        for saved in (text.encode("utf-16"), text.replace(",", ";").encode("utf-8-sig")):
+            path.write_bytes(saved)
+            pd.testing.assert_frame_equal(marks.marks(course), wanted)
+        path.write_text(text)
+    path = course / "grades" / "ddc.csv"
+    path.write_text(path.read_text() + 2 * ("," * path.read_text().splitlines()[0].count(",") + "\n"))
+    pd.testing.assert_frame_equal(marks.marks(course), wanted)
+    for kept in ("grades/ddc.csv", "grades/gauge-freedom.csv", "grades/gradebook.csv", "exam.csv"):
+        (course / kept).write_text((course / kept).read_text().replace("student", "000").replace("000,", "student,", 1))
+    assert list(marks.marks(course).index) == [f"000{k}" for k in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("penalty", "late", "ddc.csv has no column 'penalty'; it has student, test_answer_ddc_1"),
+        ("test_answer_ddc_2", "test_answer_ddc_9", "ddc.csv has no column 'test_answer_ddc_2'"),
+        ("\nstudent1,", "\nstudent0,", "ddc.csv, line 3: student0; expected each student once"),
+        ("\nstudent1,", "\nnobody,", "parts.machine: 'nobody' is nobody of grades/gradebook.csv"),
+        ("\nstudent1,", "\nstudent1,many", "line 3: test_answer_ddc_1 is 'many.*'; expected a number"),
+    ],
+)
+def test_a_wrong_table_of_an_assignment_is_named(course: Path, old: str, new: str, words: str) -> None:
+    path = course / "grades" / "ddc.csv"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(SystemExit, match=words):
+        marks.main(["--course", str(course)])
+
+
+def test_a_penalty_above_the_points_leaves_nothing(course: Path) -> None:
+    path = course / "grades" / "ddc.csv"
+    table = pd.read_csv(path, index_col="student").assign(penalty=1e6)
+    table.to_csv(path)
+    assert (marks.shares(course, "ddc", "hand", []) == 0)[table.drop(columns="penalty").sum(axis=1) > 0].all()
 
 
 def test_the_syllabus_and_its_plan_of_marks_say_the_same(tmp_path: Path) -> None:

@@ -110,3 +110,9 @@ def test_without_a_stored_list_a_table_stays_as_it_is(monkeypatch: pytest.Monkey
     assert "No list without a model is stored" in beside.html(made({"one": [1.0]}))
     for one in caches:
         one.cache_clear()
+
+
+def test_what_is_no_result_is_named() -> None:
+    for call in (beside.html, beside.sentence):
+        with pytest.raises(ValueError, match="result is 'P3-T6'; expected a Result, from load_result"):
+            call("P3-T6")

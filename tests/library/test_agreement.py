@@ -116,3 +116,19 @@ def test_what_is_no_number_is_refused_by_name() -> None:
         judge([1.0, float("nan")], 1.0)
     with pytest.raises(ValueError, match="freedom is 0"):
         Spread(1.0, 0)
+    with pytest.raises(ValueError, match="values is 3; expected a list of numbers"):
+        judge(3, 1.0)
+    with pytest.raises(ValueError, match="converged is 'yes'"):
+        judge([1.0, 2.0], 1.0, converged="yes")
+    for spread in (0, [], 1.5):  # an empty one would be passed over in silence
+        with pytest.raises(ValueError, match=r"spread is .*; expected a Spread, or None"):
+            judge([1.0, 2.0], 1.0, spread=spread)
+    for groups, words in (
+        (3, "groups is 3"),
+        ([[[1.0, 2.0]]], r"groups\[0\] is"),
+        ([[1.0, np.nan]], r"groups\[0\]\[1\]"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            pooled(groups)
+    with pytest.raises(ValueError, match="cells holds NaN or infinity"):
+        shared([[1.0, np.nan]])

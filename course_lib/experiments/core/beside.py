@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.experiments.core import display
 from course_lib.experiments.core.results import Layout, Result, load_result
 from course_lib.experiments.core.summary import Row
@@ -73,6 +74,7 @@ class Against:
 
 def html(result: Result, **arguments: Any) -> str:
     """`Result.to_html` with the rows of the lists, and the sentence on who beats them."""
+    _stored(result)
     rows = chosen(result, arguments)
     added = list_rows(result, rows, arguments)
     if not added:
@@ -91,8 +93,14 @@ def sentence(result: Result, **arguments: Any) -> str:
 
     And what share of the items the lists show, and how often these occur.
     """
-    found = against(result, **arguments)
+    found = against(_stored(result), **arguments)
     return _counted(found) + _shown_by(result, found) if found else missing(result, chosen(result, arguments))
+
+
+def _stored(result: Result) -> Result:
+    if not isinstance(result, Result):
+        raise checking.refuse(result, "result", "a Result, from load_result")
+    return result
 
 
 def _counted(found: Sequence[Against]) -> str:

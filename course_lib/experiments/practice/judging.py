@@ -22,7 +22,7 @@ from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
-from course_lib.experiments.core.summary import Row, part, tidy
+from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.experiments.practice import scoreboard
 from course_lib.experiments.practice.scoreboard import Float, Kind, Rate, Tables, Window
 
@@ -122,12 +122,9 @@ def seconds(cell: ScoreCell) -> float:
 
 def scalars(rows: list[Row]) -> dict[str, float]:
     """What the chapter's page and claims name: the mean over seeds of each recall."""
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        if row["metric"] in ("recall@10", "gain") and "row" in row:
-            name = "-".join(str(row[key]) for key in ("data", "protocol", "window", "row", "metric"))
-            groups.setdefault(name.replace(" ", "-"), []).append(row["value"])
-    return {name: float(np.mean(values)) for name, values in groups.items()}
+    named = (row for row in rows if row["metric"] in ("recall@10", "gain") and "row" in row)
+    keys = ("data", "protocol", "window", "row", "metric")
+    return means(named, lambda row: "-".join(str(row[key]) for key in keys).replace(" ", "-"))
 
 
 @lru_cache(maxsize=4)

@@ -74,7 +74,13 @@ def expected_hit(ranks: NDArray[np.int64], others: NDArray[np.int64], m: int, k:
 
     `metrics.sampled_hit`, for pairs of different numbers of others at once.
     """
-    return float(stats.hypergeom.cdf(k - 1, others, ranks - 1, np.minimum(m, others)).mean())
+    m, k = checking.whole(m, "m"), checking.whole(k, "k")
+    places = checking.vector(ranks, "ranks")
+    counts = checking.vector(others, "others", len(places))
+    if (places < 1).any() or (places > counts + 1).any():
+        at = int(np.flatnonzero((places < 1) | (places > counts + 1))[0])
+        raise ValueError(f"ranks[{at}] is {places[at]:g} among {counts[at]:g} others; expected 1 to {counts[at] + 1:g}")
+    return float(stats.hypergeom.cdf(k - 1, counts, places - 1, np.minimum(m, counts)).mean())
 
 
 def hit_rates(kind: str, seed: int, samples: list[int]) -> dict[str, list[float]]:

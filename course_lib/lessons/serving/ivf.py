@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib import datasets, gauge, index
+from course_lib import checking, datasets, gauge, index
 from course_lib.interactions import Interactions
 from course_lib.training.on_pairs import cosine_tables
 
@@ -37,7 +37,9 @@ def fits(vectors: Table, centroids: Table, space: str) -> Table:
 
 def k_means(items: Table, count: int, space: str, seed: int, rounds: int = 20) -> Cells:
     """`count` cells of items that are in the space of the search already."""
-    rng = np.random.default_rng(seed)
+    checking.choice(space, "space", index.SPACES)
+    checking.whole(count, "count", 1, len(items), why=f"as there are {len(items)} items")
+    rng = np.random.default_rng(checking.whole(seed, "seed", 0))
     directions = space != "one more coordinate"
     centroids = unit(items[rng.choice(len(items), count, replace=False)], directions)
     for _ in range(rounds):
@@ -54,6 +56,8 @@ def unit(rows: Table, wanted: bool = True) -> Table:
 
 def search(queries: Table, items: Table, cells: Cells, probes: int, k: int = 10) -> Ids:
     """(u, k) the best items of the cells that fit a query best, the best first; -1 where they hold fewer than `k`."""
+    checking.whole(probes, "probes", 1, len(cells.centroids), why="the cells")
+    checking.whole(k, "k", 1, len(items), why=f"as there are {len(items)} items")
     visited = np.argsort(-fits(queries, cells.centroids, cells.space), axis=1, kind="stable")[:, :probes]
     scores = fits(queries, items, cells.space)
     scores[~(cells.of == visited[:, :, None]).any(axis=1)] = -np.inf
@@ -63,11 +67,15 @@ def search(queries: Table, items: Table, cells: Cells, probes: int, k: int = 10)
 
 def exact(queries: Table, items: Table, k: int = 10) -> Ids:
     """(u, k) the items with the largest inner products, the largest first."""
+    checking.whole(k, "k", 1, len(items), why=f"as there are {len(items)} items")
     return np.argsort(-(queries @ items.T), axis=1, kind="stable")[:, :k]
 
 
 def quarters(counts: Table) -> Ids:
     """The quarter of popularity of each item, 0 to 3: the most popular items that hold a quarter of the pairs are 0."""
+    counts = checking.counts(counts)
+    if not counts.any():
+        raise ValueError("counts are all 0; expected at least one pair, to be cut into quarters")
     order = np.argsort(-counts, kind="stable")
     before = np.cumsum(counts[order]) - counts[order]
     group = np.empty(len(counts), dtype=np.int64)
@@ -106,4 +114,5 @@ def with_lengths(films: Table, power: float) -> Table:
 
 def arranged(people: Table, films: Table, space: str) -> tuple[Table, Table]:
     """The tables in the space of a search, in float64."""
+    checking.choice(space, "space", index.SPACES)
     return index.one_more_coordinate(people, films) if space == "one more coordinate" else (people, films)

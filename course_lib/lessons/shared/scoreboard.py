@@ -44,6 +44,10 @@ class Score:
         checking.choice(self.kind, "kind", tuple(KINDS))
         if (self.low is None) != (self.high is None):
             raise ValueError(f"low is {self.low} and high {self.high}; expected both ends of an interval, or none")
+        if self.low is not None and self.high is not None:
+            checking.real(self.high, "high", least=checking.real(self.low, "low", least=0, most=1), most=1)
+        if self.count is not None:
+            checking.real(self.count, "count", least=0)
 
 
 def rows(found: Iterable[Mapping[str, Any]], names: Mapping[str, str] | Sequence[str] | None = None) -> list[Score]:
@@ -54,12 +58,16 @@ def rows(found: Iterable[Mapping[str, Any]], names: Mapping[str, str] | Sequence
     """
     values: dict[str, dict[str, list[float]]] = {}
     places = set()
-    for row in found:
+    for at, row in enumerate(found):
+        if not (isinstance(row, Mapping) and {"row", "metric", "value"} <= row.keys()):
+            raise checking.refuse(row, f"found[{at}]", "a tidy row with row, metric and value")
         values.setdefault(row["row"], {}).setdefault(row["metric"], []).append(row["value"])
         if row["metric"] == "films shown":
             places.add(tuple(row.get(key) for key in ("data", "protocol", "window")))
     if len(places) > 1:
         raise ValueError(f"found has rows of {len(places)} boards, such as {sorted(places)[:2]}; expected those of one")
+    if isinstance(names, str):
+        raise checking.refuse(names, "names", "several names, such as a list of them")
     wanted = (
         dict(names) if isinstance(names, Mapping) else {name: name for name in (values if names is None else names)}
     )
@@ -113,6 +121,7 @@ def picture(scores: Sequence[Score], *, level: str | None = None) -> tuple[Figur
                 ax.plot([one.shown, one.shown], [one.low, one.high], color=colour, lw=1.2, alpha=0.65)
             ax.plot(one.shown, one.recall, mark, color=colour, ms=6.5, mec="white", zorder=4)
     if level is not None:
+        checking.choice(level, "level", [one.name for one in scores])
         ax.axhline(next(one.recall for one in scores if one.name == level), color=INK, lw=0.9, ls=(0, (4, 3)))
     ax.set(xscale="log", xlabel="films shown in anybody’s ten", ylabel="recall@10, later in time")
     ax.set_ylim(bottom=0)

@@ -210,7 +210,7 @@ def read_roster(course: Path) -> Roster:
     if not path.exists():
         return Roster(everybody=True)
     try:
-        for line, cells in _lines(written(path)):
+        for line, cells in lines_of_students(written(path)):
             student = cells.pop("student")
             if not is_identifier(student):
                 raise ValueError(
@@ -224,7 +224,7 @@ def read_roster(course: Path) -> Roster:
     return Roster(people.values())
 
 
-def _lines(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+def lines_of_students(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Each line that says something, with its number: column -> cell. Commas, semicolons or tabs are between cells."""
     heads = text.splitlines()[:2]  # Excel may write `sep=;` above the names of the columns
     sign = next((s for s in ",;\t" if any("student" in _cells(head.split(s)) for head in heads)), ",")

@@ -157,3 +157,15 @@ def test_a_solution_prints_what_the_page_says(place: int) -> None:
     with contextlib.redirect_stdout(printed):
         exec(code, {})
     assert printed.getvalue() == said
+
+
+def test_ranks_that_cannot_be_are_named() -> None:
+    """scipy gives NaN, or a number, for them."""
+    for ranks, others, m, words in (
+        ([9], [5], 3, r"ranks\[0\] is 9 among 5 others; expected 1 to 6"),
+        ([1, 0], [5, 5], 3, r"ranks\[1\] is 0"),
+        ([1], [5], -1, "m is -1"),
+        ([1, 2], [5], 1, "others has shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            boards.expected_hit(np.array(ranks), np.array(others), m)

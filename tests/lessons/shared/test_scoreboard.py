@@ -45,6 +45,14 @@ def test_what_is_missing_or_of_another_board_is_named() -> None:
         scoreboard.rows(board() + other)
     with pytest.raises(ValueError, match="expected both ends"):
         Score("x", 0.1, 20.0, low=0.1)
+    with pytest.raises(ValueError, match=r"high is 0.1; expected a finite number in"):
+        Score("x", 0.1, 20.0, low=0.2, high=0.1)
+    with pytest.raises(ValueError, match=r"found\[0\] is .*expected a tidy row"):
+        scoreboard.rows([{"row": "logQ"}])
+    with pytest.raises(ValueError, match="names is 'logQ'; expected several names"):
+        scoreboard.rows(board(), "logQ")
+    with pytest.raises(ValueError, match="level is 'EASE'; expected one of logQ, popular"):
+        scoreboard.picture(scoreboard.rows(board()), level="EASE")
     with pytest.raises(ValueError, match="scores is empty"):
         scoreboard.picture([])
 
