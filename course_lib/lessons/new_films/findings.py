@@ -98,8 +98,7 @@ def one_prior_helps_each_day(stored: Any, cuts: tuple[float, ...]) -> Difference
 def counts_alone_each_day(stored: Any, cuts: tuple[float, ...]) -> Difference:
     """Recall of all pairs by the counts alone minus that by the tower with them, both with the floor, over people."""
     alone, both = (
-        pooled(stored, model, "all recall", cuts=cuts, rule="floor", served="each day")
-        for model in ("hits", IDS)
+        pooled(stored, model, "all recall", cuts=cuts, rule="floor", served="each day") for model in ("hits", IDS)
     )
     return Difference.paired(alone, both, over="people")
 
