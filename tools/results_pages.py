@@ -369,8 +369,13 @@ def in_a_box(table: str) -> str:
 
 def fill(text: str) -> str:
     """A page with what stands for its comments. KeyError for a comment of another name."""
-    makers: dict[str, Callable[[], str]] = {"picture": picture, "panels": panels, "verdicts": verdicts, "list": listed}
-    makers["rules"] = rules
+    makers: dict[str, Callable[[], str]] = {
+        "picture": picture,
+        "panels": panels,
+        "verdicts": verdicts,
+        "list": listed,
+        "rules": rules,
+    }
 
     def made(comment: re.Match[str]) -> str:
         if comment[1] == "margins":

@@ -158,20 +158,24 @@ def shares(course: Path, assignment: str, kind: str, void: list[str]) -> pd.Seri
     given = once(path, given[given.index != ""])  # `table` writes the files that are nobody's without a student
     found = numbers(path, given, columns)
     points, penalty = found[list(asked.index)], found["penalty"]
-    kept = (1 - penalty / points.sum(axis=1)).where(points.sum(axis=1) > 0, 1.0).clip(0, 1)
+    whole = points.sum(axis=1)
+    kept = (1 - penalty / whole).where(whole > 0, 1.0).clip(0, 1)
     return points[counted.index].sum(axis=1) / counted.points.sum() * kept
 
 
 def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
     """student -> share of a part that comes from assignments: their weighted mean without the lowest."""
     names = sorted(path.stem for path in (course / "grades").glob("*.csv") if (course / "source" / path.stem).is_dir())
-    for name in sorted(set(plan.void) - set(names)):
-        raise BadMarks(f"{FILE}: void.{name}: nothing was graded in it; expected some of {', '.join(names) or 'none'}")
+    if unknown := sorted(set(plan.void) - set(names)):
+        raise BadMarks(
+            f"{FILE}: void.{unknown[0]}: nothing was graded in it; expected some of {', '.join(names) or 'none'}"
+        )
     every = {name: shares(course, name, part.source, plan.void.get(name, [])) for name in names}
     table = pd.DataFrame({name: found for name, found in every.items() if found is not None}).fillna(0.0)
     if part.drop_lowest >= table.shape[1]:
         raise BadMarks(f"{FILE}: drop_lowest is {part.drop_lowest} of {table.shape[1]} assignments; expected fewer")
-    weights = pd.Series({name: read_deadlines(course).weight(name) for name in table})
+    deadlines = read_deadlines(course)
+    weights = pd.Series({name: deadlines.weight(name) for name in table})
     place = table.rank(axis=1, method="first")  # of equal ones, the first in the alphabet is dropped
     kept = (place > part.drop_lowest).mul(weights, axis=1)
     return (table * kept).sum(axis=1) / kept.sum(axis=1)
@@ -237,9 +241,14 @@ def _said(row: pd.Series, name: str) -> str:
     return format(float(row[name]), "g") if name in row else "none"
 
 
+def file_of(course: Path) -> Path:
+    """Where the marks of a class stand once they are confirmed."""
+    return course / "grades" / "marks.csv"
+
+
 def confirmed(course: Path) -> pd.DataFrame:
     """The marks as they were last confirmed; an empty table before."""
-    path = course / "grades" / "marks.csv"
+    path = file_of(course)
     if not path.exists():
         return pd.DataFrame()
     table = once(path, read_table(path, ["percent"]))
@@ -260,7 +269,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"marks: {error}")
     print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
     if given.confirm:
-        path = course / "grades" / "marks.csv"
+        path = file_of(course)
         write_table(path, ["student", *now.columns], now.reset_index().to_dict("records"))
         print(f"marks: {path}")
     elif lines:

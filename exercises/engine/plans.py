@@ -189,7 +189,7 @@ def marks() -> str:
     """The marks.toml of the syllabus: `exercises.engine.marks` computes the mark from it."""
     lines = ["# See exercises/engine/marks.py. A file has the columns student and points."]
     for name, weight in MARKS.items():
-        source = SOURCES.get(name, f'from = "{name}.csv"\nout_of = {OUT_OF.get(name)}')
+        source = SOURCES[name] if name in SOURCES else f'from = "{name}.csv"\nout_of = {OUT_OF[name]}'
         lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
     return "\n".join([*lines, ""])
 

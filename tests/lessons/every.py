@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,6 +33,15 @@ def explanation(name: str, question: str, answer: str) -> str:
     """What a quiz says why an answer is right or wrong."""
     [asked] = [one for one in quiz.load(name).questions if one.id == question]
     return next(one.why for one in asked.answers if one.id == answer)
+
+
+def printed(code: str) -> tuple[str, dict[str, Any]]:
+    """What lines of Python print, and the names that they leave."""
+    said = io.StringIO()
+    names: dict[str, Any] = {"__name__": "page"}
+    with contextlib.redirect_stdout(said):
+        exec(compile(code, "page", "exec"), names)
+    return said.getvalue(), names
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, wrong: Callable[[Any], Any]) -> None:

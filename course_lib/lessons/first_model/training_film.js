@@ -1,10 +1,11 @@
 // The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+import { Film, Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "model", "moment", "person"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
-const SHAPES = { animated: "cw-piece-pull", "before 2000": "cw-piece-push", other: "cw-piece-other" };
+const KINDS = ["animated", "before 2000", "other"]; // in the order of their marks
 const COVERED = 100; // px that a name rather moves than cover a mark
 const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
 const LABELLED = 4; // films of each kind that are named on the map
@@ -28,7 +29,7 @@ class View extends Interactive {
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
-          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10))))),
+          h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
         h("div", { class: "cw-card" }, parts.found, parts.person.box, parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }
@@ -47,7 +48,7 @@ class View extends Interactive {
     const bars = [...MODELS.map(([name, words]) => [words, state.film.models[name].recall[state.moment], name === state.model ? "cw-piece-pull" : "cw-piece-push"]),
       ["one list for everybody, of the most popular films", state.film.popular.recall, "cw-piece-other"]];
     parts.found.replaceChildren(h("p", { class: "cw-card-title" }, "Everybody’s hidden films that are found"),
-      ...bars.map(([words, part, kind]) => bar(words, part, LONGEST_BAR, wholePercent(part), kind)));
+      ...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 }
@@ -86,12 +87,6 @@ const asPython = ({ film, model, moment, person }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-function mark(kind, x, y) {
-  if (kind === "animated") return svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 5 });
-  if (kind === "before 2000") return svg("path", { class: "cw-map-old", d: diamond(Number(x), Number(y), 6) });
-  return svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 3.5 });
-}
-
 function map({ film }, { places, passes }) {
   const { width, height, reach } = MAP;
   const x = (value) => (width / 2) * (1 + value / reach);
@@ -100,10 +95,9 @@ function map({ film }, { places, passes }) {
   const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < LABELLED, place: places[at++] })));
   const dots = kinds.flat().sort((a, b) => a.named - b.named);
   const named = names(dots.filter((dot) => dot.named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])]));
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 48 films after ${passes}`, style: `--cw-wide:${width}` },
-    svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
+  return framedMap(MAP, `A map of 48 films after ${passes}`,
     named.filter(({ far }) => far).map(leader),
-    dots.map(({ kind, place }) => mark(kind, x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
+    dots.map(({ kind, place }) => filmMark(KINDS.indexOf(kind), x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
     named.map(({ text, start, end, at, left }) => svg("text", { class: `cw-map-name ${end < left ? "cw-end" : "cw-start"}`, x: (end < left ? end : start).toFixed(1), y: (at + 4).toFixed(1) }, text)));
 }
 
@@ -142,7 +136,3 @@ function line(film, person, k) {
   return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, film.titles[k]), hit ? h("strong", {}, " ✓ hidden film") : null,
     h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));
 }
-
-const bar = (name, part, most, text, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, text), " ", name),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${kind}`, style: `width:${Math.min(100, (100 * part) / most)}%` })));

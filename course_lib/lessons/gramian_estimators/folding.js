@@ -1,7 +1,7 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, framed, key, showing, slider } from "../shared/widgets/controls.js";
+import { Film, Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
@@ -142,6 +142,4 @@ function qualities({ models }, moments, place) {
     h(k === place ? "strong" : "span", { class: "cw-bar-end" }, map.toFixed(4)))));
 }
 
-const bar = (name, part, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, wholePercent(part)), " ", name),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, part > 0 ? h("span", { class: `cw-piece ${kind}`, style: `width:${100 * part}%` }) : null));
+const bar = (text, part, look) => namedBar(wholePercent(part), text, part > 0 && barPiece(look, part));

@@ -1,6 +1,6 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, framed, slider, showing } from "../shared/widgets/controls.js";
+import { Interactive, framed, namedBar, slider, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day"];
 const FLOOR = 0.05; // ratings of the day that every film is given
@@ -42,10 +42,10 @@ class View extends Interactive {
     const most = Math.max(...now.ten.map(({ you, today }) => you + today));
     parts.ten.replaceChildren(...now.ten.map((film) => line(film, most)));
     parts.everybody.replaceChildren(
-      bar(wholePercent(now.recall), "of the films that people like later are in their lists", now.recall / MOST, "pull"),
-      bar(wholePercent(now.listRecall), "if every list held the hits of the day", now.listRecall / MOST, "other"),
-      bar(String(now.films), `of ${films.all} films stand in some list`, now.films / films.all, "pull"),
-      bar(String(now.listFilms), "if every list held the hits of the day", now.listFilms / films.all, "other"));
+      namedBar(wholePercent(now.recall), "of the films that people like later are in their lists", piece("pull", now.recall / MOST)),
+      namedBar(wholePercent(now.listRecall), "if every list held the hits of the day", piece("other", now.listRecall / MOST)),
+      namedBar(String(now.films), `of ${films.all} films stand in some list`, piece("pull", now.films / films.all)),
+      namedBar(String(now.listFilms), "if every list held the hits of the day", piece("other", now.listFilms / films.all)));
     parts.curve.replaceChildren(curve(state, now));
     this.fold({ numbers: () => [HEADS, rows(state), "Everybody’s lists at this temperature and on this day."], python: asPython(state) });
   }
@@ -129,7 +129,3 @@ function line({ title, later, you, today }, most) {
     h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
     h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));
 }
-
-const bar = (name, text, part, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, name), " ", text),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, piece(kind, part)));

@@ -26,9 +26,11 @@ def people(stored: Any, cut: float, model: str, metric: str = NEW, **where: Any)
     return shares
 
 
-def pooled(stored: Any, model: str, metric: str = NEW, **where: Any) -> np.ndarray:
-    """(p,) the same, over the people of all four cuts."""
-    return np.concatenate([people(stored, cut, model, metric, **where) for cut in CUTS.values()])
+def pooled(
+    stored: Any, model: str, metric: str = NEW, *, cuts: tuple[float, ...] = tuple(CUTS.values()), **where: Any
+) -> np.ndarray:
+    """(p,) the same, over the people of all these cuts."""
+    return np.concatenate([people(stored, cut, model, metric, **where) for cut in cuts])
 
 
 def _people_of(stored: Any) -> str:
@@ -39,7 +41,7 @@ def _people_of(stored: Any) -> str:
 
 def _gain(stored: Any, cuts: tuple[float, ...], more: tuple[str, str], less: tuple[str, str]) -> Difference:
     """Recall of the one (model, metric) minus that of the other, over the people of all cuts."""
-    left, right = (np.concatenate([people(stored, cut, *one) for cut in cuts]) for one in (more, less))
+    left, right = (pooled(stored, *one, cuts=cuts) for one in (more, less))
     return Difference.paired(left, right, over=_people_of(stored))
 
 
@@ -83,7 +85,7 @@ def a_list_beats_the_tower(stored: Any, cuts: tuple[float, ...]) -> Difference:
 def the_prior_crowds_out_known_films(stored: Any, cuts: tuple[float, ...]) -> Difference:
     """Recall of all pairs with the floor minus that with the prior by year and genre, over people."""
     floor, prior = (
-        np.concatenate([people(stored, cut, IDS, "all recall", rule=rule, served="once") for cut in cuts])
+        pooled(stored, IDS, "all recall", cuts=cuts, rule=rule, served="once")
         for rule in ("floor", "prior by year and genre")
     )
     return Difference.paired(floor, prior, over=_people_of(stored))
@@ -102,8 +104,7 @@ def one_prior_helps_each_day(stored: Any, cuts: tuple[float, ...]) -> Difference
 def counts_alone_each_day(stored: Any, cuts: tuple[float, ...]) -> Difference:
     """Recall of all pairs by the counts alone minus that by the tower with them, both with the floor, over people."""
     alone, both = (
-        np.concatenate([people(stored, cut, model, "all recall", rule="floor", served="each day") for cut in cuts])
-        for model in ("hits", IDS)
+        pooled(stored, model, "all recall", cuts=cuts, rule="floor", served="each day") for model in ("hits", IDS)
     )
     return Difference.paired(alone, both, over=_people_of(stored))
 

@@ -1,10 +1,11 @@
 // The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
 import { h, list, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+import { Film, Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "reads", "moment", "chosen"];
 const READS = [["features", "genres and year"], ["nothing", "nothing"]];
-const SHAPES = { Animation: "animated films", Horror: "horror films", other: "other films" };
+const KINDS = { Animation: "animated films", Horror: "horror films", other: "other films" }; // in the order of their marks
 const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
 const NAME_WIDE = 7.6; // px of a letter, about
 
@@ -26,7 +27,7 @@ class View extends Interactive {
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.reads.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,
-          h("ul", { class: "cw-legend" }, Object.entries(SHAPES).map(([kind, name]) => key(name, mark(kind, 10, 10))), key("the new film", ring(10, 10)))),
+          h("ul", { class: "cw-legend" }, Object.values(KINDS).map((name, k) => key(name, filmMark(k, 10, 10))), key("the new film", ring(10, 10)))),
         h("div", { class: "cw-card" }, parts.chosen.box, parts.told, parts.near, parts.found)),
       parts.summary, parts.folds.box);
   }
@@ -43,8 +44,8 @@ class View extends Interactive {
     parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
     parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
     parts.found.replaceChildren(
-      bar("of the pairs on new films are in lists of ten new films", now.recall, wholePercent(now.recall), "cw-piece-pull"),
-      bar("would be, if the ten were drawn", state.film.chance, wholePercent(state.film.chance), "cw-piece-other"));
+      namedBar(wholePercent(now.recall), "of the pairs on new films are in lists of ten new films", barPiece("cw-piece-pull", now.recall)),
+      namedBar(wholePercent(state.film.chance), "would be, if the ten were drawn", barPiece("cw-piece-other", state.film.chance)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
   }
 }
@@ -90,30 +91,19 @@ const asPython = ({ film, reads, moment, chosen }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-function mark(kind, x, y) {
-  if (kind === "Animation") return svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 5 });
-  if (kind === "Horror") return svg("path", { class: "cw-map-old", d: diamond(Number(x), Number(y), 6) });
-  return svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 3.5 });
-}
-
 const ring = (x, y) => [svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 8 }), svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 2.5 })];
 
 function map({ film }, { places, way, steps, title }) {
   const { width, height, reach } = MAP;
   const at = ([across, up]) => [(width / 2) * (1 + across / reach), (height / 2) * (1 - up / reach)].map((value) => value.toFixed(1));
-  const kinds = Object.entries(film.kinds).flatMap(([kind, films]) => films.map(() => kind));
+  const kinds = Object.entries(film.kinds).flatMap(([kind, films]) => films.map(() => Object.keys(KINDS).indexOf(kind)));
   const [x, y] = at(way[way.length - 1]);
   const wide = NAME_WIDE * title.length;
   const left = Math.min(Math.max(Number(x) - wide / 2, 4), width - wide - 4);
   const top = Number(y) < 40 ? Number(y) + 24 : Number(y) - 14;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 42 rated films and the new film ${title} after ${steps}`, style: `--cw-wide:${width}` },
-    svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
-    places.map((place, k) => mark(kinds[k], ...at(place))),
+  return framedMap(MAP, `A map of 42 rated films and the new film ${title} after ${steps}`,
+    places.map((place, k) => filmMark(kinds[k], ...at(place))),
     svg("path", { class: "cw-map-leader", fill: "none", d: `M${way.map((place) => at(place).join(" ")).join("L")}` }),
     ring(x, y),
     svg("text", { class: "cw-map-name cw-start", x: left.toFixed(1), y: top.toFixed(1) }, title));
 }
-
-const bar = (name, part, text, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, text), " ", name),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${kind}`, style: `width:${Math.min(100, 100 * part)}%` })));

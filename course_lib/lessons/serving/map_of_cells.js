@@ -1,6 +1,6 @@
 // The interactive "which cells are looked into": films with two numbers, a person, the visited cells, and the ten best films.
 import { h, list, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, choice, framed, key, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["map", "power", "probes", "space"];
 const SPACES = [["ip", "inner product"], ["more", "one more coordinate"]];
@@ -141,6 +141,4 @@ function picture({ map }, now) {
     svg("rect", { class: "cw-frame", x: 1, y: 1, width: SIDE - 2, height: SIDE - 2, rx: 10 }));
 }
 
-const bar = (name, part, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, part === null ? null : h("strong", {}, wholePercent(part)), " ", name),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${kind}`, style: `width:${100 * (part ?? 0)}%` })));
+const bar = (text, share, look) => namedBar(share === null ? null : wholePercent(share), text, barPiece(look, share ?? 0));

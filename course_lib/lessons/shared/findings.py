@@ -31,7 +31,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cached_property, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -250,7 +250,7 @@ class Evidence:
         against = len(replace(self, cases={name: -case for name, case in self.cases.items()}).said)
         return f"{against} of {total} the other way, {text}" if against else f"undecided in {text}"
 
-    @property
+    @cached_property
     def said(self) -> list[str]:
         """The cases that hold and survive the correction; one with neither interval nor spread has nothing to survive.
 
@@ -264,7 +264,7 @@ class Evidence:
         """How many different comparisons the family has that have an interval; turned round, one is the same."""
         return len({*self._distinct(self.cases.values()), *self._distinct(self.family)})
 
-    @property
+    @cached_property
     def corrected(self) -> dict[str, float]:
         """The p of each case that has an interval, by Holm's correction for the comparisons of the family."""
         distinct = self._distinct(self.cases.values()) | self._distinct(self.family)

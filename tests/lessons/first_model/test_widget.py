@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from typing import Any
-
 import pytest
 
 from course_lib.lessons.first_model.training_film import TrainingFilm
 from course_lib.lessons.shared.widgets import paper
+from tests.lessons.every import printed
 
 LAST = 8  # the stored moment at which the training is over
 
@@ -43,10 +40,8 @@ def test_a_script_that_stops_says_which_and_why() -> None:
 
 @pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
-    shown, printed = TrainingFilm(model="corrected", moment=3, person=2), io.StringIO()
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(printed):
-        exec(shown.python(), names)
+    shown = TrainingFilm(model="corrected", moment=3, person=2)
+    said, names = printed(shown.python())
     assert names["found"] == pytest.approx(shown.film["models"]["corrected"]["recall"][3], abs=0.01)  # kernels differ
-    assert printed.getvalue().strip() == f"{names['found']:.0%} of the hidden films"
+    assert said.strip() == f"{names['found']:.0%} of the hidden films"
     assert shown.python().splitlines()[-1] == 'TrainingFilm(model="corrected", moment=3, person=2)'

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import re
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,22 +137,6 @@ def test_the_same_predictions_stand_before_the_run() -> None:
     """Seven, numbered."""
     said = judging.PREDICTIONS
     assert [f" {number}. " in said for number in range(1, 9)] == [True] * 7 + [False]
-
-
-PAGE = Path(__file__).resolve().parents[3] / "book" / "practice" / "judging.ipynb"
-SOLUTION = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
-
-
-@pytest.mark.parametrize("place", [pytest.param(0, marks=pytest.mark.seconds), 1, 2])  # the first trains six models
-def test_a_solution_prints_what_the_page_says(place: int) -> None:
-    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
-    found = SOLUTION.findall("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"))
-    assert len(found) == 3
-    code, said = found[place]
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == said
 
 
 def test_ranks_that_cannot_be_are_named() -> None:

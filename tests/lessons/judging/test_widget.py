@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from typing import Any
-
 import pytest
 
 from course_lib.lessons.judging import boards
 from course_lib.lessons.judging.sampled_ranks import SampledRanks
+from tests.lessons.every import printed
 
 
 def test_its_words_name_the_order_of_its_state() -> None:
@@ -49,12 +46,10 @@ def test_wrong_states_are_refused_by_name() -> None:
 
 @pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
-    shown, printed = SampledRanks(hidden="random", place=6), io.StringIO()
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(printed):
-        exec(shown.python(), names)
+    shown = SampledRanks(hidden="random", place=6)
+    said, names = printed(shown.python())
     for k, row in enumerate(shown.board["rows"]):
         assert names["found"][row][0] == pytest.approx(
             shown.board["hits"]["random"][0][k][6], abs=0.02
         )  # kernels differ
-    assert printed.getvalue().count("\n") == 5
+    assert said.count("\n") == 5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 from course_lib.lessons.negatives import make_ten_films
 from course_lib.lessons.negatives.ten_films import DAYS, TEMPERATURES, WEIGHTS, TenFilms
+from tests.lessons.every import printed
 
 SHOWN: dict[str, dict[str, Any]] = {"ten_films": {"weight": 3}}
 
@@ -58,10 +57,8 @@ def test_days_move_pairs_from_later_to_known() -> None:
 
 
 def test_the_same_in_python_is_python_that_runs() -> None:
-    shown, printed = TenFilms(weight=3, day=1), io.StringIO()
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(printed):
-        exec(shown.python(), names)
+    shown = TenFilms(weight=3, day=1)
+    said, names = printed(shown.python())
     recall, films = shown.films["everybody"][1][2][3]
     assert names["recall"] == pytest.approx(recall, abs=0.01) and names["shown"] == pytest.approx(films, abs=12)
-    assert "films shown" in printed.getvalue()
+    assert "films shown" in said

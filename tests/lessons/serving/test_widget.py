@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from typing import Any
-
 import pytest
 
 from course_lib.lessons.serving.map_of_cells import MapOfCells
+from tests.lessons.every import printed
 
 
 def test_its_words_are_those_of_its_state() -> None:
@@ -35,10 +32,8 @@ def test_wrong_states_are_refused_by_name() -> None:
 
 @pytest.mark.seconds
 def test_the_same_in_python_is_python_that_runs() -> None:
-    shown, printed = MapOfCells(space="more", power=4), io.StringIO()
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(printed):
-        exec(shown.python(), names)
+    shown = MapOfCells(space="more", power=4)
+    said, names = printed(shown.python())
     stored = shown.map["searches"]["more"][4]["found"][1][0]
     assert names["found"] == pytest.approx(stored, abs=0.1)  # kernels differ, and k-means with them
-    assert printed.getvalue().strip().endswith("% of the ten best")
+    assert said.strip().endswith("% of the ten best")

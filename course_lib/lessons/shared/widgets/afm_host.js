@@ -108,26 +108,33 @@ function rendered(widget, name, state, start) {
   return box;
 }
 
+/** `rendered`, but an error where the picture cannot be drawn: controls refuse what they cannot show. */
+function tried(widget, name, state, start) {
+  globalThis.courseWidgetsTry = true;
+  try {
+    const box = rendered(widget, name, state, start);
+    if (/\bNaN\b|undefined/.test(box.innerHTML)) throw new Error("the picture cannot be drawn");
+    return box;
+  } finally {
+    globalThis.courseWidgetsTry = false;
+  }
+}
+
 /** The widget as the address wants it; where the address does not fit, as the page has it, with a word about it. */
 function asLinked(widget, name, state) {
   const changes = KEEPS_ITS_OWN.includes(name) ? undefined : readLink(location.hash)[name];
   if (!changes) return rendered(widget, name, state, { ...state });
-  globalThis.courseWidgetsTry = true; // controls refuse what they cannot show
   try {
-    const box = rendered(widget, name, state, linked(state, changes));
-    if (/\bNaN\b|undefined/.test(box.innerHTML)) throw new Error("the picture cannot be drawn");
+    const box = tried(widget, name, state, linked(state, changes));
     changed[name] = changes;
     return box;
   } catch {
-    globalThis.courseWidgetsTry = false;
     const box = rendered(widget, name, state, { ...state });
     const words = document.createElement("p");
     words.className = "cw-note";
     words.textContent = "The settings in the address do not fit this interactive, so it starts as the page has it.";
     box.prepend(words);
     return box;
-  } finally {
-    globalThis.courseWidgetsTry = false;
   }
 }
 

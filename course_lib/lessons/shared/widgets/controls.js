@@ -60,6 +60,14 @@ export const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 
 /** The path of a diamond. */
 export const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
 
+/** A number in bold, or none, and what it counts; under it a bar with its pieces. */
+export const namedBar = (count, text, ...pieces) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, count === null ? null : h("strong", {}, count), " ", text),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, pieces));
+
+/** A piece of a bar, as wide as its share of the track, or all of it. */
+export const barPiece = (look, share) => h("span", { class: `cw-piece ${look}`, style: `width:${Math.min(100, 100 * share)}%` });
+
 /** A table whose first column names the rows. */
 export function table(heads, rows, caption) {
   return h("table", {}, h("caption", {}, caption),
