@@ -1,10 +1,13 @@
 """In-batch softmax with its gradients, d = 128, float32: `losses.chunked_softmax` against torch's cross entropy.
 
     python benchmarks/softmax.py [--rounds 3] [--threads 2]
+    python benchmarks/softmax.py --device cuda
 
 Processor time as a ratio, both in turns in one run, at batches of 4,096 and 16,384; peak memory above that of a process
 that has only loaded torch and the tables, each measurement in a process of its own, at 16,384 and 65,536.
 Bars: 1.0 and 1.1 times the processor time; 0.3 and 0.5 GB.
+
+On a GPU: seconds and peak memory of a step at batches up to 262,144, beside torch's while its scores fit; no bars.
 """
 
 from __future__ import annotations
@@ -25,18 +28,38 @@ from course_lib import losses
 WIDTH, TAU = 128, 0.1
 TIMES = {4096: 1.0, 16384: 1.1}
 MEMORY = {16384: 0.3, 65536: 0.5}
+ON_A_GPU, TORCH_FITS = (16384, 65536, 262144), 65536  # whose scores are 17 GB, held two or three times
 
 
-def step(kind: str, batch: int) -> None:
+def step(kind: str, batch: int, device: str = "cpu", rows: int | None = None) -> None:
     """One loss and the gradients of both tables."""
     generator = torch.Generator().manual_seed(0)
-    tables = (torch.randn(batch, WIDTH, generator=generator) for _ in range(2))
+    tables = (torch.randn(batch, WIDTH, generator=generator).to(device) for _ in range(2))
     left, right = (functional.normalize(table).requires_grad_() for table in tables)
     if kind == "chunked":
-        loss = losses.chunked_softmax(left, right, tau=TAU)
+        loss = losses.chunked_softmax(left, right, tau=TAU, rows=rows)
     else:
-        loss = functional.cross_entropy(left @ right.T / TAU, torch.arange(batch))
+        loss = functional.cross_entropy(left @ right.T / TAU, torch.arange(batch, device=device))
     torch.autograd.backward(loss)
+
+
+def on_a_gpu(device: str, rounds: int) -> None:
+    """Prints seconds and gigabytes of a step: in chunks of 32 MiB of scores, in chunks of 1,024 rows, and torch's."""
+    kinds = {"chunked": None, "chunked, 1,024 rows": 1024, "torch": None}
+    for batch in ON_A_GPU:
+        for name, rows in kinds.items():
+            if name == "torch" and batch > TORCH_FITS:
+                continue
+            seconds = []
+            torch.cuda.reset_peak_memory_stats()
+            for _ in range(rounds + 1):
+                torch.cuda.synchronize()
+                begun = time.perf_counter()
+                step(name.partition(",")[0], batch, device, rows)
+                torch.cuda.synchronize()
+                seconds.append(time.perf_counter() - begun)
+            used = torch.cuda.max_memory_allocated() / 1e9
+            print(f"{name}, B = {batch:,}: {statistics.median(seconds[1:]):.3f} s, {used:.2f} GB", flush=True)
 
 
 def processor(kind: str, batch: int) -> float:
@@ -71,11 +94,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     if arguments.memory:
         print_memory(arguments.memory[0], int(arguments.memory[1]))
+        return 0
+    if arguments.device != "cpu":
+        print(torch.cuda.get_device_name(arguments.device))
+        on_a_gpu(arguments.device, arguments.rounds)
         return 0
     missed = 0
     for batch, bar in TIMES.items():

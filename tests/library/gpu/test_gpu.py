@@ -104,6 +104,14 @@ def in_batch_gradient(kind: str, users: torch.Tensor, items: torch.Tensor) -> tu
     return value, *torch.autograd.grad(value, (u, v))
 
 
+def softmax_gradients(users: torch.Tensor, items: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Value and gradients of `losses.chunked_softmax` of the items among the users, in chunks of 7."""
+    u, v = (side.clone().requires_grad_() for side in (users, items))
+    log_q = torch.linspace(-4, -1, len(users), dtype=users.dtype, device=users.device)
+    value = losses.chunked_softmax(v, u, tau=0.5, log_q=log_q, rows=7)
+    return value, *torch.autograd.grad(value, (u, v))
+
+
 def neighbour_overlap(one: torch.Tensor, other: torch.Tensor) -> np.ndarray:
     return gauge.neighbour_overlap(gauge.neighbours(one, 5), gauge.neighbours(other, 5))
 
@@ -131,6 +139,9 @@ FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda items: popularity.norm_correlation(geometry.norm(items), DATA.col_counts),
         (tables()[1],),
     ),
+    "chunked_softmax": (softmax_gradients, tables()),
+    "two_way_softmax": (lambda scores: losses.two_way_softmax(scores, tau=0.5), (SCORES,)),
+    "in_batch_sigmoid": (lambda scores: losses.in_batch_sigmoid(scores, scale=2.0, bias=-1.0), (SCORES,)),
     **{f"batch_loss {kind}": (partial(in_batch_gradient, kind), tables()) for kind in in_batch.KINDS},
 }
 
