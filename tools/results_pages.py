@@ -3,8 +3,7 @@
 results/P3-T5-laptop.csv has one line for each number: the coordinates of its cell, metric, seed, value, and the paper's
 number where it prints one. On a page
 
-    <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
-    <!-- results: panels -->     becomes the same without how many
+    <!-- results: picture -->    becomes a dot for each printed number (tools/printed_picture.py)
     <!-- results: number -->     becomes how many printed numbers have a counterpart in our runs, without the ticks
     <!-- results: agreeing -->   how many of them agree
     <!-- results: ticks -->      how many ticks there are, which say yes or no to a question that a theorem answers
@@ -22,7 +21,6 @@ number where it prints one. On a page
 
 import csv
 import html
-import io
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -30,40 +28,25 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-
 from course_lib import papers
 from course_lib.experiments.core import registry
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
-from course_lib.lessons.shared.plots import paper_against_ours
 from course_lib.papers import agreement
 from course_lib.papers.agreement import Verdict
-from tools.figures import HEX, dark_color
+from tools import printed_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (\w+) -->")
 STRICTEST_FIRST: tuple[Verdict, ...] = ("differs", "undecided", "agrees", "not converged")
-PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
-SAID = {
-    PANELS[0]: "Printed numbers against ours: precisions and recalls of P3",
-    PANELS[1]: "Printed numbers against ours: correlations and shares of P0 and P1",
-}
-GROUP = re.compile(r'<g id="[^"]*">')  # figure_1, axes_1, ...: the same in every drawing, and nothing refers to them
 PLAIN = {"e_pop": "the popularity direction", "(1 - cos)^2": "the loss (1 − cos)²"}  # in titles of results
-FROM_0_TO_1 = {"share dot", "share cos", "share within 10", "Pearson"}
 TICK = "tangent"  # of P0's Table 1: a theorem gives the answer before any run, on data that we made
 NOT_HERE = {"P1": {"amazon-book", "yelp", "tmall"}, "P3": {"eurlex"}, "P4": {"simple", "fr", "en"}}  # data we lack
 SIZES = ("m", "n", "positives", "mean_pair_popularity")  # of P3's Table 3
 ON_PATHS = {"P3-T6": ("P3-X2", "full"), "P3-T5": ("P3-X3", "laptop")}  # where the way of a table's runs is stored
-NO_AXIS = {  # metrics that share no axis with the others: in the table and not in the picture
-    "AvgPop@10 change %": "are changes in per cent, from below zero to above zero",
-    **dict.fromkeys(SIZES, "describe a data set"),
-}
 
 
 def stored() -> list[Result]:
@@ -257,49 +240,9 @@ def _counts(result: Result, cell: Compared) -> bool:
     return result.scale == "laptop" or (result.scale == "full" and cell.same_data)
 
 
-def sorted_out() -> tuple[dict[str, list[tuple[float, float, str]]], Counter[str]]:
-    """The points of each panel (printed, ours, verdict), and how many numbers are not drawn, by the reason."""
-    groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in PANELS}
-    left_out: Counter[str] = Counter()
-    for cell in measured():
-        verdict = cell.judged.verdict if cell.judged.verdict in ("agrees", "differs") else "not judged"
-        point = cell.judged.printed, cell.judged.mean, verdict
-        if cell.metric[:2] in ("P@", "R@"):
-            groups[PANELS[0]].append(point)
-        elif cell.metric in FROM_0_TO_1:
-            groups[PANELS[1]].append(point)
-        else:
-            left_out[NO_AXIS[cell.metric]] += 1
-    return groups, left_out
-
-
-def panel(name: str, points: list[tuple[float, float, str]]) -> str:
-    """SVG: the printed numbers of one panel against ours."""
-    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):  # each panel has ids of its own
-        fig, _ = paper_against_ours({name: points}, logarithmic=PANELS[:1])
-        for axis in [axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)]:
-            axis.set_major_formatter("{x:g}")  # 0.01: a raised -2 would not stand where the page's face puts it
-        drawn = io.StringIO()
-        fig.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
-        plt.close(fig)
-    svg = GROUP.sub("<g>", drawn.getvalue()[drawn.getvalue().index("<svg") :])
-    named = svg.replace("<svg", f'<svg role="img" aria-label="{SAID[name]}, equal on the dashed line."', 1)
-    return HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
-
-
 def picture() -> str:
-    """HTML: the printed numbers against ours, a drawing for each panel, and below them which numbers are not drawn."""
-    groups, left_out = sorted_out()
-    points, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
-    note = f"{points} of {points + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
-    return f"{panels()}<p>{note}</p>"
-
-
-@cache
-def panels() -> str:
-    """HTML: the drawings alone, also for the first page of the book."""
-    drawn = "".join(panel(name, points) for name, points in sorted_out()[0].items())
-    return f'<div class="results-picture">{drawn}</div>'
+    """HTML: a dot for each printed number."""
+    return printed_picture.picture(measured(), spoken)
 
 
 def verdicts() -> str:
@@ -371,7 +314,6 @@ def fill(text: str) -> str:
     """A page with what stands for its comments. KeyError for a comment of another name."""
     makers: dict[str, Callable[[], str]] = {
         "picture": picture,
-        "panels": panels,
         "verdicts": verdicts,
         "list": listed,
         "rules": rules,

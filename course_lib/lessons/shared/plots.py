@@ -105,32 +105,3 @@ def _draw_paths(ax: Axes, path: np.ndarray) -> None:
         ax.plot(*path[0, index], marker, mfc="white", mec=color, ms=6.5, mew=1.5, zorder=4)
         ax.plot(*path[-1, index], marker, color=color, ms=6.5, zorder=4)
     plane(ax, reach)
-
-
-VERDICTS = {"agrees": (SPARE[2][0], "o", True), "differs": (SPARE[1][0], "D", True), "not judged": (INK, "o", False)}
-Pairs = Sequence[tuple[float, float, str]]  # printed, ours, a key of VERDICTS
-
-
-@in_style
-def paper_against_ours(groups: Mapping[str, Pairs], *, logarithmic: Sequence[str] = ()) -> tuple[Figure, Any]:
-    """A panel for each group: the number that a paper prints across, ours upwards, one mark a cell; equal on the line.
-
-    logarithmic: the groups whose axes are logarithmic. The mark tells the verdict, by shape as well as by colour.
-    """
-    fig, panels = plt.subplots(1, len(groups), figsize=(3.7 * len(groups), 3.9), squeeze=False)
-    for ax, (name, pairs) in zip(panels[0], groups.items(), strict=True):
-        for verdict, (colour, marker, filled) in VERDICTS.items():
-            found = [(printed, ours) for printed, ours, said in pairs if said == verdict]
-            if found:
-                across, up = zip(*found, strict=True)
-                fill = colour if filled else "none"
-                label = f"{verdict} ({len(found)})"
-                ax.scatter(across, up, s=26, marker=marker, facecolors=fill, edgecolors=colour, label=label, zorder=3)
-        if name in logarithmic:
-            ax.set(xscale="log", yscale="log")
-        numbers = [number for printed, ours, _ in pairs for number in (printed, ours)]
-        ends = min(numbers), max(numbers)
-        ax.plot(ends, ends, color=INK, lw=1, ls=(0, (4, 3)), zorder=2)
-        ax.set(title=name, xlabel="printed", ylabel="ours")
-        ax.legend(loc="upper left", fontsize=8.5)
-    return fig, panels[0]

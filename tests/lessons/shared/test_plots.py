@@ -17,9 +17,6 @@ from course_lib.lessons.shared import house, plots
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
     "over_steps": lambda: plots.over_steps({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.9]}, label="norm", level=1.0, log=True),
-    "paper_against_ours": lambda: plots.paper_against_ours(
-        {"a": [(1.0, 1.1, "agrees"), (2.0, 4.0, "differs"), (3.0, 3.0, "not judged")]}, logarithmic=["a"]
-    ),
     "training_curves": lambda: plots.training_curves({"unbiased": ([1, 2], [3.0, 2.0])}, label="loss", log=True),
 }
 
