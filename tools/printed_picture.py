@@ -15,11 +15,12 @@ from pathlib import Path
 
 from course_lib.experiments.core.display import text_of
 from course_lib.experiments.core.printed import Compared
+from course_lib.papers.agreement import Verdict
 
 SMALLEST, LARGEST = 1 / 20, 3.0  # of the axis; what lies beyond stands at its end
 TICKS = {1 / 20: "1/20 or less", 1 / 4: "1/4", 1 / 2: "1/2", 1.0: "equal", 2.0: "twice"}
 COLUMNS = 96  # places along the axis
-VERDICTS = ("agrees", "undecided", "differs", "not converged")
+VERDICTS: tuple[Verdict, ...] = ("agrees", "undecided", "differs", "not converged")
 UNSAID = {"k", "selection", "serving", "left", "side", "momentum", "lists", "lr", "norm", "d", "method", "law", "state"}
 SCRIPT = Path(__file__).with_suffix(".js")
 
