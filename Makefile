@@ -40,7 +40,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book python-in-page pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,10 @@ book: $(STAMP) ## build the website into _build/html, warnings as errors
 
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
 	$(BIN)/python tools/pdf.py
+
+# fetch Python for the pages once (28 MB): the next make book lets readers run the cells that are tagged run-here
+python-in-page: $(STAMP)
+	$(BIN)/python -m tools.python_in_page
 
 # pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
 site-zip: book

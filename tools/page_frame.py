@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 
 from course_lib import __version__
 from course_lib.lessons.shared.house import PULL
-from tools import address, conclusions, drawing, editions, evidence, toc
+from tools import address, conclusions, drawing, editions, evidence, python_in_page, toc
 
 CHANGES = "book/reference/changelog"
 LONGEST = 200  # characters of a description; search engines cut it there or earlier
@@ -225,4 +225,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", clean_downloads)
     app.connect("build-finished", write_files)
     app.add_js_file("progress.js", loading_method="defer")
+    python_in_page.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

