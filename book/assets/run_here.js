@@ -44,8 +44,9 @@
     const output = element("pre", { class: "run-here-output", "aria-label": "What it prints", tabindex: "0" });
     const status = element("output", { "aria-live": "polite" });
     const button = (text) => element("button", { type: "button" }, text);
-    const [run, stop, reset] = [`Run Python here: ${megabytes} MB, once, from this site`, "Stop", "Reset"].map(button);
-    const tools = element("div", { class: "run-here" }, run, stop, reset, status, hint);
+    const [run, stop, reset, remove] = [`Run Python here: ${megabytes} MB, once, from this site`, "Stop", "Reset", "Remove Python"].map(button);
+    const tools = element("div", { class: "run-here" }, run, stop, reset, remove, status, hint);
+    status.textContent = "Nothing leaves your computer.";
     let worker = null, timer = 0, left = false;
 
     function end(how) {
@@ -65,7 +66,7 @@
         input.hidden = true;
         input.after(editor);
         editor.value = code;
-        hint.hidden = reset.hidden = false;
+        hint.hidden = reset.hidden = remove.hidden = false;
       }
       run.disabled = true;
       run.textContent = "Run";
@@ -103,6 +104,10 @@
       if (stored) stored.hidden = false;
       editor.focus();
     });
+    remove.addEventListener("click", async () => {
+      await globalThis.caches?.delete(STORE);
+      status.textContent = "Python is no longer kept in this browser.";
+    });
     editor.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
@@ -113,7 +118,7 @@
       }
       left = event.key === "Escape" || (left && event.key === "Shift");
     });
-    stop.hidden = reset.hidden = true;
+    stop.hidden = reset.hidden = remove.hidden = true;
     input.after(tools);
   }
 
