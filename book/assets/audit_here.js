@@ -1,0 +1,99 @@
+// The audit in the page: choose files, get the report that the command writes. The files stay in this browser.
+import { ENDS, auditMegabytes, element, fromFile, load, run } from "./python_engine.js";
+
+const PARTS = ["python.wasm.gz", "library.zip", "audit.zip", "course.zip"];
+const FILES = { items: "Item table", users: "User table", pairs: "Pairs (user, item)", "held-out": "Held-out pairs" };
+const NEEDED = ["items"];
+
+/** What runs. Here an index has 32 bits, and NumPy refuses to narrow one of 64 by itself where it counts and repeats. */
+const code = (given, sample) => `
+import sys, zipfile
+for name in ("audit", "course"):  # unpacked: fonts and tables are read as files
+    zipfile.ZipFile(f"/usr/local/lib/{name}.zip").extractall("/tmp/lib")
+sys.path.insert(0, "/tmp/lib")
+import numpy as np
+
+def narrowed(name, at):
+    whole = getattr(np, name)
+    def call(*given, **named):
+        given = [np.asarray(one).astype(np.intp) if place == at else one for place, one in enumerate(given)]
+        return whole(*given, **named)
+    setattr(np, name, call)
+
+narrowed("bincount", 0)
+narrowed("repeat", 1)
+${sample ? SAMPLE : ""}from course_lib.audit.command import cli
+sys.exit(cli([${given.map((one) => JSON.stringify(one)).join(", ")}]))
+`;
+const SAMPLE = `from course_lib.audit import example
+for name, table in zip(("items", "users"), example.tables(0)):
+    np.save(f"/tmp/{name}.npy", table)
+for name, pairs in zip(("pairs", "held-out"), example.pairs()):
+    np.savetxt(f"/tmp/{name}.csv", np.stack([pairs.users, pairs.items], 1), "%d", ",", header="user,item", comments="")
+`;
+const OF_THE_SAMPLE = Object.keys(FILES).flatMap((name) => [`--${name}`, `/tmp/${name}.${/s$/.test(name) && name !== "pairs" ? "npy" : "csv"}`]);
+
+function prepare(box) {
+  const inputs = Object.fromEntries(Object.keys(FILES).map((name) => [name, element("input", { type: "file", name })]));
+  const labels = Object.entries(FILES).map(([name, text]) => element("label", {}, text, inputs[name]));
+  const [start, sample, cancel] = [`Audit here: ${auditMegabytes} MB, once, from this site`, "Try it with a sample", "Cancel"].map((text) => element("button", { type: "button" }, text));
+  const status = element("output", { "aria-live": "polite" }, "Your files stay in this browser.");
+  const tools = element("div", { class: "run-here" }, start, sample, cancel, status);
+  const shown = element("div", {});
+  let running = null;
+
+  async function begin(files, given, isSample = false) {
+    if ((status.textContent = fromFile() || "")) return;
+    start.disabled = sample.disabled = true;
+    shown.replaceChildren();
+    let said = "";
+    try {
+      const got = await load(PARTS, auditMegabytes, (text) => (status.textContent = text));
+      const { "python.wasm.gz": module, "library.zip": library, "audit.zip": audit, "course.zip": course } = got;
+      const zips = { "python315.zip": library, "audit.zip": audit, "course.zip": course };
+      status.textContent = "Reading";
+      cancel.hidden = false;
+      const told = (text) => {
+        said += text;
+        const [, what, done, all] = [...said.matchAll(/\r\s*([\w ]+):\s+\d+%[^\r]*?(\d+)\/(\d+)/g)].at(-1) ?? [];
+        if (what) status.textContent = `${what}: ${done} of ${all}`;
+      };
+      const arguments_ = [...given, "--out", "/work/report.html", "--json", "/work/report.json"];
+      running = run({ module, zips, files, code: code(arguments_, isSample) }, told, 900);
+      const { ended, made = {} } = await running.ended;
+      if (made["report.html"]) show(made);
+      status.textContent = ENDS[ended] ?? (made["report.html"] ? "Done." : said.replace(/[^\r\n]*\r/g, "").trim().split("\n").at(-1));
+    } catch (error) {
+      status.textContent = `Python could not be loaded: ${error.message}`;
+    }
+    start.disabled = sample.disabled = false;
+    cancel.hidden = true;
+  }
+  function show(made) {
+    const links = Object.entries(made).map(([name, bytes]) => element("a", { href: URL.createObjectURL(new Blob([bytes], { type: name.endsWith("json") ? "application/json" : "text/html" })), download: name }, name));
+    const frame = element("iframe", { title: "The report", sandbox: "allow-popups", srcdoc: new TextDecoder().decode(made["report.html"]) });
+    shown.replaceChildren(element("p", {}, "Keep it: ", ...links.flatMap((link) => [link, " "])), frame);
+  }
+  start.addEventListener("click", async () => {
+    const chosen = Object.entries(inputs).filter(([, input]) => input.files.length);
+    const lacking = NEEDED.find((name) => !inputs[name].files.length);
+    if (lacking) {
+      status.textContent = `Choose a file for: ${FILES[lacking]}.`;
+      inputs[lacking].focus();
+      return;
+    }
+    const files = {}, given = [];
+    for (const [name, input] of chosen) {
+      const [file] = input.files, place = `${name}${/(\.\w+)*$/.exec(file.name)[0]}`;
+      files[place] = new Uint8Array(await file.arrayBuffer());
+      given.push(`--${name}`, `/work/${place}`);
+    }
+    begin(files, given);
+  });
+  sample.addEventListener("click", () => begin({}, OF_THE_SAMPLE, true));
+  cancel.addEventListener("click", () => running?.stop());
+  cancel.hidden = true;
+  box.append(element("div", { class: "audit-files" }, ...labels), tools, shown);
+}
+
+document.querySelectorAll(".audit-here").forEach(prepare);

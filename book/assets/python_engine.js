@@ -1,0 +1,53 @@
+// Python in the page: loaded at a click, from this site alone, and kept in this browser. Every run is a new process in a
+// worker of its own.
+const STORE = "two-tower-python", parts = new Map();
+export const { megabytes, auditMegabytes } = document.querySelector("script[data-megabytes]").dataset;
+export const ENDS = { cut: "Ended: it printed more than 200 kB.", late: "Ended: it took too long.", stopped: "Stopped.", broken: "Python broke off." };
+
+export const element = (tag, attributes = {}, ...children) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+};
+export const fromFile = () => location.protocol === "file:" && "A browser runs no Python from a file: make serve shows the site at an address.";
+export const remove = () => globalThis.caches?.delete(STORE);
+
+async function fetched(name, loaded) {
+  const address = new URL(`python/${name}`, import.meta.url);
+  const store = await globalThis.caches?.open(STORE).catch(() => null);
+  let answer = await store?.match(address);
+  if (!answer) {
+    answer = await fetch(address);
+    if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
+    await store?.put(address, answer.clone()).catch(() => {});
+  }
+  const counted = new TransformStream({ transform(chunk, out) { loaded(chunk.length); out.enqueue(chunk); } });
+  return answer.body.pipeThrough(counted);
+}
+const whole = async (stream) => new Uint8Array(await new Response(stream).arrayBuffer());
+const compiled = (packed) => WebAssembly.compileStreaming(new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "content-type": "application/wasm" } }));
+
+/** The parts of these names, each loaded once: the engine as a module, others as bytes. say: told how much has come. */
+export async function load(names, megabytes, say) {
+  let bytes = 0;
+  const loaded = (count) => say(`Loading: ${Math.round((bytes += count) / 1e6)} of ${megabytes} MB`);
+  const one = async (name) => {
+    if (!parts.has(name)) parts.set(name, fetched(name, loaded).then(name.endsWith(".wasm.gz") ? compiled : whole));
+    return parts.get(name).catch((error) => { parts.delete(name); throw error; });
+  };
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await one(name)])));
+}
+
+/** A run; onText: told what is printed; resolves to how it ended. stop() of what is returned ends it. */
+export function run(message, onText, seconds) {
+  const worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module" });
+  let finish;
+  const ended = new Promise((resolve) => (finish = resolve));
+  const end = (how) => { clearTimeout(timer); worker.terminate(); finish(how); };
+  const timer = setTimeout(end, 1000 * seconds, { ended: "late" });
+  worker.onerror = () => end({ ended: "broken" });
+  worker.onmessage = ({ data }) => { if (data.text) onText(data.text); if (data.ended) end(data); };
+  worker.postMessage(message);
+  return { ended, stop: () => end({ ended: "stopped" }) };
+}
