@@ -52,11 +52,6 @@ DATA_OF_MATPLOTLIB = (
     "matplotlibrc",
     *(f"fonts/ttf/{name}.ttf" for name in ("DejaVuSans", "DejaVuSans-Bold", "LastResortHE-Regular")),
 )
-    "matplotlibrc",
-    "fonts/ttf/DejaVuSans.ttf",
-    "fonts/ttf/DejaVuSans-Bold.ttf",
-    "fonts/ttf/LastResortHE-Regular.ttf",
-)
 NOT_OF_THE_AUDIT = ("lessons", "experiments")  # folders of course_lib
 PACKED = (".py", ".css", ".npz", ".txt", ".xz", ".yml", ".gz")
 
