@@ -20,7 +20,7 @@ from tools import python_in_page, site_zip
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder, written once."""
     monkeypatch.setattr(python_in_page, "FOLDER", tmp_path / "engine")
-    fonts = {name: b"data" for name in python_in_page.DATA_OF_MATPLOTLIB} | {"sample_data/a.csv": b""}
+    fonts = dict.fromkeys(python_in_page.DATA_OF_MATPLOTLIB, b"data") | {"sample_data/a.csv": b""}
     modules = {
         f"{name}.pyc": b"code" for name in ("annotationlib", "numpy/__init__", "scipy/__init__", "sympy/__init__")
     }
