@@ -110,7 +110,7 @@ def set_search_scorer(app: Sphinx, config: Config) -> None:
     """Write the script of the search, MiniSearch and the ideas of pages with it, where Sphinx reads it."""
     ideas = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))["ideas"]
     script = Path(__file__).with_name("site_search.js").read_text(encoding="utf-8")
-    engine = (Path(__file__).parent / "vendor" / "minisearch.js").read_text(encoding="utf-8")
+    engine = (Path(__file__).parent / "vendor" / "minisearch.min.js").read_text(encoding="utf-8")
     alone = f";(function (define, exports, module) {{\n{engine}\n}}).call(globalThis);\n"
     path = Path(app.outdir).parent / "search_scorer.js"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -123,6 +123,3 @@ def test_the_branch_is_made_kept_and_renewed(origin: Path, exported: Path, tmp_p
     assert push(origin, changed, tmp_path, run=3) == ["Copies of the notebooks of 3", "Copies of the notebooks of 1"]
     assert git("ls-tree", "-r", "--name-only", "notebooks", folder=origin) == "README.md"
     assert git("show", "main:only-on-main.txt", folder=origin) == "build/"
-
-
-# development container

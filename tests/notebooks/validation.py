@@ -107,7 +107,8 @@ def _nbval(paths: list[Path], cache: Cache) -> subprocess.CompletedProcess[str]:
     executed = {str(path.resolve()): str(cache.outputs_at(path)) for path in paths}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "nbval", "--color=no", "--nbval"]
     command += ["--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE), "-p", "tests.notebooks.replay"]
-    environment = {**os.environ, **kernel_environment(), EXECUTED_VARIABLE: json.dumps(executed)}
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the two that are named above, and none of other packages
+    environment = {**os.environ, **kernel_environment(), **alone, EXECUTED_VARIABLE: json.dumps(executed)}
     return subprocess.run(
         [*command, *map(str, paths)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -66,6 +67,7 @@ class _Reader(HTMLParser):
         self.in_article -= tag == "article"
 
 
+@cache
 def read_page(path: Path) -> Page:
     """One built page."""
     page = Page(path)

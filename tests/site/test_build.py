@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -36,17 +35,6 @@ def offline() -> ModuleType:
 @pytest.fixture(scope="module")
 def generated() -> ModuleType:
     return load_tool("generated_pages")
-
-
-def test_the_repository_is_named_in_one_place() -> None:
-    address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
-    sources = [
-        *(ROOT / "book").rglob("*.md"),
-        *(ROOT / "book").rglob("*.ipynb"),
-        ROOT / "_config.yml",
-        *(ROOT / "tools").glob("*site*.py"),
-    ]
-    assert [path.name for path in sources if address in path.read_text(encoding="utf-8")] == []
 
 
 def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:

@@ -100,15 +100,6 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
     context.close()
 
 
-def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
-    page.goto(f"{site}/search.html?q=popularity")
-    page.get_by_text("Search finished").wait_for()
-    addresses = page.eval_on_selector_all(
-        "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
-    )
-    assert any("glossary" in address for address in addresses)
-
-
 def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None:
     open_without_mathematics(page, f"{site}/book/index.html")
     before = page.evaluate("document.documentElement.dataset.theme")

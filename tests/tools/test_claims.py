@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections import Counter
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -420,7 +421,8 @@ def test_a_proof_must_return_its_residual(monkeypatch):
 
 
 @pytest.mark.seconds
-def test_tests_are_run_and_only_passed_ones_count(tmp_path):
+def test_tests_are_run_and_only_passed_ones_count(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # those of other packages take longer than the tests
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_y.py").write_text(
         textwrap.dedent("""
@@ -736,41 +738,12 @@ def test_every_stored_or_computed_number_is_within_its_tolerance(name, scalar):
     assert checks.run_scalar(scalar) == ""
 
 
-AUDITED = {"P0": 71, "P1": 57, "P2": 44, "P3": 87}  # rows of the audit of each paper
-ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or a part of a table
-    "P0": {"P0-Fig3.toy", "P0-Fig3.width", "P0-Exp8.ml1m", "P0-Exp8.gowalla", "P0-Exp9.ml1m", "P0-Exp10.ml1m"},
-    "P1": {
-        "P1-4.1.alpha.other",
-        "P1-Table2.other",
-        "P1-Table3.other",
-        "P1-Table4.other",
-        "P1-Table5.other",
-        "P1-5.4.2a.other",
-    },
-    "P2": set(),
-    "P3": {
-        "P3-Table5.u",
-        "P3-Table3.ml1m",
-        "P3-Fig3.films",
-        "P3-Fig3.films.logistic",
-        "P3-Table5.ml1m",
-        "P3-Table5.ml1m.open",
-        "P3-Table5.ml1m.posneg",
-        "P3-Table6.ml1m",
-        "P3-Table6.ml1m.open",
-        "P3-Table6.ml1m.logistic",
-        "P3-Table6.ml1m.omega",
-        "P3-Table6.ml1m.collapse",
-        "P3-Table6.ml1m.in-batch",
-    },
-}
+LEAST = {"P0": 77, "P1": 63, "P2": 44, "P3": 100}  # rows: of the audit of each paper, and those added since
 
 
-@pytest.mark.parametrize("paper", AUDITED)
-def test_all_claims_of_the_audit_are_there(paper):
-    ids = {claim.id for claim in COURSE if claim.paper == paper}
-    assert ADDED[paper] <= ids
-    assert len(ids - ADDED[paper]) == AUDITED[paper]
+def test_no_claim_of_the_audit_is_lost():
+    counts = Counter(claim.paper for claim in COURSE)
+    assert {paper: counts[paper] for paper, least in LEAST.items() if counts[paper] < least} == {}
 
 
 def test_every_named_test_is_run_by_the_suite():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared import findings
+from tools.claims import recorder
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 from tools.findings import from_results
 
@@ -224,7 +225,7 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
         return dict.fromkeys(nodes, "not collected")
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-m", "tools.claims.recorder", json.dumps(there)],
+        [sys.executable, "-P", recorder.__file__, json.dumps(there)],
         cwd=root,
         capture_output=True,
         text=True,
@@ -233,22 +234,14 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
     )
     outcomes: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
-        if line.startswith(RECORD):
-            name, outcome = json.loads(line.removeprefix(RECORD))
+        if line.startswith(recorder.RECORD):
+            name, outcome = json.loads(line.removeprefix(recorder.RECORD))
             outcomes.setdefault(name, []).append(outcome)
     return {node: _verdict(node, outcomes) for node in nodes}
 
 
-RECORD = "claims-record "  # opens the lines that the recorder prints
-
-
-def within(name: str, node: str) -> bool:
-    """Whether the test `name` is the node, one of its parameters, or inside the class that the node names."""
-    return name == node or name.startswith((f"{node}[", f"{node}::"))
-
-
 def _verdict(node: str, outcomes: dict[str, list[str]]) -> str:
-    mine = [result for name, results in outcomes.items() if within(name, node) for result in results]
+    mine = [result for name, results in outcomes.items() if recorder.within(name, node) for result in results]
     bad = sorted(set(mine) - {"passed"})
     if not mine:
         return "not collected"

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 
 import msgspec
+from tqdm import tqdm
 
 from tools.claims.checks import Outcome, lint, run_finding, run_function, run_nodes, run_scalar
 from tools.claims.rows import Claim, ClaimError, load
@@ -82,13 +83,9 @@ def run(claims: list[Claim], *, fast: bool = False) -> list[Outcome]:
     nodes = [] if fast else sorted({node for claim in claims for node in claim.nodes})
     functions = sorted({name for claim in claims for name in claim.functions})
     done: dict[str, str] = {}
-    for number, name in enumerate(functions, 1):
-        _progress(number, len(functions), name)
+    for name in tqdm(functions, desc="checks", leave=False, disable=None):  # None: only where somebody watches
         done[name] = run_function(name)
-    if nodes:
-        _progress(1, 1, f"pytest: {len(nodes)} tests")
-        done |= run_nodes(nodes)
-    _progress(0, 0, "")
+    done |= run_nodes(nodes) if nodes else {}
     outcomes = [Outcome(claim.id, check, done[check]) for claim in claims for check in claim.checks if check in done]
     stored = {name: run_finding(name) for claim in claims for name in claim.findings}
     outcomes += [
@@ -103,12 +100,3 @@ def run(claims: list[Claim], *, fast: bool = False) -> list[Outcome]:
         for scalar in claim.scalars
         if scalar.notebook is None
     ]
-
-
-def _progress(done: int, total: int, text: str) -> None:
-    """A one-line progress bar on stderr, only where someone watches."""
-    if not sys.stderr.isatty():
-        return
-    bar = "#" * (20 * done // total) if total else ""
-    line = f"[{bar:20}] {text}"[:100] if total else ""
-    print(f"\r{line:100}", end="" if total else "\r", file=sys.stderr, flush=True)
