@@ -5,9 +5,6 @@ What holds for every quiz (each marked answer is computed, each wrong one explai
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,49 +12,42 @@ from course_lib import gramians
 from course_lib.lessons.gramian_estimators import quiz as gramian_estimators
 from tests.lessons.every import explanation
 
-
-@pytest.mark.parametrize(
-    ("formula", "wrong", "caught", "answer"),
-    [
-        ("gramian", lambda f: lambda x: f(x) * len(x), "all_pairs", "frobenius"),
-        ("gramian", lambda f: lambda x: np.diag(np.diag(f(x))), "all_pairs", "trace"),
-        (
-            "gravity_loss",
-            lambda f: lambda u, v, g, h: ((u @ h) * u).sum(1).mean() + ((v @ g) * v).sum(1).mean(),
-            "stop_gradient",
-            "twice-both",
-        ),
-        ("gravity_loss", lambda f: lambda *a: f(*a) / 2, "stop_gradient", "halved"),
-        ("gravity", lambda f: lambda u, v: f(u, v) * len(u), "stop_gradient", "twice-value"),
-        ("same_batch_share", lambda f: lambda b, n=None: f(b, n) / 2, "one_batch", "mixture"),
-        ("same_batch_share", lambda f: lambda b, n=None: 1 / b if n is None else b / n, "one_batch", "full"),
-        ("gravity_loss", lambda f: lambda u, v, g, h: f(u, v, np.eye(2), np.eye(2)), "one_batch", "unbiased"),
-        ("nearest_psd", lambda f: lambda matrix: matrix, "sagram", "projected"),
-        ("sogram_variance", lambda f: lambda alpha, **k: f(alpha, **k) * (2 - alpha), "memory", "window"),
-        ("sogram_variance", lambda f: lambda alpha, **k: f(alpha), "memory", "free"),
-        ("SOGram", lambda f: lambda d, alpha, correct_start: f(d, alpha, correct_start=True), "memory", "short"),
-        ("optimal_alpha", lambda f: lambda delta, sigma, kind="coherent": delta / sigma, "drift", "quarter"),
-        (
-            "optimal_alpha",
-            lambda f: lambda delta, sigma, kind="coherent": f(delta, sigma, "coherent"),
-            "drift",
-            "eighth",
-        ),
-        (
-            "optimal_alpha",
-            lambda f: lambda delta, sigma, kind="coherent": f(delta * sigma**2, 1.0, kind),
-            "drift",
-            "larger-batches",
-        ),
-        ("sogram_bias_bound", lambda f: lambda alpha, **k: f(0.5, **k), "drift", "zero"),
-    ],
-)
-def test_a_wrong_formula_changes_the_verdicts(
-    monkeypatch: pytest.MonkeyPatch, formula: str, wrong: Callable[..., Any], caught: str, answer: str
-) -> None:
-    before = getattr(gramian_estimators, caught)()
-    monkeypatch.setattr(gramian_estimators.gramians, formula, wrong(getattr(gramian_estimators.gramians, formula)))
-    assert getattr(gramian_estimators, caught)()[answer] != before[answer]
+WRONG_FORMULAS = [
+    (gramians, "gramian", lambda f: lambda x: f(x) * len(x), "all-pairs", "frobenius"),
+    (gramians, "gramian", lambda f: lambda x: np.diag(np.diag(f(x))), "all-pairs", "trace"),
+    (
+        gramians,
+        "gravity_loss",
+        lambda f: lambda u, v, g, h: ((u @ h) * u).sum(1).mean() + ((v @ g) * v).sum(1).mean(),
+        "stop-gradient",
+        "twice-both",
+    ),
+    (gramians, "gravity_loss", lambda f: lambda *a: f(*a) / 2, "stop-gradient", "halved"),
+    (gramians, "gravity", lambda f: lambda u, v: f(u, v) * len(u), "stop-gradient", "twice-value"),
+    (gramians, "same_batch_share", lambda f: lambda b, n=None: f(b, n) / 2, "one-batch", "mixture"),
+    (gramians, "same_batch_share", lambda f: lambda b, n=None: 1 / b if n is None else b / n, "one-batch", "full"),
+    (gramians, "gravity_loss", lambda f: lambda u, v, g, h: f(u, v, np.eye(2), np.eye(2)), "one-batch", "unbiased"),
+    (gramians, "nearest_psd", lambda f: lambda matrix: matrix, "sagram", "projected"),
+    (gramians, "sogram_variance", lambda f: lambda alpha, **k: f(alpha, **k) * (2 - alpha), "memory", "window"),
+    (gramians, "sogram_variance", lambda f: lambda alpha, **k: f(alpha), "memory", "free"),
+    (gramians, "SOGram", lambda f: lambda d, alpha, correct_start: f(d, alpha, correct_start=True), "memory", "short"),
+    (gramians, "optimal_alpha", lambda f: lambda delta, sigma, kind="coherent": delta / sigma, "drift", "quarter"),
+    (
+        gramians,
+        "optimal_alpha",
+        lambda f: lambda delta, sigma, kind="coherent": f(delta, sigma, "coherent"),
+        "drift",
+        "eighth",
+    ),
+    (
+        gramians,
+        "optimal_alpha",
+        lambda f: lambda delta, sigma, kind="coherent": f(delta * sigma**2, 1.0, kind),
+        "drift",
+        "larger-batches",
+    ),
+    (gramians, "sogram_bias_bound", lambda f: lambda alpha, **k: f(0.5, **k), "drift", "zero"),
+]
 
 
 @pytest.mark.parametrize(("right", "answer"), [(1.0, "unbiased"), (0.25, "cone")])

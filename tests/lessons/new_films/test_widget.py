@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from course_lib.lessons.new_films.sliding_film import SlidingFilm
 
+REFUSED = [("sliding_film", {"reads": "titles"}, "reads"), ("sliding_film", {"chosen": 4}, "chosen")]
 LAST = 9  # the stored moment at which the training is over
 
 
@@ -29,10 +29,3 @@ def test_paper_holds_the_map_and_the_five_films() -> None:
     picture = film.picture()
     assert picture.count("<svg") == 1 and picture.count("<li") == 5
     assert film.film["titles"][film.film["models"]["features"]["near"][-1][1][0]] in picture
-
-
-def test_wrong_states_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="reads"):
-        SlidingFilm(reads="titles")
-    with pytest.raises(Exception, match="chosen"):
-        SlidingFilm(chosen=4)
