@@ -40,12 +40,7 @@ NOTEBOOK_METADATA = {
 # What a run says of itself where its cells are not stored yet: it depends on what ran before.
 PROGRESS = re.compile(r"^.* cells to run, about .* on 2 cores\n|^.*\d+%\|.*\| \d+/\d+ \[.*\]$", re.MULTILINE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-
-
-def read(path: Path) -> NotebookNode:
-    """A notebook from disk, as version 4."""
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
-    return notebook
+read = execution.read
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tools import conclusions
+
 ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 DISPLAYED = re.compile(r"^\$\$.*?\$\$", re.M | re.S)
@@ -62,13 +64,9 @@ def of_page(path: Path, _changed: int = 0) -> StudyTime:
 
 def _contents(path: Path) -> tuple[str, int]:
     """(Markdown, visible lines of code) of a page."""
-    source = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        return source, 0
-    cells = json.loads(source)["cells"]
-    text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.suffix == ".ipynb" else []
     shown = [c for c in cells if c["cell_type"] == "code" and not HIDDEN & set(c["metadata"].get("tags", []))]
-    return text, sum("".join(cell["source"]).count("\n") + 1 for cell in shown)
+    return conclusions.text_of(path), sum("".join(cell["source"]).count("\n") + 1 for cell in shown)
 
 
 def of_name(page: str) -> StudyTime:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared import findings
+from tools import conclusions
 from tools.claims import recorder
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 from tools.findings import from_results
@@ -59,19 +60,12 @@ def _is_page(path: Path, book: Path) -> bool:
 
 def _statements_of(path: Path, book: Path) -> Iterable[Statement]:
     page = path.relative_to(book).with_suffix("").as_posix()
-    lines = _markdown(path).splitlines()
+    lines = conclusions.text_of(path).splitlines()
     for number, line in enumerate(lines):
         match = _DIRECTIVE.match(line.strip())
         if match:
             label = _label(lines[number + 1 :], match["fence"])
             yield Statement(match["kind"], label, page, match["title"].strip())
-
-
-def _markdown(path: Path) -> str:
-    if path.suffix == ".md":
-        return path.read_text(encoding="utf-8")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
 def _label(lines: list[str], fence: str) -> str | None:
