@@ -285,34 +285,33 @@ def test_a_proved_row_names_its_theorem_its_scope_and_its_chapter(tmp_path, lack
         load(write(tmp_path, proved(fields=sorted(fields))))
 
 
-def test_a_book_that_agrees_with_its_rows_has_no_problems(tmp_path):
-    assert lint(tmp_path, proved(), theorem("thm-in-batch-expectation")) == []
+WITHOUT_ROW = "sampling/x: prf:{} Title (thm-new) has no row in the claims.yml of its lesson"
+OF_A_CHAPTER = ROW.replace("status: tested", "status: tested\n  chapter: sampling/x")
 
 
-@pytest.mark.parametrize("kind", ["theorem", "lemma", "proposition", "corollary"])
-def test_a_labelled_theorem_without_a_row_is_a_problem(tmp_path, kind):
-    [problem] = lint(tmp_path, ROW, theorem("thm-new", kind))
-    assert problem == f"sampling/x: prf:{kind} Title (thm-new) has no row in the claims.yml of its lesson"
-
-
-def test_an_unlabelled_theorem_is_a_problem(tmp_path):
-    [problem] = lint(tmp_path, ROW, theorem(None))
-    assert problem == "sampling/x: prf:theorem Title has no :label:"
-
-
-def test_definitions_and_remarks_need_no_row(tmp_path):
-    assert lint(tmp_path, ROW, theorem("def-x", "definition") + theorem(None, "remark")[6:]) == []
-
-
-def test_a_label_in_two_places_is_a_problem(tmp_path):
-    text = theorem("thm-in-batch-expectation")
-    [problem] = lint(tmp_path, proved(), text + text[6:])
-    assert "label thm-in-batch-expectation also stands in sampling/x" in problem
-
-
-def test_a_row_whose_theorem_is_on_no_page_is_a_problem(tmp_path):
-    [problem] = lint(tmp_path, proved(), "Text.")
-    assert problem == "x.yml: P3-Eq12: theorem 'thm-in-batch-expectation' stands on no page of the book"
+@pytest.mark.parametrize(
+    ("text", "markdown", "problem"),
+    [
+        (proved(), theorem("thm-in-batch-expectation"), None),
+        *((ROW, theorem("thm-new", kind), WITHOUT_ROW.format(kind)) for kind in checks.PROVED_KINDS),
+        (ROW, theorem(None), "sampling/x: prf:theorem Title has no :label:"),
+        (ROW, theorem("def-x", "definition") + theorem(None, "remark")[6:], None),  # these need no row
+        (
+            proved(),
+            2 * theorem("thm-in-batch-expectation"),
+            "sampling/x: label thm-in-batch-expectation also stands in sampling/x",
+        ),
+        (proved(), "Text.", "x.yml: P3-Eq12: theorem 'thm-in-batch-expectation' stands on no page of the book"),
+        (OF_A_CHAPTER, "Text.", None),
+        (
+            OF_A_CHAPTER.replace("/x", "/x-lab"),
+            "Text.",
+            "x.yml: P3-Eq12: chapter 'sampling/x-lab' does not exist under book/",
+        ),
+    ],
+)
+def test_the_rows_are_compared_with_the_book(tmp_path, text, markdown, problem):
+    assert lint(tmp_path, text, markdown) == ([problem] if problem else [])
 
 
 def test_theorems_are_found_in_notebooks_colon_fences_and_yaml_options(tmp_path):
@@ -323,12 +322,6 @@ def test_theorems_are_found_in_notebooks_colon_fences_and_yaml_options(tmp_path)
     assert "lem-new" in problem and "sampling/y" in problem
     [problem] = lint(tmp_path, ROW, "```{prf:theorem}\n---\nlabel: thm-yaml\n---\nText.\n```\n")[:1]
     assert "thm-yaml" in problem
-
-
-def test_a_missing_chapter_is_a_problem(tmp_path):
-    text = ROW.replace("status: tested", "status: tested\n  chapter: sampling/x-lab")
-    assert lint(tmp_path, text) == ["x.yml: P3-Eq12: chapter 'sampling/x-lab' does not exist under book/"]
-    assert lint(tmp_path, text.replace("x-lab", "x")) == []
 
 
 @pytest.mark.parametrize(
@@ -643,6 +636,7 @@ def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
         in table
     )
     assert "As in [P3-Eq12](#claim-p3-eq12)." in table
+    assert "*Rests on* [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)" in table
     assert "As in P3-Eq12." in pages.render_table(mine[2:]) and "As in [P3-Eq12]" in pages.render_table(
         mine[2:], everything=mine
     )
