@@ -34,7 +34,6 @@ FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "too
 IN_PIECES = "test_pages.py"  # of tests/site: each page of the site is a piece of work of its own
 ONE_EXPORT = {f"tests/launch/test_{name}.py" for name in ("binder", "colab", "export", "workflows")}
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
-SECONDS_ALLOWED = 2.0  # a test that takes longer is marked
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,15 +108,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"NOT TESTED: {skipped} tests of pages and interactives need a browser and were skipped. To add them: "
             "apt install chromium, then run the same command again.",
-            yellow=True,
-        )
-    reports = [report for report in terminalreporter.getreports("passed") if report.when == "call"]
-    marks = {"slow", "seconds", "laptop", "browser"}
-    long = {r.nodeid for r in reports if r.duration > SECONDS_ALLOWED and marks.isdisjoint(r.keywords)}
-    if long:
-        terminalreporter.write_line(
-            f"LONG: {len(long)} tests took more than {SECONDS_ALLOWED:g} s; if they do so on an idle machine too, "
-            f"mark them `seconds`: {', '.join(sorted(long)[:10])}",
             yellow=True,
         )
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 from msgspec.structs import replace
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.notebooks.validation import replayed, validate
 from tools.claims import Claim, Scalar
+from tools.course_index import GLUE
 from tools.execution import Cache, refresh
 
-CANARY = Path(__file__).with_name("canary.ipynb")
-WRONG, RIGHT = '"rho = 0.25\\n"', '"rho = 0.5\\n"'  # the stored output as it is, and as it ought to be
+NAME = "canary-rho"
+CODE = (
+    "from course_lib.lessons.shared.scalars import publish\n\nbatch_size, n_positives = 3, 5",
+    "rho = (batch_size - 1) / (n_positives - 1)\nprint('rho =', rho)",
+    f"publish('{NAME}', rho)",
+)
 ROW = Claim(
     id="X-canary",
     statement="A canary sings.",
@@ -22,18 +28,33 @@ ROW = Claim(
     place="tests/notebooks",
     status="tested",
     not_claimed="Anything.",
-    scalars=(Scalar(name="canary-rho", expected=0.5, tolerance=0.01, source="arithmetic", notebook="canary"),),
+    scalars=(Scalar(name=NAME, expected=0.5, tolerance=0.01, source="arithmetic", notebook="canary"),),
 )
+
+
+def stored(path: Path, rho: str) -> Path:
+    """A notebook as the book stores one, in whose second cell somebody has printed this number."""
+    shown = {"name": NAME, "mime_prefix": "application/papermill.record/"}
+    outputs = [
+        [],
+        [new_output("stream", text=f"rho = {rho}\n")],
+        [
+            new_output("stream", text=f"{NAME} = 0.5\n"),
+            new_output("display_data", data={GLUE: "'0.5'"}, metadata={"scrapbook": shown}),
+        ],
+    ]
+    cells = [
+        new_code_cell(source, outputs=given, execution_count=number)
+        for number, (source, given) in enumerate(zip(CODE, outputs, strict=True), start=1)
+    ]
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
 
 
 @pytest.fixture
 def corrected(tmp_path: Path) -> Path:
     """The canary with its one wrong number put right."""
-    text = CANARY.read_text(encoding="utf-8")
-    assert text.count(WRONG) == 1, "the canary must hold exactly one wrong number"
-    path = tmp_path / "corrected.ipynb"
-    path.write_text(text.replace(WRONG, RIGHT), encoding="utf-8")
-    return path
+    return stored(tmp_path / "corrected.ipynb", "0.5")
 
 
 def edited(path: Path, **fields) -> Path:
@@ -56,7 +77,7 @@ def cache(tmp_path: Path) -> Cache:
 
 @pytest.mark.slow
 def test_one_wrong_stored_number_is_caught(cache: Cache, tmp_path: Path) -> None:
-    canary = Path(shutil.copy(CANARY, tmp_path))
+    canary = stored(tmp_path / "canary.ipynb", "0.25")
     problems = validate(canary, name="canary", claims=[ROW], cache=cache).problems
     assert len(problems) == 1
     assert "rho = 0.25" in problems[0] and "rho = 0.5" in problems[0]
