@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,9 +13,9 @@ from course_lib.checking import some
 from course_lib.datasets.catalogue import ENTRIES
 from course_lib.datasets.embedded import EMBEDDED_FILE
 from course_lib.interactions import Interactions
+from tools import make_movietweetings
 
 pytestmark = pytest.mark.data
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "make_movietweetings.py"
 # P3, Table 3, first row
 P3_TABLE_3 = {"m": 6_037, "n": 3_513, "positives": 517_770, "mean_pair_popularity": 12_640.8}
 
@@ -85,18 +83,9 @@ def test_wikispeedia_has_the_published_articles(real: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ embedded
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    """tools/make_movietweetings.py as a module."""
-    spec = importlib.util.spec_from_file_location("make_movietweetings", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_script_makes_the_embedded_file_again_byte_for_byte(tool: ModuleType, real: Path, tmp_path: Path) -> None:
+def test_the_script_makes_the_embedded_file_again_byte_for_byte(real: Path, tmp_path: Path) -> None:
     need(real, "movietweetings-100k")
-    digest = tool.make(real / "movietweetings-100k", tmp_path / "out")
+    digest = make_movietweetings.make(real / "movietweetings-100k", tmp_path / "out")
     content = (tmp_path / "out" / EMBEDDED_FILE.name).read_bytes()
     assert hashlib.sha256(content).hexdigest() == digest
     assert content == EMBEDDED_FILE.read_bytes()
@@ -104,9 +93,9 @@ def test_the_script_makes_the_embedded_file_again_byte_for_byte(tool: ModuleType
         assert (tmp_path / "out" / name).read_bytes() == (EMBEDDED_FILE.parent / name).read_bytes()
 
 
-def test_the_embedded_set_is_the_original_with_other_user_numbers(tool: ModuleType, real: Path) -> None:
+def test_the_embedded_set_is_the_original_with_other_user_numbers(real: Path) -> None:
     need(real, "movietweetings-100k")
-    original = tool.read_ratings(real / "movietweetings-100k")
+    original = make_movietweetings.read_ratings(real / "movietweetings-100k")
     data = datasets.load(min_rating=None)
     mine = np.stack((data.item_table["id"][data.items], data.ratings.astype(int), data.times), axis=1)
     theirs = original[:, 1:]

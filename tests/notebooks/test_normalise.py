@@ -11,7 +11,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools import normalise
+
+ROOT = normalise.ROOT
 
 
 def stream(text: str, name: str = "stdout"):
@@ -59,13 +61,13 @@ def messy():
     )
 
 
-def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(normalise, messy) -> None:
+def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(messy) -> None:
     cells = [cell for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5]
     assert cells[4].outputs[0].execution_count == 5
 
 
-def test_only_text_outputs_stay(normalise, messy) -> None:
+def test_only_text_outputs_stay(messy) -> None:
     first, run, figure, widget, result = [
         cell.outputs for cell in normalise.clean(messy).cells if cell.cell_type == "code"
     ]
@@ -76,7 +78,7 @@ def test_only_text_outputs_stay(normalise, messy) -> None:
     assert result[0].data == {"text/plain": "<object at 0x0>"}
 
 
-def test_ids_and_editor_metadata_go_tags_and_alt_texts_stay(normalise, messy) -> None:
+def test_ids_and_editor_metadata_go_tags_and_alt_texts_stay(messy) -> None:
     text = normalise.write_text(normalise.clean(messy))
     for dropped in ('"id"', "iVBOR", "widget-view", "ExecuteTime", "scrolled", "collapsed", "my-env", "warned"):
         assert dropped not in text
@@ -84,7 +86,7 @@ def test_ids_and_editor_metadata_go_tags_and_alt_texts_stay(normalise, messy) ->
         assert kept in text
 
 
-def test_the_name_under_which_prose_finds_a_scalar_stays(normalise) -> None:
+def test_the_name_under_which_prose_finds_a_scalar_stays() -> None:
     metadata = {"scrapbook": {"name": "rho", "mime_prefix": "application/papermill.record/"}, "other": 1}
     data = {"application/papermill.record/text/plain": "'0.5'"}
     output = nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": metadata})
@@ -92,18 +94,18 @@ def test_the_name_under_which_prose_finds_a_scalar_stays(normalise) -> None:
     assert kept.data == data and set(kept.metadata) == {"scrapbook"}
 
 
-def test_normal_form_is_stable(normalise, messy) -> None:
+def test_normal_form_is_stable(messy) -> None:
     once = normalise.write_text(normalise.clean(messy))
     assert normalise.write_text(normalise.clean(nbformat.reads(once, as_version=4))) == once
 
 
-def test_a_stored_exception_is_refused(normalise) -> None:
+def test_a_stored_exception_is_refused() -> None:
     error = new_output("error", ename="ValueError", evalue="no", traceback=[])
     with pytest.raises(ValueError, match="ValueError: no"):
         normalise.clean(new_notebook(cells=[run_cell("fail()", error)]))
 
 
-def test_check_tells_a_messy_notebook_from_a_normal_one(normalise, messy, tmp_path: Path) -> None:
+def test_check_tells_a_messy_notebook_from_a_normal_one(messy, tmp_path: Path) -> None:
     path = tmp_path / "page.ipynb"
     nbformat.write(messy, path)
     assert "was not run, or not in order" in normalise.faults(path)[0]
@@ -135,7 +137,7 @@ def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path:
 
 @pytest.mark.slow
 def test_an_edited_notebook_is_stored_in_its_normal_form_and_the_others_stay(
-    normalise, messy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    messy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "book").mkdir()
     paths = [tmp_path / "book" / f"{name}.ipynb" for name in ("clean", "edited", "new")]
@@ -159,7 +161,7 @@ def test_an_edited_notebook_is_stored_in_its_normal_form_and_the_others_stay(
     assert all(normalise.execution.Cache(tmp_path / "cache").holds(path) for path in paths[1:])
 
 
-def test_a_notebook_keeps_its_outputs_where_a_run_fails(normalise, messy, tmp_path: Path, monkeypatch) -> None:
+def test_a_notebook_keeps_its_outputs_where_a_run_fails(messy, tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "a.ipynb"
     nbformat.write(messy, path)
     before = path.read_text(encoding="utf-8")
@@ -174,12 +176,12 @@ def test_a_notebook_keeps_its_outputs_where_a_run_fails(normalise, messy, tmp_pa
     assert path.read_text(encoding="utf-8") == before
 
 
-def test_without_git_nothing_counts_as_edited(normalise, tmp_path: Path, monkeypatch) -> None:
+def test_without_git_nothing_counts_as_edited(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert normalise.edited([tmp_path / "book" / "a.ipynb"], tmp_path) == []
 
 
-def test_a_notebook_that_is_not_there_is_named(normalise, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_notebook_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         normalise.main(["nobody.ipynb"])
     assert "no such notebook: nobody.ipynb" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from drafts import main_pages
 
 from tests.notebooks.validation import ROOT, code_cells, replayed, validate
+from tools import normalise
 from tools.claims import load
 from tools.course_index import glued
 from tools.execution import Cache
@@ -34,7 +35,7 @@ def test_every_chapter_has_a_lab() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_every_notebook_is_in_normal_form(path: Path, normalise) -> None:
+def test_every_notebook_is_in_normal_form(path: Path) -> None:
     assert normalise.faults(path) == []
 
 

@@ -28,6 +28,13 @@ WITH_INTERACTIVES = [START, *CHAPTERS, *SHORT, *filter(_has_interactive, FURTHER
 ONE_QUICKLY = one_quickly(CHAPTERS)
 
 
+def page_of(interactive: str) -> str:
+    """The page with an interactive, by its place in the site."""
+    marked = f'data-course-widget="{interactive}"'
+    site = ROOT / "_build" / "html"
+    return next(name for name in WITH_INTERACTIVES if marked in (site / name).read_text(encoding="utf-8"))
+
+
 @dataclass
 class Page:
     """What one HTML file holds: ids, links with their anchors, images of the article, and files that it loads."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
-from tests.site.html_pages import WITH_INTERACTIVES
+from tests.site.html_pages import page_of
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 
-SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 INTERACTIVES = [name for name in bundle.interactives() if name != "quiz"]
 CHANGE = """root => {
   for (const slider of root.querySelectorAll("input[type=range]:not(:disabled)")) {
@@ -44,11 +42,6 @@ def opened(tabs: Tabs, site: str) -> Iterator[Callable[[str], Any]]:
     yield open_page
     tabs.give_back(tab)
     assert tab.thrown == []
-
-
-def page_of(interactive: str) -> str:
-    marked = f'data-course-widget="{interactive}"'
-    return next(name for name in WITH_INTERACTIVES if marked in (SITE / name).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", some(INTERACTIVES))

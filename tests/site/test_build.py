@@ -2,70 +2,51 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools import course_index, export_notebooks, normalise, page_frame
+from tools import course_index, export_notebooks, generated_pages, normalise, offline_site, page_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_tool(name: str) -> ModuleType:
-    """A module of the folder tools/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def offline() -> ModuleType:
-    return load_tool("offline_site")
-
-
-@pytest.fixture(scope="module")
-def generated() -> ModuleType:
-    return load_tool("generated_pages")
-
-
-def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
+def test_a_page_depends_on_the_outputs_of_its_notebook(tmp_path: Path) -> None:
     noted: list[str] = []
     env = SimpleNamespace(doc2path=lambda page: str(ROOT / page), note_dependency=noted.append)
     app = SimpleNamespace(outdir=str(tmp_path / "html"), env=env)
-    offline.note_outputs(app, "book/index.md", [])
+    offline_site.note_outputs(app, "book/index.md", [])
     assert noted == []
-    offline.note_outputs(app, "book/start/data.ipynb", [])
+    offline_site.note_outputs(app, "book/start/data.ipynb", [])
     assert len(noted) == 1 and noted[0].startswith(str(tmp_path / ".jupyter_cache" / "executed"))
 
 
-def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: ModuleType, tmp_path: Path) -> None:
+def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(tmp_path: Path) -> None:
     app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
-    offline.copy_assets(app, None)
+    offline_site.copy_assets(app, None)
     mathjax = tmp_path / "_static" / "mathjax"
     assert (mathjax / "tex-chtml.js").is_file() and len(list(mathjax.rglob("*.woff"))) > 20
     assert sum(path.stat().st_size for path in mathjax.rglob("*") if path.is_file()) < 3_000_000
     assert (tmp_path / "_static" / "course-widgets.js").is_file() and (tmp_path / "_static" / "course.css").is_file()
 
 
-def test_markup_is_mended(offline: ModuleType) -> None:
+def test_markup_is_mended() -> None:
     proof = '<div class="proof admonition" id="proof"></div>'
     context = {"body": f'{proof}<div role="doc-biblioentry"></div><p id="proof-content"></p>'}
-    offline.repair_html(None, "", "", context, None)
+    offline_site.repair_html(None, "", "", context, None)
     assert context["body"] == '<div class="proof admonition in-words"></div><div role="listitem"></div><p></p>'
 
 
-def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break(generated: ModuleType) -> None:
+def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break() -> None:
     row = {"code": "gram_u, gram_v", "symbol": "|G|", "shape": "(d, d)", "meaning": "two"}
-    text = generated.notation_tables([{"group": "Model", "rows": [row]}])
+    text = generated_pages.notation_tables([{"group": "Model", "rows": [row]}])
     assert text.splitlines()[0] == "## Model"
     assert text.splitlines()[-1] == "| $\\|G\\|$ | `gram_u`, `gram_v` | (d, d) | two |"
 
@@ -80,20 +61,23 @@ def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break(generate
         ("An odd ` backtick.", ["An odd \\` backtick."]),
     ],
 )
-def test_docstrings_are_shown_as_they_are_written(generated: ModuleType, docstring: str, shown: list[str]) -> None:
+def test_docstrings_are_shown_as_they_are_written(docstring: str, shown: list[str]) -> None:
     lines = docstring.split("\n")
-    generated.keep_docstrings_as_written(None, "function", "f", None, None, lines)
+    generated_pages.keep_docstrings_as_written(None, "function", "f", None, None, lines)
     assert [line for line in lines if line and not line.startswith(" ")] == shown
 
 
-def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
+def test_an_unknown_marker_is_an_error() -> None:
     with pytest.raises(ValueError, match="got 'nothing', expected one of notation, rooms, api"):
-        generated.fill("<!-- fill: nothing -->")
+        generated_pages.fill("<!-- fill: nothing -->")
 
 
-def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
+def test_every_module_of_the_library_is_on_its_page() -> None:
     """Each room under its label on one page; each lesson with all its modules; each page in the book."""
-    rooms, texts = generated.rooms(), {page: generated.api_sections(page) for page in generated.api_pages()}
+    rooms, texts = (
+        generated_pages.rooms(),
+        {page: generated_pages.api_sections(page) for page in generated_pages.api_pages()},
+    )
 
     def inside(folder: Path) -> set[str]:
         return {path.stem for path in folder.glob("[!_]*") if path.suffix == ".py" or (path / "__init__.py").is_file()}
@@ -106,12 +90,12 @@ def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> No
         shown = texts[f"lessons/{name.replace('_', '-')}"]
         assert f".. automodule:: course_lib.lessons.{name}.{path.stem}\n" in shown
     whole = "".join(texts.values())
-    labels = [generated.anchor_of(room) for room in rooms]
+    labels = [generated_pages.anchor_of(room) for room in rooms]
     assert len(set(labels)) == len(labels) and all(whole.count(f"({label})=\n## ") == 1 for label in labels)
     assert {"api-geometry", "api-interactions", "api-in_batch", "api-datasets"} <= set(labels)
-    assert all(f"](#{label}) |" in generated.api_list() for label in labels)
+    assert all(f"](#{label}) |" in generated_pages.api_list() for label in labels)
     for page in texts:
-        text = (ROOT / f"{generated.API}/{page}.md").read_text(encoding="utf-8")
+        text = (ROOT / f"{generated_pages.API}/{page}.md").read_text(encoding="utf-8")
         assert f"<!-- fill: api {page} -->" in text
 
 
@@ -124,23 +108,23 @@ def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> No
         ("course_lib.checking", "ground"),
     ],
 )
-def test_a_name_of_the_library_has_one_page(generated: ModuleType, name: str, page: str) -> None:
-    assert generated.api_page_of(name) == f"{generated.API}/{page}"
+def test_a_name_of_the_library_has_one_page(name: str, page: str) -> None:
+    assert generated_pages.api_page_of(name) == f"{generated_pages.API}/{page}"
     with pytest.raises(KeyError, match=r"'course_lib\.cooking' lies in no room"):
-        generated.api_page_of("course_lib.cooking")
+        generated_pages.api_page_of("course_lib.cooking")
     with pytest.raises(ValueError, match="got api 'cooking', expected one of data, maths"):
-        generated.api_sections("cooking")
+        generated_pages.api_sections("cooking")
 
 
-def test_the_index_of_names_leads_to_functions_and_classes(generated: ModuleType) -> None:
-    page = f"{generated.API}/maths"
+def test_the_index_of_names_leads_to_functions_and_classes() -> None:
+    page = f"{generated_pages.API}/maths"
     found = [("course_lib.norms", page, "module"), ("course_lib.norms.predicted_norm", page, "function")]
-    html = generated.names_html([*found, ("course_lib.norms.Norm.length", page, "method")])
+    html = generated_pages.names_html([*found, ("course_lib.norms.Norm.length", page, "method")])
     assert '<li id="course_lib.norms.predicted_norm"><a href="api/maths.html#course_lib.' in html
     assert "Norm.length" not in html and 'id="api-geometry"' in html and "data-forwards" in html
 
 
-def built_again(offline: ModuleType, folder: Path, warn: str = "") -> tuple[int, str]:
+def built_again(folder: Path, warn: str = "") -> tuple[int, str]:
     """The exit status of a build with `-W --keep-going`, and how many pages it read."""
     import io
     import re
@@ -153,24 +137,24 @@ def built_again(offline: ModuleType, folder: Path, warn: str = "") -> tuple[int,
     source, html, trees = (str(folder / name) for name in ("source", "html", "trees"))
     with docutils_namespace():
         app = Sphinx(source, None, html, trees, "text", {}, told, io.StringIO(), warningiserror=True, keep_going=True)
-        app.connect("build-finished", offline.WarnedPages().forget)
+        app.connect("build-finished", offline_site.WarnedPages().forget)
         if warn:
             app.connect("env-updated", lambda *_: getLogger(__name__).warning(warn))
         app.build()
     return app.statuscode, re.search("([0-9]+) added, ([0-9]+) changed", told.getvalue()).group()
 
 
-def test_after_a_warning_the_pages_that_warned_are_read_again(offline: ModuleType, tmp_path: Path) -> None:
+def test_after_a_warning_the_pages_that_warned_are_read_again(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     fine, broken = tmp_path / "source" / "index.rst", tmp_path / "source" / "broken.rst"
     fine.write_text("Title\n=====\n\n.. toctree::\n\n   broken\n")
     broken.write_text("Broken\n======\n\n:ref:`nowhere`\n")
-    assert built_again(offline, tmp_path) == (1, "2 added, 0 changed")
-    assert built_again(offline, tmp_path) == (1, "0 added, 1 changed")  # nothing was mended: it warns again
+    assert built_again(tmp_path) == (1, "2 added, 0 changed")
+    assert built_again(tmp_path) == (1, "0 added, 1 changed")  # nothing was mended: it warns again
     broken.write_text("Broken\n======\n\nMended.\n")
-    assert built_again(offline, tmp_path, warn="on no page") == (1, "0 added, 1 changed")
-    assert built_again(offline, tmp_path) == (0, "2 added, 0 changed")  # no page is to blame: all are read
-    assert built_again(offline, tmp_path) == (0, "0 added, 0 changed")
+    assert built_again(tmp_path, warn="on no page") == (1, "0 added, 1 changed")
+    assert built_again(tmp_path) == (0, "2 added, 0 changed")  # no page is to blame: all are read
+    assert built_again(tmp_path) == (0, "0 added, 0 changed")
 
 
 @pytest.mark.slow
@@ -196,12 +180,12 @@ def test_a_warning_stops_the_build_every_time(tmp_path: Path) -> None:
         assert done.returncode == code, done.stdout + done.stderr
 
 
-def test_a_node_that_another_parser_made_belongs_to_its_page(generated: ModuleType) -> None:
+def test_a_node_that_another_parser_made_belongs_to_its_page() -> None:
     page, other = new_document("page"), new_document("nested")
     other += (paragraph := nodes.paragraph("", "", nodes.emphasis("", "a")))
     page += paragraph
     paragraph.document = other
-    generated.adopt(None, page)
+    generated_pages.adopt(None, page)
     assert {id(node.document) for node in page.findall()} == {id(page)}
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from course_lib.lessons.shared import house
 from course_lib.lessons.shared.widgets import bundle
+from tests.colours import LUMINANCE, contrast, linear
 from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, WITH_INTERACTIVES, read_page
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
@@ -42,17 +43,6 @@ def scheme(theme: str) -> dict[str, str]:
     return dict(re.findall(r"--course-([a-z-]+): (#[0-9a-f]{6});", block))
 
 
-def linear(color: str) -> np.ndarray:
-    parts = figures.rgb(color)
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast as WCAG 2 defines it."""
-    dark, light = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in (one, other))
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("name", ACCENTS)
 def test_page_interactives_and_figures_have_one_palette(name: str) -> None:
     light, dark = scheme("light"), scheme("dark")
@@ -70,7 +60,7 @@ def test_words_in_an_accent_can_be_read(name: str, theme: str) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_accents_differ_for_a_person_who_is_blind_to_green(theme: str) -> None:
-    seen = [np.clip(WITHOUT_GREEN @ linear(scheme(theme)[name]), 0, 1) for name in ("pull", "push")]
+    seen = [np.clip(WITHOUT_GREEN @ linear(figures.rgb(scheme(theme)[name])), 0, 1) for name in ("pull", "push")]
     one, other = (np.cbrt(light @ figures.TO_CONES.T) @ figures.TO_LAB.T for light in seen)
     assert np.linalg.norm(one - other) > 0.15  # 0.02 is about the least that can be seen
 
@@ -183,9 +173,7 @@ def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, opened) -> No
 
 def luminance(picture: bytes) -> np.ndarray:
     """The relative luminance of each pixel, as WCAG 2 defines it; shape (height, width)."""
-    parts = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")) / 255
-    light = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return light @ [0.2126, 0.7152, 0.0722]
+    return linear(np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")) / 255) @ LUMINANCE
 
 
 def apart(one: np.ndarray, other: np.ndarray) -> float:

@@ -12,7 +12,7 @@ from drafts import one_quickly
 
 from course_lib.checking import some
 from course_lib.lessons.shared.widgets import bundle
-from tests.site.html_pages import WITH_INTERACTIVES
+from tests.site.html_pages import WITH_INTERACTIVES, page_of
 from tests.site.opening import open_without_mathematics
 from tests.tabs import Tabs
 
@@ -77,12 +77,6 @@ def in_the_middle(locator: Any) -> Any:
     locator.evaluate("one => one.scrollIntoView({ block: 'center', behavior: 'instant' })")
     locator.page.wait_for_timeout(100)
     return locator
-
-
-def page_of(interactive: str) -> str:
-    """The page with an interactive, by its place in the site."""
-    marked = f'data-course-widget="{interactive}"'
-    return next(name for name in WITH_INTERACTIVES if marked in (SITE / name).read_text(encoding="utf-8"))
 
 
 def test_these_are_all_the_pages_with_points_to_drag() -> None:

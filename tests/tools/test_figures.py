@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 
 from course_lib.lessons.shared import house
+from tests.colours import contrast
 from tools import drawing, figures
 
 DRAWN = '<svg width="90pt" viewBox="0 0 90 60"><path style="fill: #1a2230; stroke: #ffffff"/></svg>'
 BOTH = DRAWN.replace("</svg>", f"{drawing.BEGIN}{DRAWN.replace('90', '45')}{drawing.END}</svg>")
-
-
-def luminance(color: str) -> float:
-    """Relative luminance as WCAG 2 defines it."""
-    parts = figures.rgb(color)
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast as WCAG 2 defines it, from 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_oklab_and_back() -> None:

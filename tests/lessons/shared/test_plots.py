@@ -7,29 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from course_lib import in_batch
 from course_lib.lessons.shared import house, plots
+from tests.colours import contrast
 
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
     "over_steps": lambda: plots.over_steps({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.9]}, label="norm", level=1.0, log=True),
     "training_curves": lambda: plots.training_curves({"unbiased": ([1, 2], [3.0, 2.0])}, label="loss", log=True),
 }
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast ratio of WCAG 2."""
-
-    def luminance(color: str) -> float:
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
-        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-    light, dark = sorted([luminance(first), luminance(second)], reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_style_is_the_default_after_it_was_asked_for() -> None:
