@@ -44,7 +44,7 @@ SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
-	@printf '\nRarer ones: CONTRIBUTING.md and exercises/README.md.\n'
+	@printf '\nRarer ones: README.md, CONTRIBUTING.md and exercises/README.md.\n'
 
 ##@ To read and to learn
 setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)

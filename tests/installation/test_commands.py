@@ -19,6 +19,7 @@ from tools import setup_venv
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
+WRITTEN = ("README.md", "CONTRIBUTING.md", "exercises/README.md")
 SETUP_FILES = ("Makefile", "requirements.txt", "pyproject.toml")
 
 
@@ -36,7 +37,7 @@ def test_help_lists_at_most_twenty_targets_and_the_documents_name_the_others() -
     lines = [line.split(maxsplit=2) for line in make("help").splitlines() if line.startswith("  make ")]
     shown = {words[1] for words in lines}
     assert len(lines) == len(shown) <= 20 and shown <= TARGETS and all(len(words[2]) > 10 for words in lines)
-    written = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "exercises/README.md"))
+    written = "".join((ROOT / name).read_text(encoding="utf-8") for name in WRITTEN)
     assert [target for target in TARGETS - shown if f"make {target}" not in written] == []
 
 
