@@ -289,3 +289,13 @@ WALK = r"""async () => {
 @two_quickly
 def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any], make: Make) -> None:
     assert open_folds(site_page(make().static_html())).evaluate(WALK) == []
+
+
+@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "cw-one-screen" in bundle.sources()[name]])
+def test_a_hero_that_promises_it_fits_a_phones_screen_with_its_controls(
+    site_page: Callable[..., Any], name: str
+) -> None:
+    page = site_page(INTERACTIVES[name]().static_html(), width=390)
+    whole, stage = (page.locator(f".course-widget {part}").first.bounding_box() for part in (".cw", ".cw-stage"))
+    assert stage["y"] + stage["height"] - whole["y"] <= 844
+    assert page.locator(".cw-controls, .cw-row").first.bounding_box()["y"] < stage["y"]

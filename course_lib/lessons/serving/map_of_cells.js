@@ -22,17 +22,16 @@ class View extends Interactive {
     parts.map = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     return framed(
-      { look: "cw-flow cw-cells", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
+      { look: "cw-flow cw-cells cw-one-screen", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
       h("div", { class: "cw-row" }, parts.power.box, parts.probes.box, parts.space.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.follower.state().map.films.length} films`), parts.map,
           h("ul", { class: "cw-legend" },
             key("looked into", svg("rect", { class: "cw-cells-visited", x: 1, y: 3, width: 18, height: 14 })),
             key("found", svg("circle", { class: "cw-cells-found", cx: 10, cy: 10, r: 6 })),
-            key("lost", cross(10, 10))),
-          parts.summary),
+            key("lost", cross(10, 10)))),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "All people: how much of their ten best films is found"), parts.bars)),
-      parts.folds.box);
+      parts.summary, parts.folds.box);
   }
 
   refresh() {
