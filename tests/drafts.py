@@ -29,6 +29,9 @@ BESIDE = ("-lab", "-further")  # how the pages beside a chapter's main page end
 FIRST = ROOT / "book" / "start" / "first-model.ipynb"  # the way in: no lab, no marks
 
 
+PART = "practice"  # the part whose class is one for all of its chapters; its page is their lab
+
+
 def main_pages() -> list[Path]:
     """The notebooks that are main pages of chapters, without labs and further pages; drafts among them."""
     found = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))
@@ -36,8 +39,14 @@ def main_pages() -> list[Path]:
 
 
 def short_chapters() -> list[Path]:
-    """The finished chapters of the part "In practice": each is its main page alone, without lab and further page."""
-    return sorted(path for path in (ROOT / "book" / "practice").glob("*.ipynb") if not is_draft(path))
+    """The finished chapters of the part "In practice": each is its main page alone, with one lab for all of them."""
+    found = (path for path in (ROOT / "book" / PART).glob("*.ipynb") if not path.stem.endswith(BESIDE))
+    return sorted(path for path in found if not is_draft(path))
+
+
+def classes() -> set[str]:
+    """Whose class has board notes, an exam and a deck: each finished chapter, the first of all, and a whole part."""
+    return {path.stem for path in main_pages() if not is_draft(path)} | {FIRST.stem, PART}
 
 
 def one_quickly(names: Sequence[Any], most: int = 1) -> list[Any]:

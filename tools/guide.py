@@ -9,15 +9,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "book" / "teach" / "instructors-guide.md"
+BEGIN = re.compile(r"^\[(?:Chapter|Lab)\]\(\.\./\w+/([\w-]+?)(?:-lab)?\.ipynb\)", re.MULTILINE)
 ROLE = r"\{[\w:]+\}`[^`]*`"
 SUPPORT = re.compile(rf"\s*(?:<!--.*?-->|\({ROLE}(?:, {ROLE})*\)|\(\[claim\]\([^)]*\)\))")
 
 
 @cache
 def sections(path: Path) -> Mapping[str, str]:
-    """Chapter -> its section of the guide in this file."""
+    """Chapter, or part with one class -> its section of the guide in this file."""
     parts = re.split(r"^##+ ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found = [(re.search(r"^\[Chapter\]\(\.\./\w+/([\w-]+)\.ipynb\)", text, re.MULTILINE), text) for text in parts]
+    found = [(BEGIN.search(text), text) for text in parts]
     return {link[1]: text for link, text in found if link}
 
 

@@ -44,9 +44,9 @@ def way(root: Path = ROOT) -> list[str]:
 
 
 def page_of(name: str, root: Path = ROOT) -> str:
-    """The page of a name: "book/debiasing/ddc" of "ddc". KeyError for a name that no page has."""
+    """The page of a name: "book/debiasing/ddc" of "ddc"; of a part, its lab. KeyError for other names."""
     for page, _ in pages(root):
-        if page.rpartition("/")[2] == name:
+        if page.rpartition("/")[2] in (name, f"{name}-lab"):
             return page
     raise KeyError(f"no chapter {name!r}; expected the name of a page in _toc.yml, such as ddc")
 

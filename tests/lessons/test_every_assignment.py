@@ -21,6 +21,7 @@ from exercises.engine import chapters, simulate
 from exercises.engine.grading import notebooks
 from tests.lessons.every import modules
 from tools.address import repository
+from tools.toc import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -150,7 +151,7 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_an_assignment_names_its_chapters_page_and_links_it(name: str) -> None:
     """The page's title and its path help also where the address leads nowhere."""
-    (page,) = (ROOT / "book").glob(f"*/{name}.ipynb")
+    page = ROOT / f"{page_of(name)}.ipynb"
     title = nbformat.read(page, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
     path = page.relative_to(ROOT).as_posix()
     link = f"**The chapter** is [{title}]({repository()}/blob/main/{path}), the page `{path}` of the course."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from drafts import DRAFTS, FIRST, main_pages, one_quickly
+from drafts import DRAFTS, FIRST, PART, main_pages, one_quickly
 from msgspec.structs import replace
 
 from tools import toc
@@ -16,7 +16,7 @@ from tools.slides import deck as decks
 from tools.slides import write
 from tools.slides.pages import Chapter, Missing
 
-CHAPTERS = sorted(path.stem for path in (FIRST, *main_pages()))
+CHAPTERS = sorted([PART, *(path.stem for path in (FIRST, *main_pages()))])
 STALE = (  # first words that decks still quoted after the pages had changed
     "A film that has a hundred ratings",
     "If you double the person's number",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from drafts import FIRST, is_draft, main_pages
+from drafts import FIRST, PART, is_draft, main_pages, short_chapters
 
 from course_lib.lessons.shared import quiz
 
@@ -44,6 +44,7 @@ def test_the_commands_of_the_guide_exist() -> None:
 
 
 CHAPTERS = [path for path in (FIRST, *main_pages()) if not is_draft(path)]
+LAB = f"{PART}/{PART}-lab"
 
 
 def text_of(path: Path) -> str:
@@ -68,28 +69,29 @@ SECTIONS = GUIDE.split("## Chapter by chapter")[-1].split("## What to assign")[0
 
 
 def page_of(section: str) -> str:
-    """The chapter that a section of the guide is about, "sampling/my-topic"."""
-    return re.search(r"\.\./((?:start|geometry|sampling|debiasing)/[a-z-]+)\.ipynb", section)[1]
+    """The chapter that a section of the guide is about, "sampling/my-topic", or the lab of a part."""
+    return re.search(r"\.\./((?:start|geometry|sampling|debiasing|practice)/[a-z-]+)\.ipynb", section)[1]
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.split("\n")[0])
 def test_a_section_of_the_guide_assigns_every_exercise_of_its_chapter_once(section: str) -> None:
     page = page_of(section)
     assigned = re.findall(r"\*([^*]+)\*", section.split("Exercises. Before class:")[1].split("Pitfalls:")[0])
-    assert sorted(assigned) == sorted(exercises_of(ROOT / "book" / f"{page}.ipynb"))
+    about = short_chapters() if page == LAB else [ROOT / "book" / f"{page}.ipynb"]
+    assert sorted(assigned) == sorted(title for path in about for title in exercises_of(path))
     assert section.count("\n1. *") == section.count("\n2. *") == 1  # two sessions
 
 
 def test_every_finished_chapter_has_a_section() -> None:
     """But the one on in-batch sampling, whose sessions are the first plan of four weeks."""
-    pages = {f"{path.parent.name}/{path.stem}" for path in CHAPTERS}
+    pages = {f"{path.parent.name}/{path.stem}" for path in CHAPTERS} | {LAB}
     found = [page_of(section) for section in SECTIONS]
     assert set(found) == pages - {"sampling/in-batch-bias"} and len(found) == len(set(found))
 
 
 def test_the_guide_gives_the_hours_of_every_chapter_by_the_rule() -> None:
     minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
-    pages = {f"book/{path.parent.name}/{path.stem}" for path in CHAPTERS}
+    pages = {f"book/{path.parent.name}/{path.stem}" for path in (*CHAPTERS, *short_chapters())}
     assert set(re.findall(r"^\| \[[^\]]+\]\(\S+\) \| \{hours\}`([^`]+)` \|", minutes, re.MULTILINE)) == pages
 
 

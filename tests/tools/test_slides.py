@@ -141,11 +141,11 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guide, "GUIDE", tmp_path / "guide.md")
 
 
-def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None) -> None:
-    said = pieces.wrong("topic", "guide: The rate $\\eta$ alone")
+def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None, chapter: Chapter) -> None:
+    said = pieces.wrong(chapter, "guide: The rate $\\eta$ alone")
     assert "<math" in said and "$" not in said and "<em>nothing</em>. Ask." in said
     with pytest.raises(Missing, match="no pitfall of topic that begins with 'Nobody'"):
-        pieces.wrong("topic", "guide: Nobody")
+        pieces.wrong(chapter, "guide: Nobody")
 
 
 def test_at_home_comes_from_the_guide_and_the_assignment(house: None, chapter: Chapter) -> None:

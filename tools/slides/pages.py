@@ -20,8 +20,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from tools import typography
+from tools import toc, typography
 
+LAB = "-lab"  # how the page of a part with one class ends
+BESIDE = ("-further", LAB)
 MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
@@ -40,20 +42,32 @@ def soup(html: str) -> Tag:
 
 @dataclass
 class Chapter:
-    """The built pages of one chapter; `page` is the main one, such as "book/sampling/my-topic"."""
+    """The built pages of one chapter, or of a part with one class.
+
+    `page` is the main one, such as "book/sampling/my-topic"; of a part, its lab.
+    """
 
     page: str
     site: Path
 
     @property
     def name(self) -> str:
-        """Of the chapter, such as "my-topic"."""
-        return self.page.rpartition("/")[2]
+        """Of the chapter, such as "my-topic", or of the part."""
+        return self.page.rpartition("/")[2].removesuffix(LAB)
+
+    @property
+    def chapters(self) -> list[str]:
+        """The pages of the chapter, or of the chapters of the part, in their order."""
+        if not self.page.endswith(LAB):
+            return [self.page]
+        folder = self.page.rpartition("/")[0]
+        return [page for page, number in toc.pages() if page.startswith(f"{folder}/") and number and page != self.page]
 
     @cached_property
     def articles(self) -> list[Tag]:
-        """The main page, the further page, the lab."""
-        found = [self.site / f"{self.page}{end}.html" for end in ("", "-further", "-lab")]
+        """The main page, the further page, the lab; of a part the lab and the main pages."""
+        pages = [self.page, *self.chapters] if self.page.endswith(LAB) else [self.page + end for end in ("", *BESIDE)]
+        found = [self.site / f"{page}.html" for page in pages]
         return [_article(path) for path in found if path.is_file()]
 
     @property

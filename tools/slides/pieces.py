@@ -131,7 +131,7 @@ def steps(chapter: Chapter, *starts: str) -> str:
 
 def ask(chapter: Chapter, name: str) -> str:
     """A question of the quiz; which answers are right, and why, comes later."""
-    asked = _asked(chapter.name, name)
+    asked = _asked(chapter, name)
     answers = "".join(
         f'<li class="{"right fragment mark" if one.right else ""}" data-fragment-index="0">{quiz.html(one.text)}</li>'
         for one in asked.answers
@@ -155,10 +155,10 @@ MAKERS: Mapping[str, Callable[..., str]] = {
 
 def notes(chapter: Chapter, slide: Slide) -> str:
     """Minutes, what to say, what students get wrong; formulas as MathML, which the speaker's window shows by itself."""
-    mistakes = [wrong(chapter.name, one) for one in slide.wrong]
+    mistakes = [wrong(chapter, one) for one in slide.wrong]
     for piece in slide.pieces:
         if piece.kind == "quiz":
-            answers = _asked(chapter.name, piece.names[0]).answers
+            answers = _asked(chapter, piece.names[0]).answers
             mistakes += [_misconception(one) for one in answers if not one.right]
     minutes = "1 minute" if slide.minutes == 1 else f"{slide.minutes} minutes"
     listed = f"<p><b>What students get wrong</b></p><ul>{''.join(f'<li>{one}</li>' for one in mistakes)}</ul>"
@@ -169,30 +169,30 @@ def _one_by_one(parts: Iterable[Tag]) -> str:
     return "".join(f'<div class="fragment">{part}</div>' for part in parts)
 
 
-def _asked(name: str, question: str) -> quiz.Question:
-    questions = quiz.load(name).questions
+def _asked(chapter: Chapter, question: str) -> quiz.Question:
+    questions = [one for page in chapter.chapters for one in quiz.load(page.rpartition("/")[2]).questions]
     for one in questions:
         if one.id == question:
             return one
     known = ", ".join(one.id for one in questions)
-    raise Missing(f"the quiz of {name} has no question {question!r}; expected one of {known}")
+    raise Missing(f"the quiz of {chapter.name} has no question {question!r}; expected one of {known}")
 
 
 def _misconception(answer: quiz.Answer) -> str:
     return f"<em>{quiz.html(answer.misconception)}.</em> {quiz.html(answer.why)}"
 
 
-def wrong(name: str, said: str) -> str:
+def wrong(chapter: Chapter, said: str) -> str:
     """What students get wrong: a pitfall of the guide, a misconception of the quiz, or own words."""
     place, _, rest = said.partition(": ")
     if place == "guide":
-        return markdown(pitfall(name, rest), mathml)
+        return markdown(pitfall(chapter.name, rest), mathml)
     if place == "quiz":
         question, _, answer = rest.partition("/")
-        wrong_ones = {one.id: one for one in _asked(name, question).answers if not one.right}
+        wrong_ones = {one.id: one for one in _asked(chapter, question).answers if not one.right}
         if answer not in wrong_ones:
             known = ", ".join(f"{question}/{one}" for one in wrong_ones)
-            raise Missing(f"the quiz of {name} has no wrong answer {rest!r}; expected one of {known}")
+            raise Missing(f"the quiz of {chapter.name} has no wrong answer {rest!r}; expected one of {known}")
         return _misconception(wrong_ones[answer])
     return quiz.html(said)
 

@@ -1,0 +1,1 @@
+"""What belongs to the class of the part *In practice* alone: the checks of its assignment."""
