@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from drafts import is_draft, main_pages
+from drafts import is_draft, main_pages, short_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if not is_draft(path)]
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 NOT_WORDS += ", .support, .machine-badge"  # folded
-MOST_WORDS, MOST_STATEMENTS = 2500, 8
+SHORT = [path.relative_to(ROOT).with_suffix(".html") for path in short_chapters()]
+MOST_WORDS, MOST_STATEMENTS, MOST_OF_SHORT = 2500, 8, 1800
 
 
 def before_exercises(html: str) -> Tag:
@@ -55,3 +56,12 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
     article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
     assert 1 <= count_statements(article) <= MOST_STATEMENTS
     assert count_words(article) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", SHORT, ids=lambda page: page.stem)
+def test_a_short_chapter_has_at_most_1800_words_and_four_statements_before_its_exercises(
+    page: Path, site_folder: Path
+) -> None:
+    article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
+    assert 1 <= count_statements(article) <= MOST_STATEMENTS // 2
+    assert count_words(article) <= MOST_OF_SHORT
