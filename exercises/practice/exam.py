@@ -63,7 +63,8 @@ def certificate(rng: Generator) -> Numbers | None:
     u = [Fraction(whole(rng, -4, 4, but=[0]), 2) for _ in range(3)]
     steps = [Fraction(1, 2 ** whole(rng, 0, 3)) for _ in range(3)]
     scores = sorted({Fraction(int(value), 4) for value in rng.integers(0, 60, 9)}, reverse=True)
-    bound, k = sum(abs(a) * b for a, b in zip(u, steps, strict=True)) / 2, whole(rng, 1, 3)
+    bound = sum((abs(a) * b for a, b in zip(u, steps, strict=True)), Fraction(0)) / 2
+    k = whole(rng, 1, 3)
     found = _needed(scores, bound, k), _needed(scores, bound / 2, k)
     if found[0] == found[1] or found[0] == len(scores):
         return None

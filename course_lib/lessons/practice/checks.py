@@ -183,7 +183,7 @@ def check_moves(
 ) -> None:
     """Task 5a: `answer(X, G, new, lr)`; all films also read a feature that always has this value."""
     square = Fraction(constant) ** 2
-    kernel = [sum(a * b for a, b in zip(row, new, strict=True)) for row in x]
+    kernel = [_product(row, new) for row in x]
     right = _moved([value + square for value in kernel], g, lr)
     slips = [
         (_moved(kernel, g, lr), OTHER_VERSION),
@@ -233,8 +233,7 @@ def check_rates(
 def check_bound(answer: Answer, u: Numbers, steps: Numbers, *, off: str = "1/2") -> None:
     """Task 6a: `answer(u, steps)`; a coordinate is off by at most so much of its step."""
     share = Fraction(off)
-    right = share * sum(abs(a) * b for a, b in zip(u, steps, strict=True))
-    signed = abs(sum(a * b for a, b in zip(u, steps, strict=True)))
+    right, signed = share * _product([abs(a) for a in u], steps), abs(_product(u, steps))
     slips = [
         (right / share / 2, OTHER_VERSION),
         (share * signed, "errors need not cancel: the worst signs are possible, so take |u_k|"),
@@ -275,6 +274,10 @@ def _candidates(scores: Numbers, gap: Fraction, k: int, *, strict: bool = True) 
         if found > gap or (not strict and found == gap):
             return count
     return len(best)
+
+
+def _product(one: Numbers, other: Numbers) -> Fraction:
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
 def _row(numbers: str) -> Numbers:
