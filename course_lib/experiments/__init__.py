@@ -18,8 +18,9 @@ try:
 except ImportError as error:
     raise extras.missing(error, "course_lib.experiments") from error
 
+from course_lib.experiments.core import own
 from course_lib.experiments.core.command import cli
 from course_lib.experiments.core.registry import SCALES, cells_of, experiment, get, names, run
 from course_lib.experiments.core.results import Result, load_result
 
-__all__ = ["SCALES", "Result", "cells_of", "cli", "experiment", "get", "load_result", "names", "run"]
+__all__ = ["SCALES", "Result", "cells_of", "cli", "experiment", "get", "load_result", "names", "own", "run"]

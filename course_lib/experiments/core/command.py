@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from course_lib.experiments.core import beside, code, dealt, extend, queue, registry, verify
+from course_lib.experiments.core import beside, code, dealt, extend, out, own_data, own_run, queue, registry, verify
+from course_lib.experiments.core.provenance import lost_commits
 from course_lib.experiments.core.results import load_result
 
 
@@ -50,17 +52,20 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _standing(provenance: dict[str, Any]) -> str:
     """ "stored", and what is known of the code that made it."""
-    found = code.state(provenance)
-    return f"stored ({found.words})" if found.holds else f"STALE ({found.words})"
+    found, lost = code.state(provenance), lost_commits(provenance)
+    words = found.words + (f"; commit {lost[0][:8]} is in no history" if lost else "")
+    return f"stored ({words})" if found.holds else f"STALE ({words})"
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     failed = False
-    for result in verify.stored(arguments.ids, arguments.scale):
-        rng = np.random.default_rng(arguments.seed)
-        verdict = verify.verify(
-            result, cells=arguments.cells, seconds=arguments.seconds, rng=rng, against=arguments.against
-        )
+    results = list(verify.stored(arguments.ids, arguments.scale))
+    if arguments.results is not None:
+        drawn = np.random.default_rng(arguments.seed).permutation(len(results))[: arguments.results]
+        results = [results[at] for at in sorted(drawn.tolist())]
+    how = {name: getattr(arguments, name) for name in ("cells", "share", "seconds", "against", "tolerance")}
+    for result in results:
+        verdict = verify.verify(result, rng=np.random.default_rng(arguments.seed), **how)
         print(f"{result.id} {result.scale}: {'agrees' if verdict else 'NOT VOUCHED FOR'}: {verdict}", flush=True)
         if verdict and not arguments.no_write:
             verify.vouch(result, verdict).save()
@@ -79,6 +84,8 @@ def _again(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.data or arguments.functions or arguments.out:
+        return _run_own(arguments)
     only = dict(queue.pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(queue.pair(text) for text in arguments.option)
     registry.check_options(arguments.id, options)
@@ -110,6 +117,46 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _run_own(arguments: argparse.Namespace) -> int:
+    """A run on data, or with functions, of one's own: its result goes to a folder of its own."""
+    for flag in ("extend", "collect", "devices", "replace"):
+        if getattr(arguments, flag):
+            raise ValueError(
+                f"--{flag}: a run of one's own does not take it; expected --out, --only, --option, --dry-run"
+            )
+    told = {one.name: getattr(arguments, one.name) for one in fields(own_data.Source) if hasattr(arguments, one.name)}
+    asked = own_run.Request(
+        arguments.id,
+        arguments.scale,
+        tuple(arguments.seeds),
+        own_data.Source(arguments.data, **told) if arguments.data else None,
+        arguments.functions,
+        dict(queue.pair(text) for text in arguments.option),
+        dict(queue.pair(text) for text in arguments.only),
+    )
+    with own_run.ready(asked) as ready:
+        print("\n".join(ready.sentences()), flush=True)
+        if arguments.dry_run:
+            return 0
+        result = own_run.run(ready)
+        compared = own_run.of_door(result, ready.door, ready) if ready.door.main else None
+    print(result.to_markdown(**ready.door.main))
+    if compared is not None and len(compared):
+        telling = compared.loc[:, compared.astype(str).nunique() > 1] if len(compared) > 1 else compared
+        print(telling.to_string(index=False, float_format="{:.3g}".format))
+    files = out.write(result, arguments.out or "results", compared, **ready.door.main)
+    print("written:", *files, sep="\n  ")
+    return 0
+
+
+def _out(arguments: argparse.Namespace) -> int:
+    """A stored result as files for a paper."""
+    main = dict(queue.pair(text) for text in arguments.only)
+    files = out.write(load_result(arguments.id, arguments.scale), arguments.to, **main)
+    print("written:", *files, sep="\n  ")
+    return 0
+
+
 def _queue(arguments: argparse.Namespace) -> int:
     runs = queue.read(arguments.file)
     device = arguments.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -121,7 +168,7 @@ def _queue(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m course_lib experiments", description=__doc__)
-    actions = parser.add_subparsers(required=True, metavar="list | run | queue | again | verify")
+    actions = parser.add_subparsers(required=True, metavar="list | run | out | queue | again | verify")
     listing = actions.add_parser("list", help="every experiment, with its scales, cells and estimated time")
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
@@ -145,6 +192,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
+    _add_own(running)
+    outward = actions.add_parser("out", help="a stored result as CSV, Parquet, LaTeX, figure and BibTeX")
+    outward.set_defaults(action=_out)
+    outward.add_argument("id", help="such as P3-T6")
+    outward.add_argument("--scale", choices=registry.SCALES, default="laptop")
+    outward.add_argument("--to", default="results", metavar="FOLDER")
+    outward.add_argument(
+        "--only", nargs="+", default=[], metavar="KEY=VALUE", help="the rows of the figure: metric=P@5"
+    )
     queued = actions.add_parser("queue", help="run what fits into a number of minutes, on a GPU that is lent")
     queued.set_defaults(action=_queue)
     queued.add_argument("file", nargs="?", type=Path, default=queue.DEFAULT, help="a run a line, as for `run`")
@@ -156,6 +212,11 @@ def _parser() -> argparse.ArgumentParser:
     verifying = actions.add_parser("verify", help="run some cells of stored results again, and vouch for what agrees")
     verifying.set_defaults(action=_verify)
     verifying.add_argument("--cells", type=int, default=1, help="cells for each data set of a result (default 1)")
+    verifying.add_argument("--share", type=float, default=0.0, help="until so many of them were run again, such as 0.1")
+    verifying.add_argument("--results", type=int, help="only so many stored results, drawn by --seed")
+    verifying.add_argument(
+        "--tolerance", type=float, help="relative difference allowed on another machine, such as 0.02"
+    )
     verifying.add_argument("--seconds", type=float, default=60, help="only cells estimated at most so long (60)")
     verifying.add_argument("--seed", type=int, default=0, help="of the draw of cells")
     verifying.add_argument(
@@ -171,3 +232,23 @@ def _parser() -> argparse.ArgumentParser:
         )
         parser_of_stored.add_argument("--scale", choices=registry.SCALES)
     return parser
+
+
+def _add_own(running: argparse.ArgumentParser) -> None:
+    """The flags for data and functions of one's own."""
+    own = running.add_argument_group("your own data and functions", "the result goes to --out, never into the book")
+    own.add_argument("--data", type=Path, metavar="FILE", help="a CSV, TSV, Parquet or RecBole's .inter")
+    for side, usual in own_data.NAMES.items():
+        own.add_argument(f"--{side}", metavar="COLUMN", help=f"its column of {side}s (default {usual})")
+    own.add_argument("--time-unit", choices=tuple(own_data.UNITS), default="s", help="of times that are numbers")
+    own.add_argument("--min-rating", type=float, help="a pair counts from this rating on")
+    own.add_argument("--core", type=int, help="only users and items with so many pairs, among each other")
+    own.add_argument(
+        "--split", choices=tuple(own_data.KINDS), default="random", help="time: the latest; last: of each user"
+    )
+    own.add_argument("--items", type=Path, metavar="FILE", help="a row for each item: its id, title and genres")
+    own.add_argument("--with", dest="functions", type=Path, metavar="FILE.py", help="losses, samplers, ... of your own")
+    own.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="for JSON, CSV, Parquet, LaTeX, PDF, PNG, BibTeX (results)"
+    )
+    own.add_argument("--dry-run", action="store_true", help="read, check and estimate; run nothing")

@@ -63,6 +63,18 @@ def git_state(root: Path = ROOT) -> dict[str, Any]:
     return {"commit": commit or None, "dirty": None if changes is None else bool(changes)}
 
 
+def lost_commits(provenance: dict[str, Any], root: Path = ROOT) -> list[str]:
+    """The commits that a result names and that this repository's history lacks; none outside a repository."""
+    named = [git.get("commit") for git in [*provenance.get("git", []), provenance.get("vouched", {}).get("git", {})]]
+    return [one for one in dict.fromkeys(filter(None, named)) if _is_lost(root, one)]
+
+
+@cache
+def _is_lost(root: Path, commit: str) -> bool:
+    whole = _git(root, "rev-parse", "--is-shallow-repository") == "false"
+    return whole and _git(root, "cat-file", "-e", f"{commit}^{{commit}}") is None
+
+
 def describe_data(name: str, recipe: dict[str, Any], data: Interactions) -> dict[str, Any]:
     """Name, how it was filtered, statistics, and the SHA-256 of its pairs."""
     return {"name": name, "recipe": recipe, "sha256": data.sha256, **data.statistics()}

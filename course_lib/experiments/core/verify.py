@@ -2,7 +2,8 @@
 
 A change of code that should change no number (a new name, a new message) makes every result stale all the same. To
 make all of them again takes hours; a few cells of each, drawn at random, take minutes. What agrees to DIGITS digits in
-all of them is vouched for: the result keeps the hash of today's code, and how many of its cells were run again.
+all of them is vouched for: the result keeps the hash of today's code, and which of its cells were run again. Runs of
+other cells with the same code add up (`--share 0.1` until a tenth of the short ones was run again).
 
 Another kind of processor may move a number of a long training by itself. Then the code of before, in a checkout of its
 own, can be run on the same machine in place of the stored numbers (`--against`).
@@ -16,7 +17,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -28,7 +29,7 @@ import torch
 
 from course_lib import checking
 from course_lib.experiments.core import code, registry
-from course_lib.experiments.core.provenance import git_state, results_folder
+from course_lib.experiments.core.provenance import digest, git_state, results_folder
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.experiments.core.summary import Row, part
 
@@ -49,6 +50,7 @@ class Verdict:
     against: str | None = None  # the commit whose code was run beside today's, where it was not the stored numbers
     tolerance: float = 10.0**-DIGITS  # the relative difference that agrees
     elsewhere: str | None = None  # the device of a run again on one of another kind
+    which: list[str] = field(default_factory=list)  # the digests of the cells that were run again
 
     def __bool__(self) -> bool:
         return bool(self.numbers) and not self.problems
@@ -111,11 +113,37 @@ def cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]
     return [places(json.dumps({key: row[key] for key in sorted(telling & row.keys())})) for row in rows]
 
 
+def drawn_cells(
+    groups: Mapping[Any, list[int]], done: Set[int], rng: np.random.Generator, *, cells: int, share: float
+) -> list[int]:
+    """Some cells of each group: `cells`, or as many as `done` lacks to the share; those that `done` has come last.
+
+    groups: data set -> the places of its cells; done: those that were run again before, with the same code.
+    """
+    drawn = []
+    for group in groups.values():
+        lacking = math.ceil(share * len(group)) - len(done & {*group})
+        new, old = ([at for at in group if (at in done) == was] for was in (False, True))
+        order = [part[at] for part in (new, old) for at in rng.permutation(len(part))]
+        drawn += order[: max(cells, lacking)]
+    return drawn
+
+
 def verify(
-    result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator, against: Path | None = None
+    result: Result,
+    *,
+    cells: int = 1,
+    share: float = 0.0,
+    seconds: float = 60,
+    rng: np.random.Generator,
+    against: Path | None = None,
+    tolerance: float | None = None,
 ) -> Verdict:
     """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
 
+    share: more cells, until this share of them was run again, by this run and those before with the same code.
+    tolerance: the relative difference that is allowed on another machine: where a GPU made a cell and none is here, or
+    on a processor that rounds otherwise. What agrees to that only is vouched for to that only.
     against: a checkout of the code that made the result, or for which it was vouched; today's numbers are compared with
     those that it gives here, where there is no GPU on the processor. Without it, what a GPU made needs one, or an
     experiment that says what another device must give again (`Experiment.elsewhere`). Returns a verdict that is true
@@ -125,11 +153,15 @@ def verify(
     checking.generator(rng)
     experiment, all_cells = registry.get(result.id), stored_cells(result)
     verdict, elsewhere = Verdict(0, len(all_cells)), set[int]()
+    if tolerance is not None:
+        verdict.tolerance = checking.real(tolerance, "tolerance", above=0, below=1)
     if not torch.cuda.is_available():
         elsewhere = {at for at, cell in enumerate(all_cells) if cell.get("device") == "cuda"}
-    if elsewhere and against is None and experiment.elsewhere is not None:
+    alike = [digest(cell) for cell in all_cells]
+    part_of = experiment.elsewhere or (None if tolerance is None else lambda cell: (cell, tolerance))
+    if elsewhere and against is None and part_of is not None:
         for at in elsewhere:
-            all_cells[at], verdict.tolerance = experiment.elsewhere({**all_cells[at], "device": "cpu"})
+            all_cells[at], verdict.tolerance = part_of({**all_cells[at], "device": "cpu"})
         verdict.elsewhere = "the processor"
     elif against is not None:
         all_cells = [{**cell, "device": "cpu"} if at in elsewhere else cell for at, cell in enumerate(all_cells)]
@@ -138,11 +170,13 @@ def verify(
         return verdict
     groups: dict[Any, list[int]] = {}
     for at, cell in enumerate(all_cells):
-        runs_here = at not in elsewhere or against is not None or experiment.elsewhere is not None
+        runs_here = at not in elsewhere or against is not None or part_of is not None
         if runs_here and experiment.estimate(cell) <= seconds:
             groups.setdefault(cell.get("data"), []).append(at)
-    drawn = [group[one] for group in groups.values() for one in rng.permutation(len(group))[:cells]]
-    verdict.cells = len(drawn)
+    before_now = set(_vouched_cells(result))
+    done = {at for at, name in enumerate(alike) if name in before_now}
+    drawn = drawn_cells(groups, done, rng, cells=cells, share=share)
+    verdict.cells, verdict.which = len(drawn), [alike[at] for at in drawn]
     if not drawn:
         verdict.problems.append(f"no cell of at most {seconds:g} s")
     if against is not None:
@@ -236,20 +270,33 @@ def _difference(one: float | None, other: float | None) -> float:
     return abs(one - other) / max(abs(one), abs(other), FLOOR)
 
 
+def _vouched_cells(result: Result) -> list[str]:
+    """The digests of the cells that were run again with today's code."""
+    vouched = result.provenance.get("vouched") or {}
+    same = vouched.get("code") == code.code_of(registry.get(result.id).module)
+    return list(vouched.get("which", [])) if same else []
+
+
 def vouch(result: Result, verdict: Verdict) -> Result:
-    """The result, saying that it is vouched for; ValueError where the verdict does not."""
+    """The result, saying that it is vouched for; ValueError where the verdict does not.
+
+    Cells that were run again before, with the same code, stay counted.
+    """
     if not verdict:
         raise ValueError(f"{result.id} is not vouched for: {verdict}")
+    which = sorted({*_vouched_cells(result), *verdict.which})
     result.provenance["vouched"] = {
         "code": code.code_of(registry.get(result.id).module),
-        "cells": verdict.cells,
+        "cells": max(len(which), verdict.cells),
+        **({"which": which} if which else {}),
         "of": verdict.of,
         "numbers": verdict.numbers,
         "worst": verdict.worst,
         "git": git_state(),
         "on": datetime.now(UTC).date().isoformat(),
         **({"against": verdict.against} if verdict.against else {}),
-        **({"on a": verdict.elsewhere, "to": verdict.tolerance} if verdict.elsewhere else {}),
+        **({"on a": verdict.elsewhere} if verdict.elsewhere else {}),
+        **({"to": verdict.tolerance} if verdict.tolerance > 10.0**-DIGITS else {}),
     }
     return result
 

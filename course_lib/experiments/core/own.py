@@ -1,0 +1,371 @@
+"""Functions of one's own in the papers' tables: a loss, a sampler, an estimator, a method, a backbone.
+
+A file of one's own registers them by a decorator, and `experiments run ID --with my_loss.py` takes it:
+
+    from course_lib.experiments import own
+
+    @own.loss("sigmoid")
+    def sigmoid(scores, batch):                    # (s, s) scores of the batch; the diagonal are its positive pairs
+        signs = 2 * torch.eye(len(scores)) - 1
+        return -F.logsigmoid(signs * scores).sum(1).mean()
+
+Each is tried on a small made set before a run. ValueError names what is wrong with it, and what was expected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib import backbones, checking, debiasing
+from course_lib.interactions import Interactions
+
+Thing = TypeVar("Thing", bound=Callable[..., Any])
+SLOPE, SAME = 1e-4, 1e-12  # relative differences: of a gradient from finite differences, of two equal calls
+STEP = 1e-5  # of the finite differences
+
+
+@dataclass(frozen=True)
+class Own:
+    """Something that a file registered. options: what its decorator was given besides the name."""
+
+    kind: str
+    name: str
+    make: Callable[..., Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def refuse(self, found: str, expected: str) -> ValueError:
+        """What is to be raised: it names the function, what it did and what was expected."""
+        return ValueError(f"{self.kind} {self.name!r}: {found}; expected {expected}")
+
+
+@dataclass(frozen=True)
+class InBatch:
+    """What a loss is told of its batch of s pairs. users, items (s,): ids; counts (s,): of their training pairs."""
+
+    users: Tensor
+    items: Tensor
+    row_counts: Tensor
+    col_counts: Tensor
+    train: Interactions
+
+    @property
+    def known(self) -> Tensor:
+        """(s, s) whether the user of a row has the item of a column in training: not the diagonal alone."""
+        rows, cols = self.users.cpu().numpy(), self.items.cpu().numpy()
+        return torch.as_tensor(self.train.contains(rows[:, None], cols[None, :])).to(self.users.device)
+
+
+REGISTERED: dict[tuple[str, str], Own] = {}
+
+
+def _register(kind: str, name: str, **options: Any) -> Callable[[Thing], Thing]:
+    if not isinstance(name, str) or not name.strip():
+        raise checking.refuse(name, f"the name of a {kind}", f'a text, as in @own.{kind}("mine")')
+
+    def keep(thing: Thing) -> Thing:
+        if (kind, name) in REGISTERED:
+            raise ValueError(f"{kind} {name!r} is registered twice; expected a name for each")
+        REGISTERED[kind, name] = Own(kind, name, thing, options)
+        return thing
+
+    return keep
+
+
+def loss(name: str, *, score: str = "dot", stop_gradient: bool = False) -> Callable[[Thing], Thing]:
+    """Registers `loss(scores, batch)` -> scalar, above 0 at the start. It enters P3-T5.
+
+    scores: (s, s), of the users of the batch with its items, the positive pairs on the diagonal; batch: `InBatch`.
+    score: "dot" or "cosine", with which the model is also served; stop_gradient: a part is detached on purpose, so that
+    the gradient is none of the number. A `torch.nn.Module` class is made anew for each run, and its parameters are
+    trained as well.
+    """
+    return _register(
+        "loss", name, score=checking.choice(score, "score", ("dot", "cosine")), stop_gradient=stop_gradient
+    )
+
+
+def sampler(name: str) -> Callable[[Thing], Thing]:
+    """Registers `sampler(train, size, rng)` -> (size,) positions among the pairs of `train`. It enters P3-T5."""
+    return _register("sampler", name)
+
+
+def estimator(name: str) -> Callable[[Thing], Thing]:
+    """Registers a class: `Estimator(n, d, batch_size)` with `update(ids, rows)` -> (d, d). It enters P4-T2.
+
+    n: the number of pairs; ids: (b,) places of the pairs of a batch; rows: (b, d) their embeddings on one side. The
+    matrix is to estimate the mean of the outer products of all n.
+    """
+    return _register("estimator", name)
+
+
+def method(name: str, *, tries: Iterable[Mapping[str, Any]] = ({},)) -> Callable[[Thing], Thing]:
+    """Registers a subclass of `debiasing.rival.Rival` with a `loss(users, positives, negatives)`. It enters P1-T3.
+
+    tries: the settings that the validation part chooses from, as `tuning.GRID` has them for the rivals.
+    """
+    return _register("method", name, tries=tuple(dict(one) for one in tries))
+
+
+def backbone(name: str) -> Callable[[Thing], Thing]:
+    """Registers `Backbone(train, d, generator=..., decay=...)`, a subclass of `backbones.Backbone`. It enters P1-T2."""
+    return _register("backbone", name)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file with functions of one's own: where it is, the hash of its bytes, and what it registered."""
+
+    path: Path
+    sha256: str
+    found: tuple[Own, ...]
+
+    def of(self, kind: str) -> list[Own]:
+        """What it registered of one kind."""
+        return [one for one in self.found if one.kind == kind]
+
+
+@contextmanager
+def loaded(path: str | Path) -> Iterator[File]:
+    """Runs a file and tries what it registers; afterwards nothing is registered any more.
+
+    ValueError where there is no such file, where it fails, registers nothing, or something that does not pass.
+    """
+    path = Path(path)
+    if path.suffix != ".py" or not path.is_file():
+        raise checking.refuse(str(path), "--with", "a file of Python that exists, such as my_loss.py")
+    before = dict(REGISTERED)
+    try:
+        name = f"own_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            line = getattr(error, "lineno", None) or _line(error, path)
+            where = f", line {line}" if line else ""
+            raise ValueError(f"{path}{where}: {type(error).__name__}: {error}; expected a file that runs") from error
+        found = tuple(one for key, one in REGISTERED.items() if key not in before)
+        if not found:
+            raise ValueError(f'{path} registers nothing; expected a decorator such as @own.loss("mine")')
+        for one in found:
+            check(one)
+        yield File(path, hashlib.sha256(path.read_bytes()).hexdigest(), found)
+    finally:
+        REGISTERED.clear()
+        REGISTERED.update(before)
+
+
+def _line(error: BaseException, path: Path) -> int | None:
+    """The line of a file at which an error began."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+# ------------------------------------------------------------------------------------------------- tried before a run
+def check(one: Own) -> None:
+    """Tries something that was registered on a small made set; ValueError says what is wrong with it."""
+    small = _small()
+    try:
+        CHECKS[one.kind](one, small)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise one.refuse(f"{type(error).__name__}: {error}", EXPECTED[one.kind]) from error
+
+
+def _small() -> Interactions:
+    """Nine users and seven items, each user with three of them."""
+    users, shift = np.repeat(np.arange(9), 3), np.tile(np.arange(3), 9)
+    return Interactions(users, (users + shift * shift) % 7, n_users=9, n_items=7, name="a small made set")
+
+
+def batch_of(places: NDArray[np.int64], train: Interactions, dtype: torch.dtype, device: str = "cpu") -> InBatch:
+    """The batch of the pairs at these places."""
+    users, items = train.users[places], train.items[places]
+    given = [torch.as_tensor(ids.copy(), device=device) for ids in (users, items)]
+    counts = [train.row_counts[users], train.col_counts[items]]
+    return InBatch(*given, *(torch.as_tensor(one, dtype=dtype, device=device) for one in counts), train)
+
+
+def made_loss(one: Own, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Callable[[Tensor, InBatch], Tensor]:
+    """The function of a loss; of a class with parameters a new object."""
+    if isinstance(one.make, type) and issubclass(one.make, torch.nn.Module):
+        module = one.make()
+        module.to(device, dtype)
+        return module
+    return one.make
+
+
+def scores_of(one: Own, left: Tensor, right: Tensor) -> Tensor:
+    """(s, s) the scores of a loss."""
+    if one.options.get("score") == "cosine":
+        left, right = F.normalize(left, dim=1), F.normalize(right, dim=1)
+    return left @ right.T
+
+
+def _check_loss(one: Own, train: Interactions) -> None:
+    places, rng = np.arange(0, 27, 3)[:8], np.random.default_rng(0)
+    for dtype in (torch.float32, torch.float64):
+        function, batch = made_loss(one, dtype), batch_of(places, train, dtype)
+        tables = [torch.tensor(0.5 * rng.standard_normal((8, 4)), dtype=dtype, requires_grad=True) for _ in range(2)]
+        scores = scores_of(one, *tables)
+        before = scores.detach().clone()
+        value = function(scores, batch)
+        if not isinstance(value, Tensor) or value.shape != () or not value.is_floating_point():
+            found = (
+                f"it returns a tensor of shape {tuple(value.shape)}"
+                if isinstance(value, Tensor)
+                else (f"it returns {type(value).__name__}")
+            )
+            raise one.refuse(found, "one number, a torch tensor of shape (): take the mean over the batch")
+        if not torch.equal(scores.detach(), before):
+            raise one.refuse("it changes the scores that it was given", "a new tensor, no operation in place")
+        if not bool(torch.isfinite(value)) or float(value.detach()) <= 0:
+            raise one.refuse(
+                f"it is {float(value.detach()):.4g} on scores near 0",
+                "a finite number above 0: a loss at a hundred times its first value halves the learning rate",
+            )
+        if not value.requires_grad:
+            raise one.refuse("it has no gradient", "torch operations on `scores`, without .detach(), .item() or NumPy")
+        first, again = float(value.detach()), float(function(scores_of(one, *tables), batch).detach())
+        if abs(again - first) > SAME * abs(first):
+            raise one.refuse(f"two calls on one batch give {first:.8g} and {again:.8g}", "the same number")
+        gradients = torch.autograd.grad(value, tables, allow_unused=True)
+        if any(part is None or not bool(torch.isfinite(part).all()) for part in gradients):
+            raise one.refuse("its gradient is not finite or does not reach both tables", "finite numbers for both")
+    if not one.options["stop_gradient"]:
+        _check_slope(one, function, batch, tables, gradients)
+
+
+def _check_slope(one: Own, function: Any, batch: InBatch, tables: list[Tensor], gradients: Any) -> None:
+    """Holds the gradient of autograd against finite differences, in float64, along some random directions."""
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        ways = [torch.tensor(rng.standard_normal(part.shape)) for part in tables]
+        ends = []
+        with torch.no_grad():
+            for sign in (1, -1):
+                moved = [part + sign * STEP * way for part, way in zip(tables, ways, strict=True)]
+                ends.append(float(function(scores_of(one, *moved), batch)))
+        slope = (ends[0] - ends[1]) / (2 * STEP)
+        told = float(sum((part * way).sum() for part, way in zip(gradients, ways, strict=True)))
+        if abs(slope - told) > SLOPE * max(abs(slope), abs(told), 1e-3):
+            raise one.refuse(
+                f"its gradient says a slope of {told:.6g} along a direction in which the loss has {slope:.6g}",
+                "that they agree: a part is detached (on purpose? stop_gradient=True), rounded or its backward() wrong",
+            )
+
+
+def _check_sampler(one: Own, train: Interactions) -> None:
+    draws = [drawn(one, train, 5, np.random.default_rng(seed)) for seed in (0, 0, 1, 2, 3)]
+    if not np.array_equal(draws[0], draws[1]):
+        raise one.refuse("two calls with generators of one seed differ", "that all chance comes from the given `rng`")
+    if all(np.array_equal(draws[0], other) for other in draws[2:]):
+        raise one.refuse("it gives the same batch for every generator", "that it draws from the given `rng`")
+
+
+def drawn(one: Own, train: Interactions, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A batch of an own sampler, or ValueError for one that is no batch."""
+    places = np.asarray(one.make(train, size, rng))
+    if places.shape != (size,) or not np.issubdtype(places.dtype, np.integer):
+        raise one.refuse(f"it returns {places.dtype} of shape {places.shape}", f"{size} integers, shape ({size},)")
+    if places.min() < 0 or places.max() >= len(train):
+        wrong = places[(places < 0) | (places >= len(train))][0]
+        raise one.refuse(
+            f"it returns the position {wrong}", f"positions from 0 to {len(train) - 1}, of the pairs of train"
+        )
+    return places.astype(np.int64)
+
+
+def _check_estimator(one: Own, train: Interactions) -> None:
+    n, d, size = len(train), 3, 6
+    found = []
+    for _ in range(2):
+        rng, side = np.random.default_rng(0), one.make(n, d, size)
+        if not callable(getattr(side, "update", None)):
+            raise one.refuse(f"{type(side).__name__} has no update", "a method update(ids, rows)")
+        for _ in range(2):
+            ids = torch.as_tensor(rng.integers(n, size=size))
+            gram = side.update(ids, torch.tensor(rng.standard_normal((size, d)), dtype=torch.float32))
+            if not isinstance(gram, Tensor) or gram.shape != (d, d):
+                shape = tuple(gram.shape) if isinstance(gram, Tensor) else type(gram).__name__
+                raise one.refuse(f"update returns {shape}", f"a tensor of shape (d, d), here ({d}, {d})")
+            if not bool(torch.isfinite(gram).all()) or not torch.allclose(gram, gram.T, atol=1e-5):
+                raise one.refuse("update returns a matrix that is not finite or not symmetric", "a Gramian")
+        found.append(gram)
+    if not torch.equal(*found):
+        raise one.refuse("two estimators that saw the same differ", "that they agree")
+
+
+def _check_model(one: Own, train: Interactions) -> None:
+    given = (torch.tensor([0, 1, 2, 3]), torch.as_tensor(train.items[[0, 3, 6, 9]]), torch.tensor([6, 6, 1, 1]))
+    values = []
+    for _ in range(2):
+        generator = torch.Generator().manual_seed(0)
+        model = _model(one, train, generator)
+        model.begin_epoch(0, np.random.default_rng(0))
+        value = model.loss(*given)
+        if not isinstance(value, Tensor) or value.shape != () or not bool(torch.isfinite(value)):
+            raise one.refuse(f"its loss is {value!r}", "one finite number, a tensor of shape ()")
+        value.backward()
+        if not any(part.grad is not None for part in model.parameters()):
+            raise one.refuse("its loss has no gradient in any parameter", "trained parameters")
+        with torch.no_grad():
+            tables = model.ranking()
+        shapes = [tuple(table.shape) for table in tables]
+        if len(shapes) != 2 or [shape[0] for shape in shapes] != [9, 7] or shapes[0][1] != shapes[1][1]:
+            raise one.refuse(f"ranking() gives shapes {shapes}", "two tables, a row for each user and for each item")
+        values.append(float(value.detach()))
+    if values[0] != values[1]:
+        raise one.refuse(
+            f"two models of one seed have the losses {values[0]:.8g} and {values[1]:.8g}", "the same number"
+        )
+
+
+def _model(one: Own, train: Interactions, generator: torch.Generator) -> Any:
+    if not isinstance(one.make, type):
+        raise one.refuse(f"it is {type(one.make).__name__}", "a class")
+    if one.kind == "method":
+        inner = backbones.make("MF", train, d=4, generator=generator, decay=0.01)
+        wanted: type[Any] = debiasing.rival.Rival
+        options = {key: value for key, value in one.options["tries"][0].items() if key != "decay factor"}
+        model = one.make(inner, train, generator=generator, **options)
+    else:
+        wanted, model = backbones.Backbone, one.make(train, 4, generator=generator, decay=0.01)
+    if not isinstance(model, wanted):
+        raise one.refuse(f"it is no {wanted.__name__}", f"a subclass of {wanted.__module__}.{wanted.__name__}")
+    return model
+
+
+CHECKS: dict[str, Callable[[Own, Interactions], None]] = {
+    "loss": _check_loss,
+    "sampler": _check_sampler,
+    "estimator": _check_estimator,
+    "method": _check_model,
+    "backbone": _check_model,
+}
+EXPECTED = {
+    "loss": "loss(scores, batch) that runs on (8, 8) scores in float32 and float64",
+    "sampler": "sampler(train, size, rng) that runs on 27 pairs",
+    "estimator": "Estimator(n, d, batch_size) with update(ids, rows) that runs",
+    "method": "Method(backbone, train, generator=..., **setting) that trains on four triples",
+    "backbone": "Backbone(train, d, generator=..., decay=...) that trains on four triples",
+}

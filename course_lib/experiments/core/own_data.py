@@ -1,0 +1,236 @@
+"""Data of one's own: a CSV, TSV or Parquet file, or RecBole's .inter, as `Interactions` that experiments can split.
+
+    read(Source(Path("my.csv"), user="who", item="what", time="when", min_rating=4, core=5, split="time"))
+
+An experiment draws its test pairs by `split_random`. A set that is to be split by time or by each user's last pair
+answers that call in its own way, so that no experiment has to know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from course_lib import checking
+from course_lib.interactions import Interactions
+
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".item": "\t"}
+NAMES = {"user": "user_id", "item": "item_id", "time": "timestamp", "rating": "rating"}  # RecBole's
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+LATEST = 4e9  # seconds since 1970: the year 2096
+LEAST = 50  # pairs
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and how it is read. user, item, time, rating: columns, None for `NAMES` where the file has them.
+
+    time_unit: of a column of numbers; min_rating: a pair counts from this rating on; core: as `Interactions.k_core`;
+    split: "random", "time" (the latest pairs are the test) or "last" (of each user); items: a file with a row for each
+    item: its id, and `title` and `genres` (several with "|" between) where they are known.
+    """
+
+    path: Path
+    user: str | None = None
+    item: str | None = None
+    time: str | None = None
+    rating: str | None = None
+    time_unit: str = "s"
+    min_rating: float | None = None
+    core: int | None = None
+    split: str = "random"
+    items: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """What the set is called in a table: the name of its file, and how it is split."""
+        return self.path.stem + {"time": " in time", "last": " leave last"}.get(self.split, "")
+
+    @cached_property
+    def recipe(self) -> dict[str, Any]:
+        """What provenance keeps: the file's name and hash, and all that was asked for."""
+        said = {key: value for key, value in asdict(self).items() if value is not None}
+        said |= {"path": self.path.name, "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest()}
+        if self.items is not None:
+            said |= {"items": self.items.name, "items sha256": hashlib.sha256(self.items.read_bytes()).hexdigest()}
+        return said
+
+
+class ByTime(Interactions):
+    """Pairs whose latest ones are split off wherever a random split is asked for."""
+
+    def split_random(self, fraction: float, rng: Generator) -> tuple[Interactions, Interactions]:
+        """`split_by_time`; the generator is not used."""
+        return self.split_by_time(fraction)
+
+
+class LeaveLast(Interactions):
+    """Pairs of which the last of each user is split off, or the last two where a fifth is asked for (P1's 8:1:1)."""
+
+    def split_random(self, fraction: float, rng: Generator) -> tuple[Interactions, Interactions]:
+        """`split_leave_last`; the generator is not used."""
+        return self.split_leave_last(2 if 0.75 < fraction < 0.85 else 1)
+
+
+KINDS: Mapping[str, type[Interactions]] = {"random": Interactions, "time": ByTime, "last": LeaveLast}
+
+
+def read(source: Source) -> Interactions:
+    """The pairs of a file, filtered, with the ids of the file as names. ValueError says what is wrong with it."""
+    checking.choice(source.split, "--split", tuple(KINDS))
+    checking.choice(source.time_unit, "--time-unit", tuple(UNITS))
+    columns = _columns(source)
+    table = _table(source.path, columns)
+    ids = [_ids(table, columns[side], source.path) for side in ("user", "item")]
+    numbers = {side: _numbers(table, columns[side], side, source) for side in ("time", "rating") if side in columns}
+    if source.split != "random" and "time" not in numbers:
+        raise ValueError(
+            f"--split {source.split}: {source.path.name} has no times; expected --time COLUMN, one of "
+            f"{', '.join(map(str, table.columns))}, or --split random"
+        )
+    if source.min_rating is not None and "rating" not in numbers:
+        raise ValueError(f"--min-rating: {source.path.name} has no ratings; expected --rating COLUMN, or no threshold")
+    kept = np.ones(len(table), dtype=bool)
+    if source.min_rating is not None:
+        kept = numbers["rating"] >= source.min_rating
+        if not kept.any():
+            most = numbers["rating"].max()
+            raise ValueError(
+                f"--min-rating is {source.min_rating:g}; expected at most {most:g}, the highest of the file"
+            )
+    (users, user_names), (items, item_names) = (np.unique(one[kept], return_inverse=True)[::-1] for one in ids)
+    order = np.argsort(numbers["time"][kept], kind="stable") if "time" in numbers else np.arange(len(users))
+    data = Interactions.merged(
+        users[order],
+        items[order],
+        n_users=len(user_names),
+        n_items=len(item_names),
+        keep="first",
+        name=source.name,
+        user_table={"id": user_names, "name": user_names},
+        item_table=_about(item_names, source),
+        **{f"{side}s": values[kept][order] for side, values in numbers.items()},
+    )
+    return _as_split(_enough(data, source), source.split)
+
+
+def _as_split(data: Interactions, split: str) -> Interactions:
+    kind = KINDS[split]
+    return data if kind is Interactions else kind(**{one.name: getattr(data, one.name) for one in fields(data)})
+
+
+def _enough(data: Interactions, source: Source) -> Interactions:
+    cored = data if source.core is None else data.k_core(checking.whole(source.core, "--core"))
+    if len(cored) < LEAST:
+        of = "" if source.core is None else f" with --core {source.core} (of {len(data):,} pairs)"
+        raise ValueError(f"{source.path.name} has {len(cored):,} pairs{of}; expected at least {LEAST}")
+    return cored.compact()
+
+
+def _columns(source: Source) -> dict[str, str]:
+    """Which column holds what: those named by flags, else those of `NAMES` that the file has."""
+    if not source.path.is_file():
+        raise checking.refuse(source.path.name, "--data", f"a file that exists in {source.path.parent.resolve()}")
+    there = _heads(source.path)
+    found = {}
+    for side, usual in NAMES.items():
+        wanted = getattr(source, side) or usual
+        if wanted in there:
+            found[side] = wanted
+        elif getattr(source, side) or side in ("user", "item"):
+            raise ValueError(
+                f"--{side}: {source.path.name} has no column {wanted!r}; expected one of {', '.join(there)}"
+            )
+    if len(set(found.values())) < len(found):
+        raise ValueError(f"--user, --item, --time, --rating are {list(found.values())}; expected a column for each")
+    return found
+
+
+def _heads(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return [str(name) for name in _frame(path).columns]
+    return [str(name).partition(":")[0] if path.suffix in (".inter", ".item") else str(name)
+            for name in _frame(path, nrows=0).columns]  # fmt: skip
+
+
+def _frame(path: Path, **how: Any) -> pd.DataFrame:
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        if path.suffix not in SEPARATORS:
+            raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join([*SEPARATORS, '.parquet'])}")
+        return pd.read_csv(path, sep=SEPARATORS[path.suffix], **how)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected a table with a header") from None
+
+
+def _table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+    """The file with ids as texts: 007 stays 007."""
+    if path.suffix == ".parquet":
+        return _frame(path)
+    heads, raw = _heads(path), list(_frame(path, nrows=0).columns)
+    texts = {raw[heads.index(columns[side])]: str for side in ("user", "item")}
+    return _frame(path, dtype=texts).rename(columns=dict(zip(raw, heads, strict=True)))
+
+
+def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
+    if missing := int(table[column].isna().sum()):
+        row = int(np.flatnonzero(table[column].isna())[0]) + 2  # the header is line 1
+        raise ValueError(
+            f"{path.name}, column {column!r}: {missing} ids are missing, the first in line {row}; expected none"
+        )
+    return table[column].astype(str).to_numpy(dtype=str)
+
+
+def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any:
+    """A column of times (in seconds) or of ratings."""
+    values = table[column]
+    where = f"{source.path.name}, column {column!r}"
+    if side == "time" and not pd.api.types.is_numeric_dtype(values):
+        try:
+            dates = pd.to_datetime(values, utc=True, format="mixed")
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{where}: {error}; expected seconds since 1970 or dates") from None
+        if dates.isna().any():
+            raise ValueError(
+                f"{where}: line {int(np.flatnonzero(dates.isna())[0]) + 2} has no time; expected one in each"
+            )
+        return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    if not np.isfinite(found).all():
+        line = int(np.flatnonzero(~np.isfinite(found))[0])
+        raise ValueError(f"{where}: line {line + 2} holds {values.iloc[line]!r}; expected a finite number")
+    if side == "time":
+        found = found / UNITS[source.time_unit]
+        if found.max() > LATEST:
+            raise ValueError(
+                f"{where}: {found.max():.4g} seconds since 1970 are in the year {1970 + found.max() / 3.156e7:,.0f}; "
+                "expected --time-unit ms, us or ns"
+            )
+    return found
+
+
+def _about(names: Any, source: Source) -> dict[str, Any]:
+    """The columns of the items: their ids, and titles and genres where a file has them."""
+    found: dict[str, Any] = {"id": names}
+    if source.items is None:
+        return found
+    if not source.items.is_file():
+        raise checking.refuse(source.items.name, "--items", f"a file that exists in {source.items.parent.resolve()}")
+    heads = _heads(source.items)
+    table = _frame(source.items).set_axis(heads, axis=1)
+    key = source.item if source.item in heads else NAMES["item"]
+    if key not in heads:
+        raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(heads)}")
+    table = table.assign(**{key: table[key].astype(str)}).drop_duplicates(key).set_index(key).reindex(names)
+    for column in {"title", "genres"} & {*table.columns}:
+        found[column] = table[column].fillna("").astype(str).to_numpy(dtype=str)
+    return found

@@ -1,0 +1,230 @@
+"""P3's Tables 5 and 6 on data of one's own, and Table 5 with losses and samplers of one's own.
+
+Any torch loss of a batch's scores is trained as P3 trains: AdaGrad, the learning rate found by halving, the checkpoint
+chosen on half of the users and measured on the other. Its objective along the way is its mean over PROBES batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from tqdm.auto import tqdm
+
+from course_lib.experiments.core import own
+from course_lib.experiments.core.data import TRAIN_SHARE
+from course_lib.experiments.core.machine import threads_for
+from course_lib.experiments.core.own_run import Door, open_door
+from course_lib.experiments.core.summary import Row
+from course_lib.experiments.p3 import setting
+from course_lib.experiments.p3.stochastic_gradient import BatchCell, make_stack, table5_cell, train_cell, trained_rows
+from course_lib.in_batch import batch_size_from_ratio
+from course_lib.interactions import Interactions, epoch_batches
+from course_lib.training import stochastic
+
+PROBES = 2  # batches whose mean loss stands for the objective
+LARGEST = 2048  # pairs of a batch whose (s, s) scores an own loss is given
+LIKE = {"smoke": ("movietweetings-10core", 23_565), "laptop": ("ml-1m", 575_281), "full": ("ml-1m", 575_281)}
+
+
+class OwnStack:
+    """One loss of one's own in the place of a `stochastic.Stack`, with its gradients by autograd.
+
+    The tables start as a stack's; parameters of the loss are trained beside them, at the same rate.
+    """
+
+    pointwise = "own"
+
+    def __init__(
+        self, one: own.Own, train: Interactions, batch_size: int, *, k: int, seed: int, first_lr: float, **rest: Any
+    ) -> None:
+        self.one, self.train, self.batch_size, self.k = one, train, batch_size, k
+        self.device, self.losses, self.rng = rest.pop("device"), (one.name,), np.random.default_rng([seed, 2])
+        self.sampler: own.Own | None = rest.pop("sampler", None)
+        self.schedule = stochastic.Schedule(first_lr=first_lr, **rest)
+        start = [self.schedule.start_scale * self.rng.standard_normal((rows, 1, k)) for rows in train.shape]
+        self.start = [torch.tensor(table, dtype=torch.float32, device=self.device) for table in start]
+        probes = np.random.default_rng([seed, 4])
+        self.probes = [self.batch(self.draw(probes)) for _ in range(PROBES)]
+        self.restart(0, first_lr)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Full batches in one pass."""
+        return len(self.train) // self.batch_size
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """The positions of one batch."""
+        if self.sampler is not None:
+            return own.drawn(self.sampler, self.train, self.batch_size, rng)
+        return rng.choice(len(self.train), self.batch_size, replace=False)
+
+    def batch(self, places: Any) -> own.InBatch:
+        """The batch of the pairs at these positions."""
+        return own.batch_of(places, self.train, torch.float32, self.device)
+
+    def batches(self) -> Iterator[own.InBatch]:
+        """Batches without end."""
+        while True:
+            if self.sampler is not None:
+                yield self.batch(self.draw(self.rng))
+            else:
+                yield from map(self.batch, epoch_batches(self.train, self.batch_size, self.rng, drop_last=True))
+
+    def check_gradients(self, batch: own.InBatch) -> None:
+        """Done for every own loss before the run (`own.check`)."""
+
+    def value(self, batch: own.InBatch, left: Tensor, right: Tensor) -> Tensor:
+        """The loss of a batch whose pairs have these embeddings, (s, k) each."""
+        return self.function(own.scores_of(self.one, left, right), batch)
+
+    def step(self, batch: own.InBatch) -> None:
+        """One AdaGrad step of the rows in the batch, and of the loss's own parameters."""
+        leaves, places = [], []
+        for table, ids in ((self.u, batch.users), (self.v, batch.items)):
+            distinct, place = torch.unique(ids, return_inverse=True)
+            leaves.append(table[distinct, 0].requires_grad_())
+            places.append((distinct, place))
+        value = self.value(batch, *(leaf[place] for leaf, (_, place) in zip(leaves, places, strict=True)))
+        gradients = torch.autograd.grad(value, [*leaves, *self.parameters], allow_unused=True)
+        with torch.no_grad():
+            for table, squares, (ids, _), gradient in zip(
+                (self.u, self.v), (self.square_u, self.square_v), places, gradients, strict=False
+            ):
+                squares[ids, 0] += gradient.square()
+                table[ids, 0] -= self.lr * gradient / (squares[ids, 0].sqrt() + 1e-10)
+            for parameter, squares, gradient in zip(self.parameters, self.squares, gradients[2:], strict=True):
+                if gradient is not None:
+                    squares.add_(gradient.square())
+                    parameter.sub_(self.lr * gradient / (squares.sqrt() + 1e-10))
+
+    def restart(self, at: int, lr: float) -> None:
+        """Back to the start with another learning rate."""
+        self.u, self.v = (table.clone() for table in self.start)
+        self.square_u, self.square_v = torch.zeros_like(self.u), torch.zeros_like(self.v)
+        torch.manual_seed(0)  # of what a loss draws for its own parameters
+        self.function = own.made_loss(self.one, device=self.device)
+        self.parameters = list(self.function.parameters()) if isinstance(self.function, torch.nn.Module) else []
+        self.squares, self.lr = [torch.zeros_like(part) for part in self.parameters], lr
+
+    def objective(self, at: int) -> float:
+        """The mean loss of the probes."""
+        with torch.no_grad():
+            values = [self.value(batch, self.u[batch.users, 0], self.v[batch.items, 0]) for batch in self.probes]
+        return float(torch.stack(values).mean())
+
+
+def own_cell(cell: Any) -> list[Row]:
+    """A cell of Table 5 with a loss or a sampler of one's own: the own losses one by one, P3's together."""
+    if "own" not in cell:
+        return table5_cell(cell)
+    train, test = setting.load_split(cell["data"], cell["seed"])
+    sampler = own.REGISTERED.get(("sampler", cell.get("sampler", "")))
+    theirs = [name for name in cell["losses"] if ("loss", name) not in own.REGISTERED]
+    trained = _theirs({**cell, "losses": theirs}, train, test, sampler) if theirs else []
+    rows = trained_rows(cell, trained)
+    for name in cell["losses"]:
+        if (one := own.REGISTERED.get(("loss", name))) is not None:
+            rows += trained_rows(_own_place(cell), [train_own(one, cell, train, test, sampler)])
+    return [{**row, "sampler": sampler.name} for row in rows] if sampler else rows
+
+
+def _own_place(cell: Any) -> BatchCell:
+    return {**cell, "pointwise": "own"}
+
+
+def train_own(
+    one: own.Own, cell: Any, train: Interactions, test: Interactions, sampler: own.Own | None = None
+) -> stochastic.Trained:
+    """Trains one loss by P3's procedure."""
+    how = {key: cell[key] for key in ("k", "seed", "first_lr", "max_epochs", "evaluations_per_epoch")}
+    size = batch_size_from_ratio(cell["ratio"], len(train))
+    stack: Any = OwnStack(one, train, size, **how, device=cell.get("device", "cpu"), sampler=sampler)
+
+    def served(_: str, __: str, users: Any, items: Any, ___: Interactions) -> dict[str, Any]:
+        if one.options["score"] == "cosine":
+            users, items = (F.normalize(torch.as_tensor(table), dim=1).numpy() for table in (users, items))
+        return {"raw": (users, items)}
+
+    with threads_for(train):
+        [found] = stochastic.train_stack(stack, test, **_asked(cell, train), servings=served)
+    return found
+
+
+def _asked(cell: Any, train: Interactions) -> dict[str, Any]:
+    """As in `train_cell`: the cutoffs, and which half of the users chooses a checkpoint."""
+    halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
+    return {"cutoffs": setting.CUTOFFS, "halves": halves}
+
+
+def _theirs(cell: Any, train: Interactions, test: Interactions, sampler: own.Own | None) -> list[stochastic.Trained]:
+    """P3's losses, on the batches of an own sampler where there is one."""
+    if sampler is None:
+        return train_cell(cell, train, test)
+    stack = make_stack(cell, train, torch.float32)
+
+    def batches() -> Iterator[stochastic.Batch]:
+        while True:
+            yield stack.batch(own.drawn(sampler, train, stack.batch_size, stack.rng))
+
+    with threads_for(train), patch.object(stack, "batches", batches):
+        return stochastic.train_stack(stack, test, **_asked(cell, train), servings=setting.servings)
+
+
+def enter(cells: list[Any], file: own.File) -> list[Any]:
+    """P3's cells as they are, a cell for each own loss, and all losses together for each own sampler."""
+    losses, added, large = [one.name for one in file.of("loss")], [], dict[float, None]()
+    for cell in cells:
+        mine, once = {**cell, "own": file.sha256}, cell["pointwise"] == cells[0]["pointwise"]  # a loss has no such part
+        fits = (
+            batch_size_from_ratio(cell["ratio"], round(TRAIN_SHARE * len(setting.load_data(cell["data"])))) <= LARGEST
+        )
+        if losses and not fits:
+            large[cell["ratio"]] = None
+        own_losses = losses if once and fits else []
+        added += [{**mine, "losses": [name]} for name in own_losses]
+        both = {**mine, "losses": [*cell["losses"], *own_losses]}
+        added += [{**both, "sampler": one.name} for one in file.of("sampler")]
+    for ratio in large:
+        tqdm.write(f"ratio {ratio:g}: left out for own losses, its batches have more than {LARGEST:,} pairs")
+    return [*cells, *added]
+
+
+def parts(data: str, seed: int) -> tuple[Interactions, Interactions, Interactions]:
+    """What the lists are made from, leave out, and are to find."""
+    train, test = setting.load_split(data, seed)
+    return train, train, test
+
+
+SERVED = {"serving": "raw"}
+open_door(
+    Door(
+        "P3-T5",
+        setting.RECIPES,
+        LIKE,
+        parts,
+        main={"metric": "P@5", "selection": "cross-fitted", **SERVED},
+        against={"loss": "unbiased", "pointwise": "square"},
+        named="loss",
+        places=[{**SERVED, "selection": selection} for selection in ("test", "cross-fitted", "last")],
+        takes=("loss", "sampler"),
+        enter=enter,
+        run_cell=own_cell,
+    ),
+    Door(
+        "P3-T6",
+        setting.RECIPES,
+        LIKE,
+        parts,
+        main={"metric": "P@5", **SERVED},
+        against={"loss": "unbiased", "ratio": None, "omega": None, "method": "L-BFGS"},
+        named="loss",
+        places=[{**SERVED, "method": "list"}],
+        adapt=lambda cells, data, scale: [cell for cell in cells if cell["method"] != "baseline"],
+    ),
+)

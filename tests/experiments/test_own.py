@@ -1,0 +1,400 @@
+"""Data and functions of one's own: twenty mistakes are named, splits are those asked for, tables come out whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from course_lib import datasets, experiments
+from course_lib.experiments.core import out, own, own_data, own_run, registry
+from course_lib.experiments.core.own_data import Source, read
+from course_lib.experiments.core.provenance import results_folder
+
+HEAD = "import numpy as np, torch\nfrom torch.nn import functional as F\nfrom course_lib.experiments import own\n"
+SIGMOID = """
+@own.loss("sigmoid")
+def sigmoid(scores, batch):
+    signs = 2 * torch.eye(len(scores), dtype=scores.dtype) - 1
+    return -F.logsigmoid(signs * scores).sum(1).mean()
+"""
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory) -> Path:
+    """Four hundred people, each with twelve of sixty things, with times and stars; ids are texts, 007 among them."""
+    rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("shop") / "shop.csv"
+    weights = 1 / np.arange(1, 61)
+    things = np.concatenate([rng.choice(60, 12, replace=False, p=weights / weights.sum()) for _ in range(400)])
+    people = np.repeat(np.arange(400), 12)
+    table = {"who": [f"{one:03d}" for one in people], "what": [f"thing {one}" for one in things]}
+    table |= {"when": 1.6e9 + 86400 * rng.permutation(len(people)), "stars": rng.integers(1, 6, len(people))}
+    pd.DataFrame(table).to_csv(path, index=False)
+    return path
+
+
+COLUMNS = {"user": "who", "item": "what", "time": "when", "rating": "stars"}
+
+
+def asked(shop: Path, name: str = "P3-T5", **more) -> own_run.Request:
+    functions, changes = more.pop("functions", None), more.pop("changes", {})
+    only, seeds = more.pop("only", None), more.pop("seeds", (0,))
+    return own_run.Request(name, "smoke", seeds, Source(shop, **COLUMNS, **more), functions, changes, only)
+
+
+# ----------------------------------------------------------------------------------------------------------------- data
+def test_ids_stay_texts_and_pairs_follow_the_threshold_and_the_core(shop) -> None:
+    data = read(Source(shop, **COLUMNS, min_rating=3, core=3))
+    table = pd.read_csv(shop, dtype={"who": str})
+    assert "007" in data.user_table["id"] and data.ratings.min() == 3
+    assert set(data.user_table["id"]) <= set(table[table.stars >= 3].who)
+    assert data.row_counts.min() >= 3 and data.col_counts.min() >= 3
+
+
+@pytest.mark.parametrize("end", [".csv", ".tsv", ".parquet", ".inter"])
+def test_every_kind_of_file_gives_the_same_pairs(shop, tmp_path, end) -> None:
+    table, path, names = pd.read_csv(shop, dtype={"who": str}), tmp_path / f"shop{end}", dict(COLUMNS)
+    if end == ".parquet":
+        table.to_parquet(path)
+    elif end == ".inter":
+        usual = own_data.NAMES
+        kinds = {"who": "user_id:token", "what": "item_id:token", "when": "timestamp:float", "stars": "rating:float"}
+        table.rename(columns=kinds).to_csv(path, sep="\t", index=False)
+        assert set(usual.values()) == {name.split(":")[0] for name in kinds.values()}
+        names = {}
+    else:
+        table.to_csv(path, sep="\t" if end == ".tsv" else ",", index=False)
+    assert read(Source(path, **names)).sha256 == read(Source(shop, **COLUMNS)).sha256
+
+
+def test_dates_and_milliseconds_are_seconds(shop, tmp_path) -> None:
+    table, plain = pd.read_csv(shop, dtype={"who": str}), read(Source(shop, **COLUMNS))
+    for name, column, unit in (("dates", pd.to_datetime(table.when, unit="s"), "s"), ("ms", 1000 * table.when, "ms")):
+        path = tmp_path / f"{name}.csv"
+        table.assign(when=column).to_csv(path, index=False)
+        assert np.array_equal(read(Source(path, **COLUMNS, time_unit=unit)).times, plain.times)
+
+
+def test_a_split_in_time_and_by_last_pair_is_the_one_that_experiments_get(shop) -> None:
+    rng = np.random.default_rng(0)
+    train, test = read(Source(shop, **COLUMNS, split="time")).split_random(0.9, rng)
+    assert train.times.max() < test.times.min()
+    whole = read(Source(shop, **COLUMNS, split="last"))
+    train, rest = whole.split_random(0.8, rng)  # P1's 8:1:1: two of each, then one of them
+    valid, test = rest.split_random(0.5, rng)
+    assert (valid.row_counts == 1).all() and (test.row_counts == 1).all()
+    last = {user: whole.items_of(user)[whole.times[whole.users == user].argmax()] for user in range(9)}
+    assert all(test.items_of(user)[0] == item for user, item in last.items())
+
+
+@pytest.mark.seconds
+def test_lists_of_an_own_set_are_those_of_the_library(shop, apart) -> None:
+    """The rows beside the own table, found by hand: the five items with most training pairs that a user has not."""
+    from course_lib.experiments.p3 import setting
+
+    with own_run.ready(asked(shop, "P3-T6", only={"pointwise": "square"})) as ready:
+        train, _, test = ready.door.parts(ready.name, 0)
+        hits = 0
+        for user in np.flatnonzero(test.row_counts):
+            order = np.argsort(-train.col_counts, kind="stable")
+            five = [item for item in order if item not in train.items_of(user)][:5]
+            hits += len(set(five) & set(test.items_of(user)))
+        result = own_run.run(replace(ready, cells=ready.cells[:1]), progress=False)
+    found = result.values("P@5", loss="most popular")[0]
+    assert found == pytest.approx(100 * hits / 5 / (test.row_counts > 0).sum())
+    assert result.provenance["data"][0]["recipe"]["sha256"] == own_data.Source(shop).recipe["sha256"]
+    assert ready.name not in setting.RECIPES.table  # the door is closed again
+
+
+# ------------------------------------------------------------------------------------------------- many mistakes
+DATA = {  # what is wrong with the file or the flags -> how it is made, what the message must say
+    "no file": (lambda t, p: (p / "none.csv", {}), "--data is .none.csv.; expected a file that exists in"),
+    "another ending": (lambda t, p: (saved(t, p / "shop.xls"), {}), r"shop\.xls.*expected a name that ends in \.csv"),
+    "an empty file": (lambda t, p: (written(p / "e.csv", ""), {}), "pandas cannot read it.*expected a table"),
+    "a wrong column": (lambda t, p: (saved(t, p / "s.csv"), {"user": "person"}), "no column 'person'.*who, what"),
+    "one column twice": (lambda t, p: (saved(t, p / "s.csv"), {"item": "who"}), "expected a column for each"),
+    "a missing id": (lambda t, p: (saved(t.assign(who=t.who.where(t.index != 3)), p / "s.csv"), {}), "line 5"),
+    "a rating in words": (
+        lambda t, p: (saved(t.assign(stars=t.stars.astype(str).where(t.index != 1, "good")), p / "s.csv"), {}),
+        "line 3 holds 'good'; expected a finite number",
+    ),
+    "milliseconds": (lambda t, p: (saved(t.assign(when=1000 * t.when), p / "s.csv"), {}), "expected --time-unit ms"),
+    "no times to split by": (
+        lambda t, p: (saved(t.drop(columns="when"), p / "s.csv"), {"time": None, "split": "time"}),
+        "--split time: s.csv has no times; expected --time COLUMN",
+    ),
+    "no ratings to cut": (
+        lambda t, p: (saved(t.drop(columns="stars"), p / "s.csv"), {"rating": None, "min_rating": 4}),
+        "--min-rating: s.csv has no ratings; expected --rating COLUMN",
+    ),
+    "a threshold above all": (lambda t, p: (saved(t, p / "s.csv"), {"min_rating": 9}), "expected at most 5"),
+    "a core that empties": (lambda t, p: (saved(t, p / "s.csv"), {"core": 50}), "0 pairs with --core 50"),
+    "another split": (lambda t, p: (saved(t, p / "s.csv"), {"split": "users"}), "--split is 'users'; expected one of"),
+}
+FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the message must say
+    "no decorator": ("def f(scores, batch): pass", "registers nothing; expected a decorator"),
+    "a file that fails": ("import nothing_of_this_name", "line 4: ModuleNotFoundError.*expected a file that runs"),
+    "a vector": (
+        '@own.loss("mine")\ndef f(s, b): return s.sum(1).exp()',
+        r"a tensor of shape \(8,\); expected one number",
+    ),
+    "a float": (
+        '@own.loss("mine")\ndef f(s, b): return s.exp().mean().item()',
+        "it returns float; expected one number",
+    ),
+    "a detached part": (
+        '@own.loss("mine")\ndef f(s, b): return (s.detach().exp() * s.exp()).mean()',
+        "says a slope of .* in which the loss has .*; expected that they agree",
+    ),
+    "no gradient": ('@own.loss("mine")\ndef f(s, b): return s.detach().exp().mean()', "no gradient; expected torch"),
+    "a loss below 0": ('@own.loss("mine")\ndef f(s, b): return -s.exp().mean()', "expected a finite number above 0"),
+    "chance of its own": (
+        '@own.loss("mine")\ndef f(s, b): return (s * torch.rand(8, 8)).exp().mean()',
+        "two calls on one batch give .*; expected the same number",
+    ),
+    "scores in place": ('@own.loss("mine")\ndef f(s, b): return s.detach().mul_(2).sum() + s.exp().mean()', "in place"),
+    "a sampler out of range": (
+        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n) + 99',
+        "the position 99; expected",
+    ),
+    "a sampler without rng": (
+        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n)',
+        "that it draws from the given",
+    ),
+    "an estimator of a side": (
+        '@own.estimator("mine")\nclass E:\n  def __init__(self, *a): pass\n  def update(self, i, r): return r.mean(0)',
+        r"update returns \(3,\); expected a tensor of shape \(d, d\)",
+    ),
+    "a method that is none": (
+        '@own.method("mine")\nclass M(torch.nn.Module):\n  def __init__(self, *a, **k): super().__init__()',
+        "it is no Rival; expected a subclass",
+    ),
+    "two of one name": (SIGMOID + SIGMOID, "is registered twice; expected a name for each"),
+}
+
+
+def saved(table: pd.DataFrame, path: Path) -> Path:
+    table.to_csv(path, index=False)
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("mistake", DATA)
+def test_a_mistake_in_the_data_is_named(shop, tmp_path, mistake) -> None:
+    make, says = DATA[mistake]
+    path, changed = make(pd.read_csv(shop, dtype={"who": str}), tmp_path)
+    with pytest.raises(ValueError, match=says):
+        read(Source(path, **{**COLUMNS, **changed}))
+
+
+@pytest.mark.parametrize("mistake", FUNCTIONS)
+def test_a_mistake_in_a_function_is_named(tmp_path, mistake) -> None:
+    text, says = FUNCTIONS[mistake]
+    path = written(tmp_path / "mine.py", HEAD + text)
+    with pytest.raises(ValueError, match=re.compile(says, re.S)), own.loaded(path):
+        pass
+    assert not own.REGISTERED
+
+
+def test_what_an_experiment_cannot_take_is_said_by_name(shop, tmp_path) -> None:
+    file = written(tmp_path / "mine.py", HEAD + SIGMOID)
+    for request, says in (
+        (asked(shop, "P4-T2", functions=file), "P4-T2 does not take it; expected estimator; a loss enters P3-T5"),
+        (asked(shop, "P2-X1"), "P2-X1 takes no data .* expected one of .*P3-T5"),
+        (asked(shop, changes={"widht": 3}), "--option widht: no cell of P3-T5 has it; expected one of"),
+    ):
+        with pytest.raises(ValueError, match=says), own_run.ready(request):
+            pass
+    timeless = saved(pd.read_csv(shop).drop(columns="when"), tmp_path / "timeless.csv")
+    source = Source(timeless, user="who", item="what")
+    with (
+        pytest.raises(ValueError, match="PRACTICE-1 needs times, and timeless has none; expected --time COLUMN"),
+        own_run.ready(own_run.Request("PRACTICE-1", "smoke", (0,), source)),
+    ):
+        pass
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+@pytest.fixture
+def apart(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.seconds
+def test_an_own_loss_written_as_ours_trains_as_ours(shop, tmp_path, apart) -> None:
+    """P3's unbiased square loss, written by autograd, from the same start on the same batches: the same model."""
+    text = """
+@own.loss("again")
+def again(scores, batch):
+    from course_lib import in_batch
+    from course_lib.losses import pair_losses
+    good, bad = pair_losses("square", scores)
+    counts = {"row_counts": batch.row_counts, "col_counts": batch.col_counts}
+    return in_batch.batch_loss("unbiased", pos_loss=good.diagonal(), neg_loss=bad, **counts,
+                               n_positives=len(batch.train), shape=batch.train.shape)
+"""
+    request = asked(
+        shop, functions=written(tmp_path / "mine.py", HEAD + text), changes={"first_lr": 0.5, "max_epochs": 2}
+    )
+    with own_run.ready(request) as ready:
+        from course_lib.experiments.p3 import own as door
+
+        cell = next(cell for cell in ready.cells if cell["losses"] == ["again"] and cell["ratio"] == 1e-3)
+        train, _, test = ready.door.parts(ready.name, 0)
+        mine = door.train_own(own.REGISTERED["loss", "again"], cell, train, test)
+        [theirs] = door.train_cell({**cell, "losses": ["unbiased"]}, train, test)
+    assert mine.steps == theirs.steps > 10 and mine.lr == theirs.lr
+    np.testing.assert_allclose(mine.users, theirs.users, atol=2e-3)
+    np.testing.assert_allclose(mine.items, theirs.items, atol=2e-3)
+
+
+@pytest.mark.seconds
+def test_one_command_gives_a_table_with_an_own_loss_and_sampler(shop, tmp_path, apart, capsys) -> None:
+    text = SIGMOID + '@own.sampler("twice")\ndef twice(train, size, rng): return rng.integers(len(train), size=size)\n'
+    file, folder = written(tmp_path / "mine.py", HEAD + text), tmp_path / "out"
+    command = f"run P3-T5 --data {shop} --user who --item what --time when --rating stars --core 3 --with {file}"
+    more = f"--out {folder} --seeds 0 1 --only pointwise=square ratio=0.001 --option first_lr=1 max_epochs=2"
+    assert experiments.cli([*command.split(), *more.split()]) == 0
+    said = capsys.readouterr().out
+    assert "passed: loss 'sigmoid', sampler 'twice'" in said and "GB at most" in said
+    frame = pd.read_csv(folder / "P3-T5-smoke.csv")
+    assert {"sigmoid", "unbiased", "most popular", "popular lately", "chance"} <= set(frame.loss)
+    assert {*frame.sampler.dropna()} == {"twice"}
+    between = pd.read_csv(folder / "P3-T5-smoke-intervals.csv")
+    one = between[(between.loss == "sigmoid") & between.against.str.startswith("loss") & between.sampler.isna()].iloc[0]
+    values = {}
+    for loss in ("sigmoid", "unbiased"):
+        kept = frame[(frame.loss == loss) & (frame.metric == "P@5") & (frame.selection == "cross-fitted")]
+        values[loss] = kept[kept.serving.eq("raw") & kept.sampler.isna()].sort_values("seed").value.to_numpy()
+    gains = values["sigmoid"] - values["unbiased"]
+    assert one.difference == pytest.approx(gains.mean()) and one.low < one.difference < one.high
+    made_by = json.loads((folder / "P3-T5-smoke.json").read_text())["provenance"]["own"]
+    assert made_by["functions"] == ["loss sigmoid", "sampler twice"] and len(made_by["sha256"]) == 64
+    assert not list(results_folder().glob("*shop*"))
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize(
+    "name, only, changes",
+    [
+        ("P1-T2", {"backbone": "MF"}, {"epochs": 4}),
+        ("P4-T2", {"method": "sampling"}, {"every": 5, "checks": 1}),
+        ("P0-E8", {}, {"steps": 50}),
+    ],
+)
+def test_every_paper_has_a_door(shop, apart, name, only, changes) -> None:
+    with own_run.ready(asked(shop, name, only=only, changes=changes, split="time")) as ready:
+        result = own_run.run(ready, progress=False)
+        assert {row["data"] for row in result.rows} == {"shop in time"}
+        assert all(np.isfinite(row["value"]) for row in result.select(**ready.door.main))
+        assert result.provenance["own"]["split"] == "time" and result.provenance["own"]["changes"] == changes
+
+
+@pytest.mark.seconds
+def test_the_scoreboard_takes_own_data(shop, tmp_path, apart) -> None:
+    with pytest.raises(ValueError, match="needs 200 items, and shop has 60"), own_run.ready(asked(shop, "PRACTICE-1")):
+        pass
+    films = datasets.load(core=10)
+    table = pd.DataFrame({"user_id": films.users, "item_id": films.items, "timestamp": films.times})
+    source = Source(saved(table, tmp_path / "films.csv"))
+    with own_run.ready(own_run.Request("PRACTICE-1", "smoke", (0,), source, None, {"passes": 1})) as ready:
+        result = own_run.run(ready, progress=False)
+    assert {"chosen list", "logQ", "logQ + hits"} <= set(result.distinct("row"))
+
+
+@pytest.mark.seconds
+def test_an_own_method_and_an_own_estimator_stand_in_their_tables(shop, tmp_path, apart) -> None:
+    method = """
+from course_lib.debiasing.rival import Rival
+from course_lib.backbones.base import triple_scores
+
+@own.method("Hinge", tries=({"margin": 1.0},))
+class Hinge(Rival):
+    def __init__(self, backbone, train, *, margin, generator):
+        super().__init__(backbone, train, generator=generator)
+        self.margin = margin
+
+    def loss(self, users, positives, negatives):
+        good, bad = triple_scores(self.embeddings(), users, positives, negatives)
+        return F.relu(self.margin - good + bad).mean()
+"""
+    estimator = """
+from course_lib import gramians
+
+@own.estimator("tenth")
+class Tenth(gramians.SOGram):
+    def __init__(self, n, d, batch_size):
+        super().__init__(d, 0.1)
+"""
+    file, only = written(tmp_path / "m.py", HEAD + method), {"backbone": "MF", "method": [None, "Hinge"]}
+    with own_run.ready(asked(shop, "P1-T3", functions=file, only=only, changes={"epochs": 4})) as ready:
+        found = own_run.run(ready, progress=False)
+    assert found.values("MRR@10", method="Hinge") and ready.cells[-1]["own"] == ready.file.sha256
+    file, only, short = written(tmp_path / "e.py", HEAD + estimator), {"method": ["tenth", "sogram 0.1"]}, {"every": 5}
+    with own_run.ready(asked(shop, "P4-T2", functions=file, only=only, changes=short)) as ready:
+        found = own_run.run(ready, progress=False)
+    assert found.values("map@10", method="tenth") == found.values("map@10", method="sogram 0.1")
+
+
+# ----------------------------------------------------------------------------------------------------------- intervals
+def test_intervals_are_paired_corrected_and_wider_where_splits_overlap() -> None:
+    rng = np.random.default_rng(0)
+    base, rows = rng.normal(10, 5, 4), []
+    values = {"plain": base, "better": base + 1 + 0.01 * rng.normal(size=4), "same": base + rng.normal(size=4)}
+    for name, numbers in values.items():
+        rows += [{"data": "d", "loss": name, "metric": "P@5", "seed": at, "value": v} for at, v in enumerate(numbers)]
+    result = experiments.Result("T", "smoke", "a table", rows)
+    table = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"}).set_index("loss")
+    assert table.said.to_dict() == {"better": True, "same": False}
+    gains = values["better"] - base
+    from scipy import stats
+
+    half = stats.t.ppf(1 - 0.05 / 4, 3) * gains.std(ddof=1) / 2  # two comparisons, two sides
+    assert table.high["better"] == pytest.approx(gains.mean() + half)
+    p = stats.ttest_1samp(gains, 0).pvalue
+    assert table["Holm p"]["better"] == pytest.approx(2 * p)
+    wider = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"}, splits=1 / 4).set_index("loss")
+    assert wider.high["better"] - gains.mean() == pytest.approx(half * np.sqrt(2))
+
+
+# ----------------------------------------------------------------------------------------------------------------- out
+@pytest.mark.seconds
+@pytest.mark.parametrize("name, scale", [("P3-T6", "laptop"), ("P1-T3", "laptop"), ("PRACTICE-1", "laptop")])
+def test_stored_results_go_out_and_latex_takes_them(tmp_path, name, scale) -> None:
+    door = own_run.door_of(name)
+    files = {path.suffix: path for path in out.write(experiments.load_result(name, scale), tmp_path, **door.main)}
+    assert {".csv", ".tex", ".bib", ".json"} <= {*files} and (not door.main or {".pdf", ".png"} <= {*files})
+    frame, stored = pd.read_csv(files[".csv"]), experiments.load_result(name, scale)
+    assert len(frame) == len(stored.rows) and frame.value.tolist() == pytest.approx([r["value"] for r in stored.rows])
+    assert len(pd.read_parquet(files[".parquet"])) == len(frame)
+    assert "\\toprule" in files[".tex"].read_text()
+    from pybtex.database import parse_file
+
+    keys = set(parse_file(files[".bib"]).entries)
+    assert "twotowercourse" in keys and (name[:2].lower() in keys or name.startswith("PRACTICE"))
+    if name == "P1-T3":
+        assert {"he2020", "joachims2017", "wei2021"} <= keys
+    if which("pdflatex"):
+        text = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{%s}\\end{document}"
+        (tmp_path / "t.tex").write_text(text % files[".tex"].name)
+        done = subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
+    file = written(tmp_path / "mine.py", HEAD + SIGMOID)
+    with own_run.ready(own_run.Request("P3-T5", "smoke", (0,), None, file)) as ready:
+        mine = [cell for cell in ready.cells if cell["losses"] == ["sigmoid"]]
+        assert {cell["data"] for cell in mine} == {"movietweetings-10core"} and len(mine) == 2  # not at ratio 0.1
+    assert datasets.names() and registry.get("P3-T5").module.endswith("stochastic_gradient")
