@@ -189,8 +189,8 @@ lock:
 	$(PYTHON) tools/setup_venv.py _build/locks --write --upgrade --torch-index "$(TORCH_INDEX)"
 
 ##@ To publish
-address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course CHECK=1)
-	$(PYTHON) tools/address.py $(if $(TO),--to "$(TO)") $(if $(CHECK),--check)
+address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course DOI=10.5281/zenodo.N CHECK=1)
+	$(PYTHON) tools/address.py $(if $(TO),--to "$(TO)") $(if $(DOI),--doi "$(DOI)") $(if $(CHECK),--check)
 
 # remove the built website and its caches (.venv and .venv-scale stay)
 clean:

@@ -3,6 +3,8 @@
 `make address TO=https://github.com/you/course` puts the address there first; `make address` only renews the copies, and
 `make address CHECK=1` changes nothing: it says which copies differ (with TO, from that address), and exits 1 if any
 does. The book's own links need none of this: tools/offline_site.py reads pyproject.toml.
+
+`make address DOI=10.5281/zenodo.1234567` puts the DOI of a published version, and today as its date, into CITATION.cff.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import re
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,12 +111,25 @@ def carry(root: Path = ROOT, *, write: bool, to: str = "") -> list[str]:
     return differing
 
 
+def put_doi(doi: str, root: Path = ROOT) -> None:
+    """Puts the DOI of the published version, and today, into CITATION.cff. ValueError for what is no DOI."""
+    if not re.fullmatch(r"10\.\d{4,9}/\S+", doi):
+        raise ValueError(f"DOI={doi}: expected the form 10.5281/zenodo.1234567, without https://doi.org/")
+    path = root / "CITATION.cff"
+    text = re.sub(r"^(doi|date-released): .*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    said = rf"\g<0>date-released: {date.today().isoformat()}\ndoi: {doi}\n"
+    path.write_text(re.sub(r"^version: .*\n", said, text, count=1, flags=re.MULTILINE), encoding="utf-8")
+
+
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
     parser.add_argument("--to", help="put this address in first: https://github.com/owner/name")
+    parser.add_argument("--doi", help="of the published version, for CITATION.cff: 10.5281/zenodo.1234567")
     given = parser.parse_args(arguments)
     try:
+        if given.doi and not given.check:
+            put_doi(given.doi, root)
         address = read(given.to) if given.to else repository(root)
     except ValueError as error:
         sys.exit(f"address: {error}")
@@ -125,6 +141,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     print("\n".join(f"{name}: {what}" for name in differing) or f"all agree on {address}")
     if not is_set(address):
         print("This is the placeholder, nothing is published there: make address TO=https://github.com/you/course")
+    elif "\ndoi: " not in (root / "CITATION.cff").read_text(encoding="utf-8"):
+        print(
+            "CITATION.cff has no DOI yet: deposit a version (Zenodo gives one), then make address DOI=10.5281/zenodo.N"
+        )
     return int(given.check and bool(differing))
 
 

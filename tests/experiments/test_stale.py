@@ -12,6 +12,7 @@ import pytest
 from course_lib import experiments
 from course_lib.checking import some
 from course_lib.experiments.core import code, registry, verify
+from course_lib.experiments.core.provenance import lost_commits
 from course_lib.experiments.core.registry import Experiment
 
 RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
@@ -128,6 +129,46 @@ def test_only_short_cells_are_drawn_some_of_each_data_set(toy) -> None:
     assert checked(result, cells=2).cells == 4
     nothing = checked(result, seconds=5)
     assert not nothing and nothing.problems == ["no cell of at most 5 s"]
+
+
+def test_runs_of_other_cells_add_up_until_the_share_is_reached(toy, monkeypatch) -> None:
+    run_toy()
+    change_code(monkeypatch, "second")
+    for wanted in (2, 4):  # one of each data set first, then those that were not run again
+        assert experiments.cli(["verify", "TOY"]) == 0
+        vouched = experiments.load_result("TOY", "smoke").provenance["vouched"]
+        assert vouched["cells"] == len(vouched["which"]) == wanted
+    first, again = (sorted((cell["data"], cell["x"]) for cell in part) for part in (toy[:4], toy[4:]))
+    assert first == again
+    change_code(monkeypatch, "third")  # what older code gave vouches for nothing now
+    assert experiments.cli(["verify", "TOY", "--share", "0.5"]) == 0
+    assert experiments.load_result("TOY", "smoke").provenance["vouched"]["cells"] == 2
+
+
+def test_a_share_draws_more_where_fewer_were_run_again() -> None:
+    groups, rng = {"a": list(range(40)), "b": [40, 41]}, np.random.default_rng(0)
+    drawn = verify.drawn_cells(groups, {0, 1}, rng, cells=1, share=0.1)
+    assert len([at for at in drawn if at < 40]) == 2 and not {0, 1} & {*drawn} and len(drawn) == 3
+
+
+def test_a_stated_tolerance_is_recorded(toy, monkeypatch) -> None:
+    result, usual = run_toy(), registry.get("TOY")
+
+    def other(cell: dict) -> list[dict]:
+        return [{**row, "value": row["value"] * 1.001} for row in usual.run_cell(cell)]
+
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(usual, run_cell=other))
+    assert not checked(result)
+    assert verify.vouch(result, checked(result, tolerance=0.01)).provenance["vouched"]["to"] == 0.01
+
+
+def test_every_stored_result_was_made_or_vouched_for_by_a_commit_that_exists() -> None:
+    for result in some(verify.stored()):
+        named = [git["commit"] for git in result.provenance["git"]]
+        named += [result.provenance.get("vouched", {}).get("git", {}).get("commit")]
+        lost = set(lost_commits(result.provenance))
+        assert {*filter(None, named)} - lost, result.id
+    assert lost_commits({"git": [{"commit": "0" * 40}]}) in ([], ["0" * 40])
 
 
 def test_a_row_that_was_not_stored_is_a_problem() -> None:

@@ -102,6 +102,22 @@ def test_citation_file() -> None:
     assert {"cff-version", "title", "message", "authors"} <= set(citation)
 
 
+def test_a_doi_stands_in_the_citation_with_its_date(tmp_path) -> None:
+    (tmp_path / "CITATION.cff").write_text((ROOT / "CITATION.cff").read_text(encoding="utf-8"), encoding="utf-8")
+    for doi in ("10.5281/zenodo.1", "10.5281/zenodo.22"):  # the second in the place of the first
+        address.put_doi(doi, tmp_path)
+        said = yaml.safe_load((tmp_path / "CITATION.cff").read_text(encoding="utf-8"))
+        assert said["doi"] == doi and str(said["date-released"]).startswith("20") and said["version"]
+    with pytest.raises(ValueError, match=r"DOI=https://doi\.org/10\.1/x: expected the form 10\.5281"):
+        address.put_doi("https://doi.org/10.1/x", tmp_path)
+
+
+def test_the_papers_have_public_identifiers() -> None:
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    known = [paper.get("url", "") for paper in said["references"]]
+    assert len(known) == 5 and sum("arxiv.org" in url or "openreview.net" in url for url in known) == 4  # none for P3
+
+
 def test_badges_are_of_workflows_that_exist() -> None:
     named = set(re.findall(r"/actions/workflows/([\w.-]+\.yml)", (ROOT / "README.md").read_text(encoding="utf-8")))
     assert named and named <= {path.name for path in (ROOT / ".github" / "workflows").glob("*.yml")}
