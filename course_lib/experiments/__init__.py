@@ -3,6 +3,8 @@
 `names()` lists them, `load_result(id, scale)` reads what is stored in book/results, `cli` is the command line. Smoke
 runs take at most a minute, laptop runs at most a quarter of an hour per seed unless the list says otherwise.
 
+`own` registers losses, samplers, estimators, methods and backbones of a reader's own.
+
 core      registry and runner, results and how they are read, provenance, data, the command line
 p0 ... p4 one paper each; none imports another, and a paper is imported when an experiment of it is asked for
 scale     our own, on one batch that lies on many processes

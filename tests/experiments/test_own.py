@@ -272,7 +272,9 @@ def test_one_command_gives_a_table_with_an_own_loss_and_sampler(shop, tmp_path, 
     assert {"sigmoid", "unbiased", "most popular", "popular lately", "chance"} <= set(frame.loss)
     assert {*frame.sampler.dropna()} == {"twice"}
     between = pd.read_csv(folder / "P3-T5-smoke-intervals.csv")
-    one = between[(between.loss == "sigmoid") & between.against.str.startswith("loss") & between.sampler.isna()].iloc[0]
+    one = between[
+        (between.loss == "sigmoid") & between.against.str.startswith("unbiased") & between.sampler.isna()
+    ].iloc[0]
     values = {}
     for loss in ("sigmoid", "unbiased"):
         kept = frame[(frame.loss == loss) & (frame.metric == "P@5") & (frame.selection == "cross-fitted")]

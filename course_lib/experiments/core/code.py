@@ -21,8 +21,8 @@ _HERE = __name__.rpartition(".")[0]
 MACHINERY = frozenset(
     {
         *("course_lib", "course_lib.experiments", "course_lib.dependencies", "course_lib.extras", _HERE),
-        *(f"{_HERE}.{name}" for name in ("code", "command", "dealt", "extend", "provenance", "queue", "registry")),
-        *(f"{_HERE}.{name}" for name in ("results", "rules", "verify")),
+        *(f"{_HERE}.{name}" for name in ("code", "command", "dealt", "extend", "out", "own_run", "provenance")),
+        *(f"{_HERE}.{name}" for name in ("queue", "registry", "results", "rules", "verify")),
     }
 )
 

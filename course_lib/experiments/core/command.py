@@ -142,7 +142,7 @@ def _run_own(arguments: argparse.Namespace) -> int:
         compared = own_run.of_door(result, ready.door, ready) if ready.door.main else None
     print(result.to_markdown(**ready.door.main))
     if compared is not None and len(compared):
-        telling = compared.loc[:, compared.astype(str).nunique() > 1] if len(compared) > 1 else compared
+        telling = compared.loc[:, compared.astype(str).nunique() > 1].drop(columns="p", errors="ignore")
         print(telling.to_string(index=False, float_format="{:.3g}".format))
     files = out.write(result, arguments.out or "results", compared, **ready.door.main)
     print("written:", *files, sep="\n  ")
@@ -151,7 +151,8 @@ def _run_own(arguments: argparse.Namespace) -> int:
 
 def _out(arguments: argparse.Namespace) -> int:
     """A stored result as files for a paper."""
-    main = dict(queue.pair(text) for text in arguments.only)
+    door = own_run.doors().get(arguments.id)
+    main = dict(queue.pair(text) for text in arguments.only) or dict(door.main if door else {})
     files = out.write(load_result(arguments.id, arguments.scale), arguments.to, **main)
     print("written:", *files, sep="\n  ")
     return 0
@@ -198,9 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     outward.add_argument("id", help="such as P3-T6")
     outward.add_argument("--scale", choices=registry.SCALES, default="laptop")
     outward.add_argument("--to", default="results", metavar="FOLDER")
-    outward.add_argument(
-        "--only", nargs="+", default=[], metavar="KEY=VALUE", help="the rows of the figure: metric=P@5"
-    )
+    outward.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="rows of the figure: metric=P@5")
     queued = actions.add_parser("queue", help="run what fits into a number of minutes, on a GPU that is lent")
     queued.set_defaults(action=_queue)
     queued.add_argument("file", nargs="?", type=Path, default=queue.DEFAULT, help="a run a line, as for `run`")

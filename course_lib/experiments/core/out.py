@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.datasets.catalogue import ENTRIES
@@ -61,7 +62,7 @@ def write(result: Result, folder: str | Path, compared: pd.DataFrame | None = No
     files = [result.save(folder, replace=True)]
     frame = result.frame().drop(columns="path", errors="ignore")
     about = {key: value for key, value in main.items() if key != "metric"}
-    texts = {".tex": latex(_shown(result, about), result.caption()), ".bib": bibtex(result)}
+    texts = {".tex": latex(*_shown(result, about)), ".bib": bibtex(result)}
     frame.to_csv(stem.with_suffix(".csv"), index=False)
     files.append(stem.with_suffix(".csv"))
     try:
@@ -85,17 +86,30 @@ def write(result: Result, folder: str | Path, compared: pd.DataFrame | None = No
     return files
 
 
-def _shown(result: Result, about: dict[str, Any]) -> pd.DataFrame:
-    """The table of some rows of a result as texts, with the names that people read."""
-    header, *body = result.table(**about)
-    words = [head.removeprefix(f"{about.get('selection')} ") for head in header]
-    names = [display.name_of(display.in_words(head)) for head in words]
-    table = pd.DataFrame([[display.text_of(_number(cell)) for cell in line] for line in body], columns=names)
-    return table.loc[:, (table != table.iloc[0]).any() if len(table) > 1 else slice(None)]
+def _shown(result: Result, about: dict[str, Any]) -> tuple[pd.DataFrame, str]:
+    """The table of some rows of a result as texts, with the names and digits of its page, and its caption."""
+    chosen, left, top, digits = result._arranged(None, None, None, dict(about))
+    pivot, prefix = display.Pivot.of(chosen, left, top), f"{about.get('selection')} "
+    heads = [*map(display.name_of, pivot.left), *(display.head_of(head).removeprefix(prefix) for head in pivot.cells)]
+    lines = [
+        [
+            *(display.text_of(part, name) for name, part in zip(pivot.left, key, strict=True)),
+            *(_said(cell, digits) for cell in cells),
+        ]
+        for key, cells in zip(pivot.cells.index, pivot.cells.to_numpy(), strict=True)
+    ]
+    brackets = "In brackets: the paper." if any(row.get("paper") is not None for row in chosen) else ""
+    return pd.DataFrame(lines, columns=heads), " ".join(
+        filter(None, (result.caption(chosen), pivot.caption(), brackets))
+    )
 
 
-def _number(text: str) -> Any:
-    return float(text) if re.fullmatch(r"\d+e-?\d+", text) else text
+def _said(cell: Any, digits: int) -> str:
+    """A cell of rows: the mean with its deviation, and what the paper prints."""
+    values = [row["value"] for row in cell if row.get("value") is not None] if isinstance(cell, list) else []
+    paper = display.printed_by(cell) if values else None
+    said = display.number(values, digits) if values else ""
+    return said + (f" ({display.number([paper], digits)})" if paper is not None else "")
 
 
 def _words(table: pd.DataFrame) -> pd.DataFrame:
@@ -132,35 +146,46 @@ def escaped(text: str) -> str:
 
 
 def figure(result: Result, **main: Any) -> Figure:
-    """A row for each line of the result: the runs as dots, their mean with its 95 % interval; a line at the hits."""
+    """A panel for each data set, a row for each line of the table: the runs as dots, their mean with its 95 % interval.
+
+    A dashed line stands at the list of hits.
+    """
     rows = [row for row in result.rows if all(row.get(key) == value for key, value in main.items())]
-    groups: dict[str, list[float]] = {}
-    varying = _varying(rows, main)
+    varying, panels = _varying(rows, main), dict[str, dict[str, list[float]]]()
     for row in rows:
         named = [display.text_of(row[key], key) for key in varying if row.get(key) is not None]
-        groups.setdefault(", ".join(named) or result.id, []).append(row["value"])
+        panel = panels.setdefault(display.text_of(row.get("data")), {})
+        panel.setdefault(", ".join(named) or result.id, []).append(row["value"])
+    heights = [len(panel) for panel in panels.values()]
     with mpl.rc_context({"font.size": 8, "pdf.fonttype": 42}):
-        drawn = Figure(figsize=(WIDTH, 0.7 + LINE * len(groups)), layout="constrained")
-        ax = drawn.subplots()
-        for at, (name, values) in enumerate(groups.items()):
-            mean = sum(values) / len(values)
-            half = half_width(values) if len(values) > 1 else 0.0
-            ax.plot(values, [at] * len(values), "o", color="0.6", markersize=2.5)
-            ax.errorbar(mean, at, xerr=half, fmt="D", color="black", markersize=4, linewidth=1)
-            if name.split(", ")[0] == beside.LISTS[0] or name == beside.LISTS[0]:
-                ax.axvline(mean, color="0.4", linewidth=0.8, linestyle="dashed")
-        ax.set_yticks(range(len(groups)), list(groups))
-        ax.invert_yaxis()
-        ax.set_xlabel(f"{display.name_of(main.get('metric', 'value'))}; dots: runs, diamond: mean with 95 % interval")
-        ax.spines[["top", "right"]].set_visible(False)
+        drawn = Figure(figsize=(WIDTH, 0.7 * len(panels) + LINE * sum(heights)), layout="constrained")
+        axes = drawn.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for ax, (title, panel) in zip(axes, panels.items(), strict=True):
+            _panel(ax, panel)
+            ax.set_title(title, loc="left", weight="bold", fontsize=8)
+        words = "dots: runs, diamond: mean with 95 % interval"
+        axes[-1].set_xlabel(f"{display.name_of(main.get('metric', 'value'))}; {words}")
     return drawn
+
+
+def _panel(ax: Axes, panel: Mapping[str, list[float]]) -> None:
+    for at, (name, values) in enumerate(panel.items()):
+        mean = sum(values) / len(values)
+        half = half_width(values) if len(values) > 1 else 0.0
+        ax.plot(values, [at] * len(values), "o", color="0.6", markersize=2.5)
+        ax.errorbar(mean, at, xerr=half, fmt="D", color="black", markersize=4, linewidth=1)
+        if name.split(", ")[0] == beside.LISTS[0]:
+            ax.axvline(mean, color="0.4", linewidth=0.8, linestyle="dashed")
+    ax.set_yticks(range(len(panel)), list(panel))
+    ax.set_ylim(len(panel) - 0.4, -0.6)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _varying(rows: Iterable[Mapping[str, Any]], main: Mapping[str, Any]) -> list[str]:
     """The columns in which the rows differ and that no number measures."""
     rows = list(rows)
     keys = dict.fromkeys(key for row in rows for key in row)
-    left_out = {*beside.NOT_WHERE, "omega", "k", *main}
+    left_out = {*beside.NOT_WHERE, "omega", "k", "data", "device", *main}
     return [key for key in keys if key not in left_out and len({str(row.get(key)) for row in rows}) > 1]
 
 

@@ -200,18 +200,16 @@ def _small() -> Interactions:
 def batch_of(places: NDArray[np.int64], train: Interactions, dtype: torch.dtype, device: str = "cpu") -> InBatch:
     """The batch of the pairs at these places."""
     users, items = train.users[places], train.items[places]
-    given = [torch.as_tensor(ids.copy(), device=device) for ids in (users, items)]
-    counts = [train.row_counts[users], train.col_counts[items]]
-    return InBatch(*given, *(torch.as_tensor(one, dtype=dtype, device=device) for one in counts), train)
+    left, right = (torch.as_tensor(ids.copy(), device=device) for ids in (users, items))
+    counts = train.row_counts[users], train.col_counts[items]
+    rows, cols = (torch.as_tensor(one, dtype=dtype, device=device) for one in counts)
+    return InBatch(left, right, rows, cols, train)
 
 
 def made_loss(one: Own, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Callable[[Tensor, InBatch], Tensor]:
     """The function of a loss; of a class with parameters a new object."""
-    if isinstance(one.make, type) and issubclass(one.make, torch.nn.Module):
-        module = one.make()
-        module.to(device, dtype)
-        return module
-    return one.make
+    made: Any = one.make
+    return made().to(device, dtype) if isinstance(made, type) and issubclass(made, torch.nn.Module) else made
 
 
 def scores_of(one: Own, left: Tensor, right: Tensor) -> Tensor:
@@ -325,8 +323,8 @@ def _check_model(one: Own, train: Interactions) -> None:
         value = model.loss(*given)
         if not isinstance(value, Tensor) or value.shape != () or not bool(torch.isfinite(value)):
             raise one.refuse(f"its loss is {value!r}", "one finite number, a tensor of shape ()")
-        value.backward()
-        if not any(part.grad is not None for part in model.parameters()):
+        found = torch.autograd.grad(value, list(model.parameters()), allow_unused=True) if value.requires_grad else ()
+        if all(part is None for part in found):
             raise one.refuse("its loss has no gradient in any parameter", "trained parameters")
         with torch.no_grad():
             tables = model.ranking()

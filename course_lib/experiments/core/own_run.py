@@ -23,7 +23,7 @@ import pandas as pd
 from scipy import stats
 
 from course_lib import metrics, popularity
-from course_lib.experiments.core import beside, own, own_data, queue, registry
+from course_lib.experiments.core import beside, own, own_data, registry
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row, tidy
@@ -72,13 +72,18 @@ def open_door(*doors: Door) -> None:
     DOORS.update({door.id: door for door in doors})
 
 
-def door_of(name: str) -> Door:
-    """The door of an experiment; ValueError lists those that there are."""
-    registry.get(name)
+def doors() -> dict[str, Door]:
+    """Every door, by experiment."""
     for file in sorted(Path(__file__).parents[1].glob("*/own.py")):
         if file.parent != Path(__file__).parent:
             import_module(f"{registry.PACKAGE}.{file.parent.name}.own")
-    if name not in DOORS:
+    return DOORS
+
+
+def door_of(name: str) -> Door:
+    """The door of an experiment; ValueError lists those that there are."""
+    registry.get(name)
+    if name not in doors():
         raise ValueError(f"{name} takes no data or functions of one's own; expected one of {', '.join(sorted(DOORS))}")
     return DOORS[name]
 
@@ -115,8 +120,7 @@ class Ready:
             said.append("passed: " + ", ".join(f"{one.kind} {one.name!r}" for one in self.file.found))
         seconds = sum(self.estimate(cell) for cell in self.cells)
         size = "" if self.data is None else f", {gigabytes(self.data, self.cells):.1f} GB at most"
-        now = registry.duration(seconds / queue.device_speed("cpu"))
-        words = f"about {registry.duration(seconds)} on 2 cores, {now} here if nothing else runs"
+        words = f"about {registry.duration(seconds)} on 2 cores"
         return [*said, f"{self.request.id}: {len(self.cells)} cells, {words}{size}"]
 
     def _lacking(self) -> Iterator[str]:
@@ -136,7 +140,7 @@ def gigabytes(data: Interactions, cells: Sequence[Any]) -> float:
     m, n = data.shape
     width = max(cell.get("k", cell.get("d", 64)) for cell in cells)
     side = max(min(int(np.sqrt(cell.get("ratio") or 0) * len(data)), max(m, n)) for cell in cells)
-    return BASE_GB + (200 * len(data) + 8 * COPIES * width * (m + n) + 16 * side * side) / 2**30
+    return BASE_GB + float(200 * len(data) + 8 * COPIES * width * (m + n) + 16 * side * side) / 2**30
 
 
 @contextmanager
@@ -153,8 +157,8 @@ def ready(request: Request) -> Iterator[Ready]:
                 where = ", ".join(sorted(key for key, other in DOORS.items() if one.kind in other.takes))
                 raise one.refuse(f"{door.id} does not take it", f"{takes}; a {one.kind} enters {where}")
         data = own_data.read(request.source) if request.source else None
-        for need in door.needs if data is not None else ():
-            if not has(data, need):
+        for need in door.needs:
+            if data is not None and not has(data, need):
                 raise ValueError(f"{door.id} needs {need}, and {data.name} has none; expected --{need[:-1]} COLUMN")
         if data is not None and data.n_items < door.least_items:
             raise ValueError(f"{door.id} needs {door.least_items} items, and {data.name} has {data.n_items}")
@@ -325,7 +329,7 @@ def intervals(
 
 
 def _words(against: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {'alone' if value is None else value}" for key, value in against.items())
+    return ", ".join("alone" if value is None else str(value) for value in against.values())
 
 
 def _paired(values: Mapping[int, float], other: Mapping[int, float], splits: float) -> dict[str, float]:

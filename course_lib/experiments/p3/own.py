@@ -22,7 +22,7 @@ from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.own_run import Door, open_door
 from course_lib.experiments.core.summary import Row
 from course_lib.experiments.p3 import setting
-from course_lib.experiments.p3.stochastic_gradient import BatchCell, make_stack, table5_cell, train_cell, trained_rows
+from course_lib.experiments.p3.stochastic_gradient import make_stack, table5_cell, train_cell, trained_rows
 from course_lib.in_batch import batch_size_from_ratio
 from course_lib.interactions import Interactions, epoch_batches
 from course_lib.training import stochastic
@@ -130,12 +130,9 @@ def own_cell(cell: Any) -> list[Row]:
     rows = trained_rows(cell, trained)
     for name in cell["losses"]:
         if (one := own.REGISTERED.get(("loss", name))) is not None:
-            rows += trained_rows(_own_place(cell), [train_own(one, cell, train, test, sampler)])
+            mine: Any = {**cell, "pointwise": "own"}
+            rows += trained_rows(mine, [train_own(one, cell, train, test, sampler)])
     return [{**row, "sampler": sampler.name} for row in rows] if sampler else rows
-
-
-def _own_place(cell: Any) -> BatchCell:
-    return {**cell, "pointwise": "own"}
 
 
 def train_own(
