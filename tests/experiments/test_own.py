@@ -299,6 +299,7 @@ def test_every_paper_has_a_door(shop, apart, name, only, changes) -> None:
     with own_run.ready(asked(shop, name, only=only, changes=changes, split="time")) as ready:
         result = own_run.run(ready, progress=False)
         assert {row["data"] for row in result.rows} == {"shop in time"}
+        assert not any("paper" in row for row in result.rows)  # no paper prints a number for these data
         assert all(np.isfinite(row["value"]) for row in result.select(**ready.door.main))
         assert result.provenance["own"]["split"] == "time" and result.provenance["own"]["changes"] == changes
 

@@ -246,7 +246,10 @@ def run(asked: Ready, *, progress: bool = True, store: Path | None = None) -> Re
     )
     with patch.dict(registry.REGISTRY, {door.id: changed}):
         found = registry.run(door.id, request.scale, seeds=request.seeds, progress=progress, store=store)
-    rows = [*(list_rows(asked, found) if asked.name is not None else ()), *found.rows]
+    rows = found.rows
+    if asked.name is not None:  # no paper prints a number for these data
+        theirs = [{key: value for key, value in row.items() if key != "paper"} for row in rows]
+        rows = [*list_rows(asked, found), *theirs]
     origin = found.provenance | {"own": _own(asked)}
     return dataclasses.replace(found, rows=rows, provenance=origin)
 
@@ -329,7 +332,7 @@ def intervals(
 
 
 def _words(against: Mapping[str, Any]) -> str:
-    return ", ".join("alone" if value is None else str(value) for value in against.values())
+    return ", ".join(str(value) for value in against.values() if value is not None) or "alone"
 
 
 def _paired(values: Mapping[int, float], other: Mapping[int, float], splits: float) -> dict[str, float]:
