@@ -99,6 +99,32 @@ def test_settings_are_chosen_where_they_find_most(small: Interactions) -> None:
     assert kinds[scoreboard.chosen_list(before, scoreboard.recall, judging.LISTS)] == max(kinds.values())
 
 
+def test_lists_and_hits_are_chosen_in_the_window_before_the_judged_one(
+    small: Interactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows, chosen = tuple(scoreboard.windows(small, (0.5, 0.7, 0.85))), {"lists": [], "hits": [], "trainings": []}
+
+    def training(window: scoreboard.Window, *_: object, **__: object) -> tuple[object, list[float], list[float]]:
+        rng = np.random.default_rng(len(window.train))
+        return (rng.normal(size=(40, 2)), rng.normal(size=(30, 2))), [1.0], [0.5]
+
+    def hits(before: scoreboard.Window, trained: list[object], *_: object) -> tuple[float, float]:
+        chosen["hits"].append(before)
+        chosen["trainings"] += [np.array_equal(trained[0][0], training(before)[0][0])]
+        return 2.0, 1.0
+
+    def kind(before: scoreboard.Window, *_: object) -> str:
+        chosen["lists"].append(before)
+        return "popular"
+
+    for name, function in (("cosine_training", training), ("chosen_hits", hits), ("chosen_list", kind)):
+        monkeypatch.setattr(scoreboard, name, function)
+    cell = judging.ScoreCell(data="movietweetings", protocol="five windows", model="plain", passes=1, seeds=[0])
+    rows = judging.model_rows(cell, windows)
+    assert {row["window"] for row in rows if row["metric"] == "recall@10"} == {1, 2}
+    assert chosen["lists"] == chosen["hits"] == list(windows[:2]) and all(chosen["trainings"])
+
+
 def test_the_list_that_was_chosen_gains_nothing_over_itself_and_beats_chance() -> None:
     stored = experiments.load_result("PRACTICE-1", "laptop")
     for board in some(stored.distinct("protocol", row="chosen list")):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from course_lib import hits, metrics
+from course_lib import hits, losses, metrics
 from course_lib.interactions import Interactions
 from course_lib.intervals import bootstrap_interval
 from course_lib.training.on_pairs import cosine_tables, new_tables, train_on_pairs
@@ -112,6 +112,42 @@ def test_batches_in_order_of_time_hold_neighbours_in_time_and_every_pair_once() 
     assert sorted(spans, key=min) != spans  # the order of the batches is drawn
 
 
+def test_every_pass_has_an_order_of_its_own_and_holds_every_pair_once() -> None:
+    train, seen = pairs(), []
+
+    def loss(users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
+        seen.append(list(zip(users.tolist(), items.tolist(), strict=True)))
+        return score.sum()
+
+    score = torch.zeros(2, requires_grad=True)
+    train_on_pairs(train, loss, [score], torch.Generator().manual_seed(0), passes=2, batch=50)
+    passes = [sum(seen[:4], []), sum(seen[4:], [])]
+    assert passes[0] != passes[1]
+    assert [sorted(one) for one in passes] == [list(map(tuple, train.pairs.tolist()))] * 2
+
+
+def test_the_tables_are_drawn_apart() -> None:
+    users, items = (table.detach() for table in new_tables(pairs(), 50, torch.Generator().manual_seed(3)))
+    assert abs(float(torch.corrcoef(torch.stack([users[:20].flatten(), items.flatten()]))[0, 1])) < 0.1
+    assert float(torch.cat([users, items]).std()) == pytest.approx(0.1, rel=0.05)
+
+
+def test_the_first_step_goes_down_the_in_batch_softmax_with_logq() -> None:
+    """Adam's first step is the rate against the sign of each slope."""
+    train, how = pairs(count=40), {"width": 3, "seed": 5}
+    log_q = torch.log(torch.linspace(0.01, 0.3, train.n_items))
+    start = cosine_tables(train, passes=0, **how)
+    users, items = (table.double().requires_grad_() for table in start)
+    u, i = torch.tensor(train.users), torch.tensor(train.items)
+    scores = torch.nn.functional.cosine_similarity(users[u][:, None], items[i][None], dim=2)
+    losses.in_batch_softmax(scores, tau=0.3, log_q=log_q.double()[i]).backward()
+    found = cosine_tables(train, tau=0.3, log_q=log_q, passes=1, batch=40, rate=0.01, **how)
+    for before, after, slope in zip(start, found, (users.grad, items.grad), strict=True):
+        clear = slope.abs() > 1e-4
+        assert clear.float().mean() > 0.5
+        np.testing.assert_allclose((after - before)[clear], -0.01 * slope.sign()[clear], atol=1e-4)
+
+
 def test_a_loss_that_is_not_finite_names_the_pass() -> None:
     table = torch.ones(1, requires_grad=True)
     with pytest.raises(ValueError, match="in pass 1; expected a finite loss"):
@@ -137,3 +173,16 @@ def test_the_bootstrap_over_people_agrees_with_the_normal_law() -> None:
     error = stats.sem(values)
     assert mean == values.mean() and abs(low - (mean - 1.96 * error)) < 0.2 * error
     assert abs(high - (mean + 1.96 * error)) < 0.2 * error
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_interval_of_one_person_in_twenty_is_that_of_the_binomial_law(level: float) -> None:
+    found = bootstrap_interval([1.0] + [0.0] * 19, np.random.default_rng(2), level=level, draws=20_000)
+    law = stats.binom(20, 0.05)  # how often the one person is drawn
+    assert found == pytest.approx((0.05, law.ppf((1 - level) / 2) / 20, law.ppf((1 + level) / 2) / 20))
+
+
+def test_the_people_of_an_interval_are_drawn_by_the_generator() -> None:
+    values = np.random.default_rng(0).normal(size=40)
+    once, again, other = (bootstrap_interval(values, np.random.default_rng(seed), draws=50) for seed in (1, 1, 2))
+    assert once == again != other

@@ -74,6 +74,27 @@ def test_variance_weighs_as_gamma_says() -> None:
     assert metrics.estimate_hit(np.arange(m + 1), n, m, k, gamma=1.0) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.2, 0.7, 1.0])
+def test_the_estimate_has_the_least_of_squared_bias_and_gamma_variances(gamma: float) -> None:
+    """A convex quadratic in the values of f: no value that is moved a little makes it less."""
+    n, m, k = 7, 3, 2
+    law, step = sampled.better_in_sample(np.arange(1, n + 2), n, m), np.arange(1, n + 2) <= k
+
+    def cost(f: Any) -> float:
+        mean = law @ f
+        return float(((mean - step) ** 2 + gamma * (law @ f**2 - mean**2)).mean())
+
+    best = metrics.estimate_hit(np.arange(m + 1), n, m, k, gamma=gamma)
+    assert all(cost(best + move) > cost(best) for move in np.concatenate([np.eye(m + 1), -np.eye(m + 1)]) * 1e-3)
+
+
+def test_places_without_an_item_are_no_places_of_an_exact_list() -> None:
+    """Three exact items, of which the index finds one; a -1 in both lists is not found."""
+    exact, found = [[0, -1, -1], [1, 2, -1]], [[0, -1, -1], [3, -1, -1]]
+    assert metrics.index_recall(found, exact) == pytest.approx(1 / 3)
+    assert metrics.index_recall(found, exact, groups=[0, 0, 1, 1]).tolist() == [1 / 2, 0.0]
+
+
 def test_index_recall_by_group_adds_up_to_the_whole() -> None:
     rng = np.random.default_rng(0)
     exact = np.stack([rng.permutation(20)[:5] for _ in range(30)])

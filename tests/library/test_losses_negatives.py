@@ -67,6 +67,11 @@ def test_two_ways_are_torch_cross_entropy_of_rows_and_columns() -> None:
     target = torch.arange(6)
     expected = (functional.cross_entropy(scores / 0.5, target) + functional.cross_entropy(scores.T / 0.5, target)) / 2
     assert torch.isclose(losses.two_way_softmax(scores, tau=0.5), expected)
+    of_candidates, of_queries = -torch.arange(6.0).double(), torch.arange(6.0).double() ** 2 / 9
+    there = functional.cross_entropy(scores / 0.5 - of_candidates, target)
+    back = functional.cross_entropy(scores.T / 0.5 - of_queries, target)
+    found = losses.two_way_softmax(scores, tau=0.5, log_q=of_candidates, log_q_queries=of_queries)
+    assert torch.isclose(found, (there + back) / 2)
 
 
 def test_the_sigmoid_loss_is_the_logistic_loss_of_every_cell() -> None:

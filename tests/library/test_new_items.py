@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from course_lib import new_items
 from course_lib.interactions import Interactions
@@ -61,6 +62,28 @@ def test_new_films_have_no_rating_before_the_cut_and_no_pair_to_learn_from() -> 
     assert found.train.times.max() < found.cut <= found.later.times.min()
 
 
+def test_a_film_that_was_disliked_before_the_cut_is_not_new() -> None:
+    users, items, values = [0, 1, 2, 0, 1, 2, 3, 0, 1], [0, 0, 0, 1, 1, 1, 2, 2, 3], [9, 9, 9, 9, 9, 9, 3, 9, 9]
+    ratings = Interactions(users, items, n_users=4, n_items=4, times=np.arange(9.0), ratings=values)
+    found = new_items.new_by_time(ratings, 0.8, length=0.2, core=2)
+    assert 6 < found.cut < 7  # film 2 has a low rating at 6, and is liked at 7
+    assert found.items.tolist() == [0, 1, 3] and found.new.tolist() == [False, False, True]
+
+
+def test_a_pair_at_the_very_cut_is_a_later_one() -> None:
+    found = new_items.new_by_time(tiny(), 0.75, length=0.25, core=2)
+    assert found.cut == 6.0 and found.train.times.max() == 5.0 and found.later.times.min() == 6.0
+    assert found.items[found.new].tolist() == [2, 3]
+
+
+def test_the_core_counts_pairs_before_the_cut_alone() -> None:
+    users, items = [0, 1, 2, 0, 1, 2, 0, 0, 1, 2], [0, 0, 0, 1, 1, 1, 2, 3, 2, 2]  # film 2: once before 7, then twice
+    times = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]
+    ratings = Interactions(users, items, n_users=3, n_items=4, times=times, ratings=np.full(10, 9))
+    found = new_items.new_by_time(ratings, 0.7, length=0.3, core=2)
+    assert 6 < found.cut < 8 and found.items.tolist() == [0, 1, 3] and len(found.train) == 6
+
+
 @pytest.mark.seconds
 def test_without_features_the_tables_are_those_of_the_pairs_alone() -> None:
     train = Interactions([0, 0, 1, 1, 2], [0, 1, 1, 2, 3], n_users=3, n_items=5)
@@ -71,6 +94,18 @@ def test_without_features_the_tables_are_those_of_the_pairs_alone() -> None:
     assert not torch.equal(rows[0], start[1][0])
     new = np.array([False, False, False, False, True])
     assert torch.equal(served_items(rows, np.zeros((5, 2)), weights, new)[:4], rows[:4])
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.3])
+def test_each_film_of_a_batch_is_left_its_features_alone_as_often_as_is_said(drop: float) -> None:
+    """A row that was left out has no slope, so that Adam's first step leaves it where it was drawn."""
+    films = np.arange(400)
+    train = Interactions(films, films, n_users=400, n_items=400)
+    features = np.random.default_rng(0).normal(size=(400, 3))
+    start = feature_tables(train, features, drop=drop, width=4, passes=0)[1]
+    rows = feature_tables(train, features, drop=drop, width=4, passes=1, batch=400)[1]
+    left_out = int((rows == start).all(dim=1).sum())
+    assert left_out == 0 if not drop else stats.binomtest(left_out, 400, drop).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,13 @@ def test_a_twin_has_the_same_law_and_its_own_parameters() -> None:
     assert abs(np.corrcoef(model.users.detach().numpy().ravel(), other.users.detach().numpy().ravel())[0, 1]) < 0.1
 
 
+def test_a_twin_of_ones_and_minus_ones_has_deviation_1() -> None:
+    """Two entries: the deviation of a sample would be the root of 2."""
+    model = fixed([[1.0], [-1.0]], [[1.0], [-1.0]])
+    squares = [float(twin(model, seeded(seed)).users.detach().square().mean()) for seed in range(400)]
+    assert np.mean(squares) == pytest.approx(1, abs=0.25)
+
+
 def test_pairs_are_found_where_they_stand() -> None:
     data = long_tailed(20, 15)
     every = torch.cartesian_prod(torch.arange(20), torch.arange(15))
@@ -399,6 +406,19 @@ def test_dice_terms_against_numpy(triple: tuple[int, int, int]) -> None:
     assert found["dependence"].item() == pytest.approx(
         -np.abs(p[[u]] - r[[u]]).mean() - np.abs(q[items] - s[items]).mean()
     )
+
+
+def test_dice_terms_of_a_batch_are_means_over_all_its_triples_and_their_margin_ages() -> None:
+    """Popularity differs by 2, by 1 and by 0. A margin of 1.5 leaves the first alone; half of it, the second as well."""
+    rival, triples = dice_case(decay=0.5), (MORE_POPULAR, LESS_POPULAR, (0, 1, 1))
+    rival.margin = 1.5
+    alone = dice_case()
+    for epoch, beyond in ((0, triples[:1]), (1, triples[:2])):
+        rival.begin_epoch(epoch, np.random.default_rng(0))
+        found = rival.terms(rival.backbone(), rival.conformity(), *map(torch.tensor, zip(*triples, strict=True)))
+        for name in ("interest", "conformity"):
+            each = [dice_terms(alone, *triple)[name].item() for triple in beyond]
+            assert found[name].item() == pytest.approx(sum(each) / 3)
 
 
 def test_dice_loss_adds_the_terms_and_ages() -> None:
