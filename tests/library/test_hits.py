@@ -121,7 +121,7 @@ def test_every_pass_has_an_order_of_its_own_and_holds_every_pair_once() -> None:
 
     score = torch.zeros(2, requires_grad=True)
     train_on_pairs(train, loss, [score], torch.Generator().manual_seed(0), passes=2, batch=50)
-    passes = [sum(seen[:4], []), sum(seen[4:], [])]
+    passes = [[pair for batch in part for pair in batch] for part in (seen[:4], seen[4:])]
     assert passes[0] != passes[1]
     assert [sorted(one) for one in passes] == [list(map(tuple, train.pairs.tolist()))] * 2
 

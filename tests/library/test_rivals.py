@@ -409,7 +409,7 @@ def test_dice_terms_against_numpy(triple: tuple[int, int, int]) -> None:
 
 
 def test_dice_terms_of_a_batch_are_means_over_all_its_triples_and_their_margin_ages() -> None:
-    """Popularity differs by 2, by 1 and by 0. A margin of 1.5 leaves the first alone; half of it, the second as well."""
+    """Popularity differs by 2, by 1 and by 0. A margin of 1.5 leaves the first; half of it, the second too."""
     rival, triples = dice_case(decay=0.5), (MORE_POPULAR, LESS_POPULAR, (0, 1, 1))
     rival.margin = 1.5
     alone = dice_case()
