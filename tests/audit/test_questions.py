@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -380,6 +381,19 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
     for name, matrix in wanted.items():
         users, items = remedied(name, bench, measured=True)
         np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
+
+
+def test_a_shift_is_chosen_by_users_on_whom_it_is_not_judged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the judged users find, the choice stays: here every other shift becomes perfect for them."""
+    found = {name: rng(at).random(len(bench.chosen)) for at, name in enumerate(SHIFTS)}
+    monkeypatch.setattr(remedies, "remedied", lambda name, *_, **__: name)
+    monkeypatch.setattr(Bench, "judged", lambda _, name: SimpleNamespace(ndcg=found[name]))
+    monkeypatch.setattr(Bench, "effect", lambda _, name, __, part: (name, part))
+    best, judged = remedies.global_shift(bench)
+    for name, ndcg in found.items():
+        ndcg[judged] = float(name != best)
+    assert remedies.global_shift(bench)[0] == best
+    assert len(set(judged)) == len(judged) == len(bench.chosen) // 2
 
 
 def test_a_report_hands_out_the_tables_that_it_judged() -> None:

@@ -81,6 +81,17 @@ def test_ten_students_have_the_marks_that_one_computes_by_hand(course: Path) -> 
     assert found.loc["student9", "exam"] == 0 and found["open"].tolist() == ["", "ddc", *7 * [""], "exam"]
 
 
+def test_of_two_equal_assignments_one_is_dropped(course: Path) -> None:
+    for name in planted_class.ASSIGNMENTS:
+        path, cell = course / "grades" / f"{name}.csv", f"answer_{name.replace('-', '_')}"
+        table = pd.read_csv(path, index_col="student")
+        table.loc["student0", [f"test_{cell}_{k}" for k in planted_class.POINTS]] = 1
+        table.loc["student0", "penalty"] = 0
+        table.to_csv(path)
+    found = marks.marks(course).loc["student0"]
+    assert found["machine"] == 100 and found["open"] == ""
+
+
 def test_weights_of_assignments_count_and_nothing_handed_in_is_zero(course: Path) -> None:
     (course / "deadlines.toml").write_text("[assignments.ddc]\nweight = 3\n")
     (course / "marks.toml").write_text('[parts.all]\nweight = 100\nfrom = "hand"\n')

@@ -359,6 +359,7 @@ def test_newton_computes_in_float64_whatever_it_is_given() -> None:
     [
         ((0, 120, 240), True),
         ((0, 90, 179), False),
+        ((0, 90, 180), False),  # along 270 degrees nothing falls, and one margin rises
         ((-179, 179, 0), True),
         ((120, 240), False),
         ((10, 100, 189, 190.5), True),
