@@ -92,6 +92,14 @@ def test_of_two_equal_assignments_one_is_dropped(course: Path) -> None:
     assert found["machine"] == 100 and found["open"] == ""
 
 
+def test_who_is_missing_in_one_table_has_0_in_that_assignment(course: Path) -> None:
+    path = course / "grades" / "ddc.csv"
+    pd.read_csv(path, index_col="student").drop(index="student3").to_csv(path)
+    other = marks.shares(course, "gauge-freedom", "hand", [])
+    assert other["student3"] > 0
+    assert marks.marks(course).loc["student3", "criticism"] == pytest.approx(100 * other["student3"] / 2, abs=0.006)
+
+
 def test_weights_of_assignments_count_and_nothing_handed_in_is_zero(course: Path) -> None:
     (course / "deadlines.toml").write_text("[assignments.ddc]\nweight = 3\n")
     (course / "marks.toml").write_text('[parts.all]\nweight = 100\nfrom = "hand"\n')

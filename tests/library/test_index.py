@@ -93,6 +93,10 @@ def test_a_certified_list_is_exact_and_one_without_margin_is_not() -> None:
     assert index.certified([rounded], [0.04], 1)[0] and np.argmax(rounded) != np.argmax(exact)  # a bound that lies
 
 
+def test_candidates_are_ordered_by_their_scores_also_below_zero() -> None:
+    assert index.rescored([[1.0]], [[-3.0], [1.0], [-2.0]], [[0, 1, 2]], 3).tolist() == [[1, 2, 0]]
+
+
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: index.build(np.eye(3), "ivf", cells=4), "cells is 4; expected a whole number from 1 to 3, as there are 3"),
     (lambda: index.build(np.eye(3), "ivf", cells=2, probes=3), "probes is 3; expected a whole number from 1 to 2"),

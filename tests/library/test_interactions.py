@@ -165,6 +165,15 @@ def test_merging_keeps_the_copy_that_was_asked_for(keep: str, times: list, ratin
     assert data.name == "log"
 
 
+def test_of_a_long_log_the_first_or_the_last_row_of_each_pair_lends_its_time() -> None:
+    rng = np.random.default_rng(0)
+    users, items = rng.integers(0, 20, 5000), rng.integers(0, 10, 5000)
+    for keep, rows in (("first", range(4999, -1, -1)), ("last", range(5000))):
+        wanted = {(int(users[row]), int(items[row])): row for row in rows}
+        found = Interactions.merged(users, items, n_users=20, n_items=10, keep=keep, times=np.arange(5000))
+        assert dict(zip(map(tuple, found.pairs.tolist()), found.times.tolist(), strict=True)) == wanted
+
+
 def test_merging_refuses_what_it_cannot_decide() -> None:
     with pytest.raises(ValueError, match="keep is 'any'; expected one of first, last, highest"):
         Interactions.merged([0], [0], n_users=1, n_items=1, keep="any")

@@ -382,6 +382,14 @@ def test_a_measured_step_is_the_same_step() -> None:
     assert measured.training and not measured.norm.training
 
 
+def test_gradients_from_before_take_no_part_in_a_measured_step() -> None:
+    module = nn.Linear(2, 2, bias=False)
+    module.weight.grad = torch.full((2, 2), 100.0)
+    weight, x = module.weight.detach().clone(), torch.tensor([[1.0, 2.0], [0.0, 1.0]])
+    measure_step(module, x, lambda q: q.sum(), torch.optim.SGD(module.parameters(), lr=0.1))
+    torch.testing.assert_close(module.weight.detach(), weight - 0.1 * torch.tensor([1.0, 3.0]))  # the sum of the inputs
+
+
 def test_several_optimisers_step_together() -> None:
     towers = encoders.TwoTower(tower("two layers"), tower("lookup"))
     optimisers = [

@@ -25,6 +25,13 @@ def test_the_place_is_that_of_drawn_directions() -> None:
     assert float(new_items.expected_place(np.zeros(10), width, k=1)[0]) == pytest.approx(6)
 
 
+def test_a_random_cosine_is_uniform_in_space_and_an_angle_in_the_plane() -> None:
+    scores = np.array([-0.8, 0.1, 0.6])
+    for width, below in ((3, (1 + scores) / 2), (2, 1 - np.arccos(scores) / np.pi)):
+        place, chance = new_items.expected_place(scores, width, k=2)
+        assert (float(place), float(chance)) == (pytest.approx(1 + below.sum()), pytest.approx(1 - below[1]))
+
+
 @pytest.mark.seconds
 def test_a_prior_is_found_again() -> None:
     rng = np.random.default_rng(1)
@@ -34,6 +41,13 @@ def test_a_prior_is_found_again() -> None:
     np.testing.assert_allclose(
         prior.mean([0, 3], [0, 6]), [prior.shape / prior.rate, (prior.shape + 3) / (prior.rate + 6)]
     )
+
+
+def test_a_law_of_items_watched_equally_long_has_their_mean_however_uneven_they_are() -> None:
+    """The likelihood is greatest where the means agree, here with one hit among fifty items that nobody saw."""
+    counts = np.array([0] * 50 + [2000])
+    prior = GammaPrior.fit(counts, np.full(51, 4.0))
+    assert prior.mean([0], [0])[0] == pytest.approx(counts.mean() / 4, rel=1e-4)
 
 
 def test_features_are_unit_rows_of_genres_and_years() -> None:

@@ -168,6 +168,8 @@ def test_the_law_of_the_draws_is_that_of_six_items() -> None:
     draws = popularity.double_dipping_draws(counts, width, 0.2, size=400_000, rng=rng)
     second = k**2 * width / (width + n - 2) + (1 - k**2) * (n - 2) / (width + n - 2) / (n - 2)
     assert (draws**2).mean() == pytest.approx(second, rel=0.01)
+    law = popularity.double_dipping_law(counts, width, 0.2)
+    assert law.sd**2 + law.mean**2 == pytest.approx(second) and draws.mean() == pytest.approx(law.mean, abs=0.005)
 
 
 def test_shuffled_counts_know_nothing() -> None:
