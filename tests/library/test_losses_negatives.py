@@ -101,6 +101,12 @@ def test_the_law_of_the_hardest_by_visiting_every_sample(m: int, k: int) -> None
     assert losses.hardest_law(7, m, k) == pytest.approx([kept[item] / samples for item in range(7)])
 
 
+def test_the_mixture_draws_items_without_a_pair_as_well() -> None:
+    """A quarter of the slots is uniform over four items, of which one has no pair."""
+    law = np.exp(losses.mixed_log_q([6, 3, 1, 0], 0.25))
+    assert law == pytest.approx([1 / 16 + 0.75 * share for share in (0.6, 0.3, 0.1, 0)])
+
+
 def test_subtracting_log_q_of_the_mixture_makes_the_best_free_scores_log_p() -> None:
     """Slots drawn from a law q: the expected loss is least at log p - log q - c, so with c = -log q at log p."""
     p, counts = np.array([0.5, 0.3, 0.2]), np.array([6.0, 3.0, 1.0])
