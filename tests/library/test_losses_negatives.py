@@ -136,6 +136,7 @@ def test_false_negatives_are_the_known_pairs_off_the_diagonal() -> None:
     known = Interactions([0, 0, 1, 2], [0, 1, 1, 3], n_users=3, n_items=4)
     found = losses.false_negatives(known, [0, 1, 2], [0, 1, 3, 1])
     assert np.argwhere(found).tolist() == [[0, 1], [0, 3], [1, 3]]
+    assert np.argwhere(losses.false_negatives(known, [0, 1, 2], [0, 1, 3])).tolist() == [[0, 1]]  # a square
 
 
 def test_a_stream_learns_how_often_an_item_is_in_a_batch() -> None:

@@ -155,6 +155,19 @@ def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
         }
 
 
+ONE = {"n_users": 1, "n_items": 3}
+
+
+@pytest.mark.parametrize("scale", [1e-13, 1.0, 1.7e7])
+def test_what_ties_does_not_depend_on_the_scale(scale: float) -> None:
+    """Items 0 and 1 differ by the order of a sum alone, item 2 by a third."""
+    items, nobody = scale * np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.1, 0.1, 0.2]]), Interactions([], [], **ONE)
+    found = [
+        evaluate(np.ones((1, 3)), items, nobody, Interactions([0], [item], **ONE), 1)["recall@1"] for item in range(3)
+    ]
+    assert found == [0.5, 0.5, 0.0]
+
+
 def test_a_tie_at_the_cut_is_decided_by_id_also_far_to_the_right() -> None:
     items = np.full((5000, 1), 1.0)
     items[4999] = 2.0
