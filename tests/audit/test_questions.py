@@ -383,6 +383,17 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
         np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
 
 
+def test_what_is_shown_is_counted_over_the_places_that_there_are() -> None:
+    """Lists of ten among four items: user 0 lacks items 1 to 3, user 1 items 2 and 3; user 2 has no training pair."""
+    pairs = Interactions([0, 1, 1], [0, 0, 1], n_users=3, n_items=4)
+    held_out = Interactions([0, 1, 2], [1, 2, 3], n_users=3, n_items=4)
+    tables = rng().standard_normal((4, 2)), rng(1).standard_normal((3, 2))
+    small = Bench(Evidence(*tables, pairs.col_counts.astype(float), pairs, held_out))
+    assert small.chosen.tolist() == [0, 1]
+    assert small.start.shown.tolist() == [pytest.approx((1 + 0 + 0) / 3), 0.0]
+    assert remedies.baselines(small)[-1].popularity_after == pytest.approx((1 / 3 + 0) / 2)  # of items at random
+
+
 def test_a_shift_is_chosen_by_users_on_whom_it_is_not_judged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the judged users find, the choice stays: here every other shift becomes perfect for them."""
     found = {name: rng(at).random(len(bench.chosen)) for at, name in enumerate(SHIFTS)}
