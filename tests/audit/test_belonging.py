@@ -21,6 +21,7 @@ from audit import planted
 from course_lib import datasets, geometry
 from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare
 from course_lib.audit.evidence import Evidence
+from course_lib.audit.questions import belonging
 from course_lib.audit.questions.belonging import ALIKE, drawn_swaps, mismatched_rows, strangers_rows
 from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
@@ -343,6 +344,13 @@ def test_the_share_of_swaps_is_that_of_all_swaps() -> None:
     found = Model(items.astype(float), users.astype(float), pairs).asked()
     assert found.figures["users"] == len(shares)
     assert found.figures["won"] == pytest.approx(np.mean(shares), abs=0.01)
+
+
+def test_a_mean_is_ahead_by_its_standard_error() -> None:
+    """Mean .2, deviation 1, a hundred users: two standard errors."""
+    change = np.random.default_rng(0).normal(size=100)
+    change = 0.2 + (change - change.mean()) / change.std(ddof=1)
+    assert belonging._ahead(change, np.zeros(100), 1.99) and not belonging._ahead(change, np.zeros(100), 2.01)
 
 
 def test_without_users_or_pairs_or_with_few_it_cannot_be_told() -> None:

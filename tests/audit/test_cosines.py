@@ -206,6 +206,14 @@ def test_fewer_rows_than_a_wide_table_needs_leave_a_gauge_without_counting(monke
     assert look(unit(14, 6), rng(1).standard_normal((30, 6)), rng=rng()).verdict == "partly free"
 
 
+@pytest.mark.parametrize(("rows", "least"), [(4, 2), (6, 0), (30, 0)])
+def test_a_table_of_rank_3_needs_six_rows_whatever_its_width(rows: int, least: int) -> None:
+    """A symmetric matrix on its three dimensions has six numbers, and each length fixes one."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(rows, 3)) @ np.linalg.qr(rng.normal(size=(12, 3)))[0].T
+    assert cosines._facts(table / np.linalg.norm(table, axis=1, keepdims=True)).least == least
+
+
 def test_the_sample_shortcut_agrees_with_the_whole_table() -> None:
     sizes = []
 

@@ -80,6 +80,8 @@ def test_recall_counts_at_most_ten_where_it_says_so() -> None:
     tables = np.ones((1, 1)), np.arange(13.0)[::-1, None]
     assert scoreboard.recall(tables, window).tolist() == [pytest.approx(10 / 12)]
     assert scoreboard.capped_recall(tables, window).tolist() == [pytest.approx(1.0)]
+    few = window._replace(later=later.select(np.array([0, 11])))  # two later films, of which the list has one
+    assert scoreboard.capped_recall(tables, few).tolist() == [pytest.approx(0.5)]
 
 
 def test_a_person_of_two_windows_counts_once() -> None:
@@ -87,8 +89,8 @@ def test_a_person_of_two_windows_counts_once() -> None:
         pairs = Interactions(np.arange(len(people)), np.zeros(len(people), int), n_users=len(people), n_items=1)
         return scoreboard.Window(pairs, pairs, np.array(people), np.arange(1), 0.0)
 
-    values = [np.array([0.0, 1.0]), np.array([0.5])]
-    assert scoreboard.by_person(values, [window([3, 7]), window([7])]).tolist() == [0.0, 0.75]
+    values = [np.array([0.25, 1.0]), np.array([0.5])]
+    assert scoreboard.by_person(values, [window([3, 7]), window([7])]).tolist() == [0.25, 0.75]
 
 
 def test_settings_are_chosen_where_they_find_most(small: Interactions) -> None:

@@ -184,6 +184,21 @@ def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
     assert "lower the learning rate" in str(caught.value)
 
 
+def test_a_slow_divergence_is_measured_against_the_first_epoch() -> None:
+    """The loss grows twentyfold an epoch, and only the third epoch is beyond a hundred times the first."""
+    module = torch.nn.Linear(1, 1, bias=False)
+    with pytest.raises(Diverged, match=r"the loss of epoch 2 is 400, more than 100 times the 1 of epoch 0"):
+        fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.1),
+            batches=lambda epoch, rng: [20.0**epoch],
+            step=lambda module, value: value + 0 * module.weight.sum(),
+            plan=Plan(5, diverged_at=100),
+            seed=0,
+            progress=False,
+        )
+
+
 class Rows(torch.nn.Module):
     """Two tables, one with sparse gradients, and a temperature, whose gradient becomes NaN when a batch says so."""
 
