@@ -20,6 +20,11 @@ def test_chance_shows_each_item_that_a_user_lacks_alike_and_never_a_known_one() 
     assert np.bincount(drawn[:, 2, 0], minlength=4) / 300 == pytest.approx(1 / 4, abs=0.1)
 
 
+def test_every_seed_has_a_split_of_its_own() -> None:
+    first, again, other = (lists.RECIPES.split("movietweetings-10core", seed)[0] for seed in (0, 0, 1))
+    assert first == again != other
+
+
 def test_a_cell_has_the_metrics_of_its_lists() -> None:
     cell = lists.ListCell(data="movietweetings-10core", split="random 9:1", list="most popular", seed=0)
     train, _, test = lists.split_of(cell)

@@ -439,6 +439,30 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
         scheduled(3, tmp_path / "c.pt", scheduler=None)
 
 
+def test_a_scheduler_that_counts_its_steps_resumes_where_it_was(tmp_path: Path) -> None:
+    """Half the rate after every seventh step, in epochs of five."""
+
+    def rates(epochs: int, checkpoint: Path | None = None) -> list[float]:
+        module, seen = torch.nn.Linear(1, 1), []
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+        fit(
+            module,
+            optimizer,
+            batches=lambda epoch, rng: [torch.ones(1, 1)] * 5,
+            step=lambda module, x: module(x).square().sum(),
+            plan=Plan(epochs),
+            scheduler=torch.optim.lr_scheduler.StepLR(optimizer, 7, 0.5),
+            before_step=lambda module, optimizer: seen.append(optimizer.param_groups[0]["lr"]),
+            seed=0,
+            checkpoint=checkpoint,
+            progress=False,
+        )
+        return seen
+
+    assert rates(2, tmp_path / "c.pt") == [0.5] * 7 + [0.25] * 3
+    assert rates(4, tmp_path / "c.pt") == [0.25] * 4 + [0.125] * 6
+
+
 @pytest.mark.parametrize("generator", [None, "its own"])
 def test_a_loader_is_shuffled_anew_in_every_epoch_of_every_seed(generator: str | None) -> None:
     def orders(seed: int) -> list[tuple[float, ...]]:
