@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.experiments.core import display, pictures
+from course_lib.experiments.core import display, pictures, printed
 from course_lib.experiments.core.provenance import results_folder
 from course_lib.experiments.core.results import Result, load_result
 
@@ -237,3 +237,12 @@ def test_values_come_in_the_order_of_their_seeds() -> None:
     """So that two settings can be compared seed by seed."""
     rows = [{"loss": loss, "metric": "P@5", "seed": seed, "value": 10.0 * seed} for loss in "ab" for seed in (2, 0, 1)]
     assert Result("X", "laptop", "", rows).values("P@5", loss="b") == [0.0, 10.0, 20.0]
+
+
+def test_a_number_of_which_one_run_was_cut_off_counts_for_nothing() -> None:
+    where = {"data": "ml-1m", "pointwise": "square", "loss": "unbiased", "ratio": 0.1}
+    runs = [{**where, "metric": "P@5", "seed": seed, "value": 10 + seed / 100, "paper": 10.0} for seed in range(3)]
+    end = {**where, "metric": "epochs", "seed": 1, "value": 60.0, "stopped": "epoch cap"}
+    for rows, verdict in ((runs, "agrees"), ([*runs, end], "not converged")):
+        [found] = printed.compare(Result("P3-T5", "laptop", "", rows))
+        assert found.judged.verdict == verdict

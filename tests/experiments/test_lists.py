@@ -9,6 +9,7 @@ import pytest
 
 from course_lib import experiments, metrics
 from course_lib.experiments import lists
+from course_lib.experiments.core.data import drop_untrained
 from course_lib.interactions import Interactions
 
 
@@ -18,6 +19,14 @@ def test_chance_shows_each_item_that_a_user_lacks_alike_and_never_a_known_one() 
     assert {tuple(sorted(row)) for row in drawn[:, 0]} == {(-1, -1, -1, -1, 2, 3)}
     assert {tuple(sorted(row)) for row in drawn[:, 2]} == {(-1, -1, 0, 1, 2, 3)}
     assert np.bincount(drawn[:, 2, 0], minlength=4) / 300 == pytest.approx(1 / 4, abs=0.1)
+
+
+def test_without_an_item_in_the_middle_the_later_ones_move_up_in_both_parts() -> None:
+    train = Interactions([0, 2, 2], [0, 2, 3], n_users=3, n_items=4)
+    test = Interactions([0, 0, 0, 1, 2], [1, 2, 3, 0, 0], n_users=3, n_items=4)
+    smaller, kept = drop_untrained(train, test)
+    assert smaller.shape == kept.shape == (2, 3)
+    assert (smaller.pairs.tolist(), kept.pairs.tolist()) == ([[0, 0], [1, 1], [1, 2]], [[0, 1], [0, 2], [1, 0]])
 
 
 def test_every_seed_has_a_split_of_its_own() -> None:

@@ -439,6 +439,25 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
         scheduled(3, tmp_path / "c.pt", scheduler=None)
 
 
+def test_a_resumed_run_ends_in_the_best_state_of_before(tmp_path: Path) -> None:
+    """The weight falls by .5 an epoch, and so does the monitor: the first epoch stays the best."""
+    for epochs in (2, 3):
+        module = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.zeros_(module.weight)
+        history = fit(
+            module,
+            torch.optim.SGD(module.parameters(), lr=0.5),
+            batches=lambda epoch, rng: [1.0],
+            step=lambda module, one: one * module.weight.sum(),
+            plan=Plan(epochs, monitor="weight", diverged_at=None),
+            evaluate=lambda module: {"weight": module.weight.item()},
+            seed=0,
+            checkpoint=tmp_path / "c.pt",
+            progress=False,
+        )
+        assert history.best_epoch == 0 and module.weight.item() == -0.5 and len(history.epochs) == epochs
+
+
 def test_a_scheduler_that_counts_its_steps_resumes_where_it_was(tmp_path: Path) -> None:
     """Half the rate after every seventh step, in epochs of five."""
 
