@@ -126,6 +126,16 @@ def test_every_pass_has_an_order_of_its_own_and_holds_every_pair_once() -> None:
     assert [sorted(one) for one in passes] == [list(map(tuple, train.pairs.tolist()))] * 2
 
 
+def test_a_batch_takes_no_gradient_of_the_one_before() -> None:
+    """The first batch asks for one number and the second for the other: each is moved once, by Adam's first step."""
+    numbers = [torch.zeros(1, requires_grad=True) for _ in range(2)]
+    turn = iter(numbers)
+    train_on_pairs(
+        pairs(count=4), lambda u, i: next(turn).sum(), numbers, torch.Generator(), passes=1, batch=2, rate=0.5
+    )
+    assert [float(one.detach()) for one in numbers] == [pytest.approx(-0.5), pytest.approx(-0.5)]
+
+
 def test_the_tables_are_drawn_apart() -> None:
     users, items = (table.detach() for table in new_tables(pairs(), 50, torch.Generator().manual_seed(3)))
     assert abs(float(torch.corrcoef(torch.stack([users[:20].flatten(), items.flatten()]))[0, 1])) < 0.1
