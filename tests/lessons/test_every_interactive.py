@@ -161,7 +161,7 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.locator("[data-preset]").first.click()
     assert page.locator('[data-preset][aria-pressed="true"]').count() == 1
     page.evaluate(
-        """document.querySelectorAll(":is(.cw-main-area, .cw-more-area) input[type=range]").forEach((e) => {
+        """document.querySelectorAll(":is(.cw-hero-controls, .cw-main-area, .cw-more-area) input[type=range]").forEach((e) => {
           e.value === e.max ? e.stepDown() : e.stepUp();
           e.dispatchEvent(new Event("input")); })"""
     )
