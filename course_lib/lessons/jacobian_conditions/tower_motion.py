@@ -31,8 +31,8 @@ class TowerMotion(Hero):
 
     module_name: ClassVar[str] = "tower_motion"
     caption: ClassVar[str] = (
-        "The vectors of 24 people (dots). One of them (thick arrow) is pushed at a right angle; thin arrows show who else "
-        "moves. Columns: how each length changes, downwards where a vector becomes shorter. With JavaScript this "
+        "The vectors of 24 people (dots). One of them (thick arrow) is pushed at a right angle; thin arrows show who "
+        "else moves. Columns: how each length changes, downwards where a vector becomes shorter. With JavaScript this "
         "picture is interactive."
     )
 
@@ -47,5 +47,6 @@ class TowerMotion(Hero):
 
     def run(self) -> small_towers.Run:
         """The whole training: path, norms, losses, and the angle of every move."""
-        state: dict[str, Any] = {name: value for name, value in self.state().items() if name not in ("follow", "everything")}
+        shown = {"follow", "everything"}  # and not trained
+        state: dict[str, Any] = {name: value for name, value in self.state().items() if name not in shown}
         return small_towers.train(**state)

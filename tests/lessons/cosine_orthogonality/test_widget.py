@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from functools import partial
@@ -69,7 +70,7 @@ def test_the_film_strip_says_which_of_its_steps_shorten_q(loss: str) -> None:
     state = {"loss": loss, "k": (-0.6, 0.5), "lr": 0.5}
     shown = cosine_motion.CosineMotion(**state)
     lengths = geometry.norm(CosineMotion(**state, steps=5).trace)
-    marks = [words.number(b) + (" shorter" if b < a else "") for a, b in zip(lengths, lengths[1:], strict=False)]
+    marks = [words.number(b) + (" shorter" if b < a else "") for a, b in itertools.pairwise(lengths)]
     assert re.findall(r">([\d.]+(?: shorter)?)</text>", shown.picture()) == marks and len(marks) == 5
     assert f"from {words.number(lengths[0])} to {words.number(lengths[-1])}" in shown.summary()
     shorter = sum("shorter" in mark for mark in marks)

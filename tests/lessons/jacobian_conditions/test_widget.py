@@ -104,7 +104,7 @@ def test_a_counterexample_has_as_many_digits_as_show_it() -> None:
 
 @pytest.mark.parametrize("tower", small_towers.TOWERS)
 def test_one_push_is_a_step_of_torch_on_one_person(library: Callable[..., Any], tower: str) -> None:
-    """The gradient of the pushed embedding has length 1 and stands at a right angle to it; who becomes shorter is said."""
+    """The gradient of the pushed embedding has length 1 and stands at a right angle to it; who shrinks is said."""
     shown = tower_motion.TowerMotion(tower, follow=5, lr=0.2)
     found = library("tower_math")("(state) => lib.pushed(state)", shown.state())
     made = small_towers.tower_at_start(tower, small_towers.draw(0, steps=0, batch_size=0))
@@ -114,7 +114,7 @@ def test_one_push_is_a_step_of_torch_on_one_person(library: Callable[..., Any], 
     before[4].dot(torch.stack([q[1], -q[0]])).backward()
     with torch.no_grad():
         for parameter in made.parameters():
-            parameter -= 0.2 * parameter.grad
+            parameter.sub_(0.2 * parameter.grad)
         after = made(torch.arange(small_towers.USERS))
     np.testing.assert_allclose(found["after"], after, rtol=1e-9, atol=1e-12)
     moved = int((geometry.norm(after.numpy() - found["before"]) > 1e-9).sum()) - 1
