@@ -71,7 +71,7 @@ class View extends Movable {
       more: {
         start: parts.presets.box,
         main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.loss.box, parts.tau.box, parts.steppers],
-        view: [h("div", { class: "cw-pair cw-wide-left" }, this.buildPlane(), this.buildFacts()), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
+        view: [this.buildPlane(), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
       },
     });
   }
@@ -104,12 +104,6 @@ class View extends Movable {
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
     parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", "data-paper": true, style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
     return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
-  }
-
-  buildFacts() {
-    const { parts } = this;
-    parts.facts = h("dl", { class: "cw-facts" });
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The next step"), parts.facts);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------------
@@ -276,17 +270,7 @@ class View extends Movable {
   }
 
   showNumbers() {
-    const { parts, result } = this;
-    const { step, lengths } = result;
-    const facts = step ? [
-      ["cos(q, k)", number(step.cosine)],
-      ["gradient, length", fine(step.size)],
-      ["its part along q", number(step.perpendicular ? 0 : step.radial)],
-      ["angle to q", step.angle === null ? "at rest" : `${number(step.angle)}°`],
-      ["length of q, now", number(step.before)],
-      ["after the step", `${number(step.after)} (${percent(step.after / step.before - 1)})`],
-    ] : [];
-    parts.facts.replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    const { parts, result: { lengths } } = this;
     const taken = lengths.length - 1;
     parts.chart.replaceChildren(taken ? stepChart({
       lines: [{ values: lengths, kind: "cw-line-norm" }], title: "Length of q, step by step",

@@ -1,7 +1,7 @@
 // The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
 // which these are the nearest. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, list, number, power, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
-import { Interactive, button, choice, diamond, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { Interactive, button, choice, diamond, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { hero } from "../shared/widgets/hero.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { analyse, tablesOf } from "./chosen_neighbours_math.js";
@@ -10,7 +10,7 @@ const NAMES = ["model", "film", "chosen", "stretch", "width", "everything"];
 const STRETCHES = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
 const WIDTHS = [["16", "16"], ["8", "8"], ["4", "4"]];
 const PLACES = ["First film", "Second film", "Third film"];
-const [MOST, TOP, PEOPLE, SCORED] = [10, 10, 3, 3];
+const [MOST, TOP] = [10, 10];
 
 export default showing((model) => new View(model, NAMES));
 
@@ -41,7 +41,6 @@ class View extends Interactive {
     parts.stretch = ladder({ name: "stretch", text: "Stretch", values: STRETCHES, onset: (stretch) => this.set({ stretch }) });
     parts.width = choice({ name: "width", label: "Numbers per film", options: WIDTHS, onset: (width) => this.set({ width: Number(width) }) });
     parts.lists = h("div", { class: "cw-lists" });
-    parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores in both models" });
     this.lines = new Lines();
     return hero(this, {
       head,
@@ -50,7 +49,7 @@ class View extends Interactive {
       more: {
         start: parts.presets.box,
         main: [parts.film.box, parts.picker.box, button("random", "Ten at random", () => this.choose(this.random()))],
-        view: [h("div", { class: "cw-card" }, parts.lists), h("div", { class: "cw-card cw-compact" }, parts.scores)],
+        view: h("div", { class: "cw-card" }, parts.lists),
         more: [parts.stretch.box, parts.width.box],
       },
     });
@@ -108,7 +107,6 @@ class View extends Interactive {
     this.showControls(state, chosen);
     this.lines.show(this.found, { ...state, narrow: this.narrow, name: this.story });
     this.showLists(state);
-    this.showScores(state);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
@@ -133,18 +131,6 @@ class View extends Interactive {
       after ? column("Ten nearest in your model", nearestAfter, after) : h("p", { class: "cw-message" }, this.story));
   }
 
-  showScores({ model: { titles } }) {
-    const { parts, found } = this;
-    const { change, nearestAfter, now, people, trained } = { ...found, people: Array.from({ length: PEOPLE }, (_, k) => k) };
-    if (!now) {
-      parts.scores.replaceChildren("There is no second model to compare.");
-      return;
-    }
-    const cell = (who, id) => (three(trained[who][id]) === three(now[who][id]) ? three(now[who][id]) : `${three(trained[who][id])} → ${three(now[who][id])}`);
-    const rows = [found.query, ...nearestAfter.slice(0, SCORED - 1)].map((id) => [titles[id], ...people.map((who) => cell(who, id))]);
-    parts.scores.replaceChildren(table(["Score", ...people.map((who) => `Person ${who + 1}`)], rows,
-      `One number where both models agree. Largest difference of ${thousands(trained.length * titles.length)} scores of ${trained.length} people: ${power(change)}.`));
-  }
 }
 
 /** A list of films to choose from, and a field that leaves those whose title has what is typed. */

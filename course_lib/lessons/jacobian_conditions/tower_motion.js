@@ -4,7 +4,7 @@ import { fine, h, number, svg } from "../shared/widgets/kit.js";
 import { Interactive, button, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { hero } from "../shared/widgets/hero.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { selection, stepChart } from "../shared/widgets/motion_view.js";
+import { selection } from "../shared/widgets/motion_view.js";
 import { norm } from "../shared/widgets/motion_math.js";
 import { STILL, Training, USERS, pushed, radialSpeed } from "./tower_math.js";
 
@@ -138,7 +138,6 @@ class View extends Interactive {
         main: [select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
           slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS).box, parts.again],
         view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
-        more: this.buildLengths(),
       },
     });
   }
@@ -175,15 +174,6 @@ class View extends Interactive {
         wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))));
   }
 
-  buildLengths() {
-    const { parts } = this;
-    parts.chart = h("div", {});
-    return h("div", { class: "cw-card" }, parts.chart,
-      h("ul", { class: "cw-legend" },
-        wideKey("the user you follow", svg("path", { class: "cw-line-norm", d: "M1 10H25" })),
-        wideKey("mean of all", svg("path", { class: "cw-line-mean-norm", d: "M1 10H25" }))));
-  }
-
   walk(steps) {
     this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
@@ -211,7 +201,6 @@ class View extends Interactive {
     this.showPlane(state);
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
-    this.showNorms(state, said[4]);
     this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
   }
 
@@ -285,14 +274,6 @@ class View extends Interactive {
       : ["Nothing has moved yet."]));
   }
 
-  showNorms({ follow }, name) {
-    const { norms } = this.result;
-    const means = norms.map(mean);
-    this.parts.chart.replaceChildren(stepChart({
-      title: "Lengths, step by step", name, steps: norms.length - 1,
-      lines: [{ values: thinned(means), kind: "cw-line-mean-norm" }, { values: thinned(norms.map((all) => all[follow - 1])), kind: "cw-line-norm" }],
-    }));
-  }
 }
 
 /** At most a hundred of many points, evenly spread, the last among them: more cannot be seen. */

@@ -42,7 +42,7 @@ class View extends Interactive {
     parts.bandwidth = ladder({ name: "bandwidth", text: "Network", values: SPEEDS, onset: onset("bandwidth") });
     parts.rate = ladder({ name: "rate", text: "Computing", values: RATES, onset: onset("rate") });
     parts.tower = ladder({ name: "tower", text: "Towers, one pair", values: TOWERS, onset: onset("tower") });
-    for (const name of ["factors", "cost"]) parts[name] = h("div", {});
+    parts.factors = h("div", {});
     parts.verdict = h("p", { class: "cw-small-title" });
     this.grid = new Grid();
     return hero(this, {
@@ -52,9 +52,7 @@ class View extends Interactive {
       more: {
         start: parts.presets.box,
         main: [parts.batch.box, parts.rows.box, parts.reduction.box, parts.times.box, h("div", { class: "cw-pair cw-stays" }, parts.d.box, parts.bandwidth.box, parts.rate.box, parts.tower.box)],
-        view: h("div", { class: "cw-pair" },
-          h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict),
-          h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A step ", h("span", { class: "cw-soft" }, "by our simple cost model")), parts.cost)),
+        view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict),
       },
     });
   }
@@ -70,7 +68,6 @@ class View extends Interactive {
     this.grid.show(state, this.found, { narrow: this.narrow, name: this.story });
     parts.factors.replaceChildren(factorsPicture(state, this.found));
     parts.verdict.textContent = shortVerdict(state, this.found);
-    parts.cost.replaceChildren(...costPicture(state, this.found));
     this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by our simple cost model."], python: asPython(state) });
   }
 
@@ -244,27 +241,4 @@ function factorLine(part, factor, y, { x, left, right }) {
   const mark = factor === 1 ? svg("circle", { class: "cw-item cw-plain", cx: x(1), cy: line, r: 6.5 }) : svg("path", { class: "cw-off", d: `M${x(factor) - 5} ${line - 5}l10 10m-10 0l10 -10` });
   return [name, svg("path", { class: "cw-frame", d: `M${left} ${line}H${right}` }), svg("path", { class: factor === 1 ? "cw-level" : "cw-bend", "stroke-width": 2, d: `M${left} ${line}H${x(factor)}` }), goal, mark,
     svg("text", { class: factor === 1 ? "cw-pull-text" : "cw-cross", x: right, y: text, style: "text-anchor:end" }, `${factor === 1 ? "✓" : "✕"} ${factorText(factor)}`)];
-}
-
-function costPicture({ processes, batch }, { negatives: count, all, sent, seconds, one }) {
-  const most = Math.max(sum(seconds), sum(one));
-  return [
-    h("dl", { class: "cw-facts" },
-      fact("negatives of a pair", processes === 1 || count === all ? thousands(count) : `${thousands(count)} of ${thousands(all)}`),
-      fact("each one sends", sent ? inBytes(sent) : "nothing")),
-    timeBar(processes === 1 ? "one process" : `${processes} processes`, seconds, most),
-    processes === 1 ? null : timeBar(`one process with ${pairs(processes * batch)}`, one, most),
-    h("ul", { class: "cw-legend" }, Object.entries(LOOKS).map(([part, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), part))),
-  ].filter(Boolean);
-}
-
-const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
-
-const LOOKS = { towers: "cw-piece-pull", scores: "cw-piece-push", network: "cw-piece-wrong" };
-
-function timeBar(name, parts, most) {
-  const pieces = Object.entries(parts).filter(([, value]) => value > 0);
-  return h("div", { class: "cw-bar" },
-    h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, inSeconds(sum(parts)))),
-    h("div", { class: "cw-track", "aria-hidden": "true" }, pieces.map(([part, value]) => h("span", { class: `cw-piece ${LOOKS[part]}`, style: `width:${((100 * value) / most).toFixed(2)}%` }))));
 }
