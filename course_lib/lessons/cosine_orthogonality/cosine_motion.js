@@ -1,17 +1,19 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { beside, button, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { button, choice, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
 import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";
 
-const NAMES = ["q", "k", "negatives", "loss", "lr", "tau", "steps"];
+const NAMES = ["q", "k", "negatives", "loss", "lr", "tau", "steps", "everything"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 const TEMPERATURES = [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 2];
 const MOST_STEPS = 500;
 const MOST_NEGATIVES = 3;
 const FARTHEST_HANDLE = 5;
+const SHOTS = 6; // steps of the film strip
 const NEW_NEGATIVES = [[1.5, -0.8], [-1.4, 0.7], [-0.6, -1.5]];
 
 const PRESETS = {
@@ -32,10 +34,10 @@ const LOSS_NAMES = {
 
 const LOSS_NOTES = {
   cosine: "Depends on the direction of q alone. Its gradient has length |sin| / ‖q‖: long vectors turn slowly.",
-  cosine_squared: "Any function of cosines will do: the gradient is only stretched. P0, Table 1, row 7.",
-  infonce: "Softmax over cosines divided by τ: the positive pulls, the negatives push. P0, equations (13) to (16).",
+  cosine_squared: "Any function of cosines will do: the gradient is only stretched.",
+  infonce: "Softmax over cosines divided by τ: the positive pulls, the negatives push.",
   dot: "The counterexample. Its gradient is −k wherever q is, so the step is k, and q grows without end.",
-  infonce_dot: "A counterexample from practice. The gradient has a part along q. P0, Table 1, row 2.",
+  infonce_dot: "A counterexample from practice. The gradient has a part along q.",
 };
 
 export default showing((model) => new View(model, NAMES));
@@ -51,8 +53,8 @@ class View extends Movable {
     const { parts } = this;
     const head = {
       look: "cw-motion",
-      title: "A step along the circle",
-      lead: "Drag the tips of q and k. The arrow at the tip of q is its next step of gradient descent; k stays where it is.",
+      title: "Can a step of training make q shorter?",
+      lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step.",
     };
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.one = button("step", "One step", () => this.walk(1));
@@ -60,22 +62,26 @@ class View extends Movable {
     parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
     parts.chart = h("div", { class: "cw-chart" });
     parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
+    parts.strip = svg("svg", { role: "img" });
     this.buildControls();
-    return framed(head,
-      beside({
+    return hero(this, {
+      head,
+      controls: [parts.score.box, parts.lr.box, parts.turn.box],
+      picture: parts.strip,
+      more: {
         start: parts.presets.box,
-        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.lr.box],
-        view: [h("div", { class: "cw-pair cw-wide-left" }, this.buildPlane(), this.buildFacts()), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
-        words: parts.summary,
-        more: [parts.loss.box, parts.tau.box, parts.steppers],
-      }),
-      parts.folds.box);
+        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.loss.box, parts.tau.box, parts.steppers],
+        view: [this.buildPlane(), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
+      },
+    });
   }
 
   buildControls() {
     const { parts } = this;
     parts.loss = selection({ name: "loss", text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES, onset: (loss) => this.set({ loss }) });
     parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
+    parts.score = choice({ name: "score", label: "Score", options: [["cosine", "cosine"], ["dot", "dot product"]], onset: (loss) => this.set({ loss }) });
+    parts.turn = slider({ name: "turn", text: "Direction of k", min: -180, max: 180, step: 5, onset: (degrees) => this.set({ k: rounded(pointing(degrees, norm(this.state().k))) }) });
     parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: (tau) => this.set({ tau }) });
     const step = (action, label, sign, change) => h("button", { type: "button", class: "cw-step", "data-action": action, "aria-label": label, onclick: change }, sign);
     parts.fewer = step("drop-negative", "Remove the last negative", "−", () => this.set({ negatives: this.state().negatives.slice(0, -1) }));
@@ -98,12 +104,6 @@ class View extends Movable {
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
     parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", "data-paper": true, style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
     return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
-  }
-
-  buildFacts() {
-    const { parts } = this;
-    parts.facts = h("dl", { class: "cw-facts" });
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The next step"), parts.facts);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------------
@@ -140,16 +140,21 @@ class View extends Movable {
   refresh() {
     const state = this.state();
     this.result = analyse(state);
-    this.story = sentences(this.result).join(" ");
+    this.shots = this.result.trace.length && !undefinedVector(state.q, this.result.keys) ? shotsOf(state, this.result.keys) : [];
+    this.story = (state.everything ? sentences(this.result) : aboutShots(this.shots, this.result, state)).join(" ");
     this.showControls(state);
+    this.showStrip();
     this.showPlane();
     this.showNumbers();
     this.fold({ numbers: () => traceTable(this.result), python: asPython(this.result) });
   }
 
-  showControls({ loss, lr, tau, negatives, steps }) {
+  showControls({ k, loss, lr, tau, negatives, steps }) {
     const { parts, result } = this;
-    const { many } = LOSSES[loss];
+    const { dot: plain, many } = LOSSES[loss];
+    const degrees = Math.round((Math.atan2(k[1], k[0]) * 180) / Math.PI);
+    parts.score.show(plain ? "dot" : "cosine");
+    parts.turn.show(degrees, `${degrees}°`);
     parts.loss.show(loss);
     parts.lr.show(lr, number(lr));
     parts.tau.show(tau, number(tau));
@@ -161,6 +166,27 @@ class View extends Movable {
     parts.message.hidden = !result.problem;
     parts.one.disabled = parts.many.disabled = Boolean(result.problem) || steps >= MOST_STEPS;
     parts.reset.disabled = steps === 0;
+  }
+
+  /** The first steps of q, a frame each, all drawn to one scale; below each the length that q has there. */
+  showStrip() {
+    const { parts: { strip }, shots, narrow } = this;
+    const { columns, cell, low } = narrow ? { columns: 3, cell: 119, low: 26 } : { columns: SHOTS, cell: 154, low: 30 };
+    const reach = 1.08 * Math.max(0.5, ...shots.map(({ before, after }) => Math.max(before, after)));
+    const plane = new Plane(reach, cell - 4);
+    const frames = shots.map((shot, t) => {
+      const { here, step, before, after, angle, perpendicular, shorter } = shot;
+      const next = add(here, step);
+      return svg("svg", { x: 2 + (t % columns) * cell, y: 2 + Math.floor(t / columns) * (cell + low), width: cell - 4, height: cell + low - 4 },
+        svg("rect", { class: "cw-shot", width: cell - 4, height: cell - 4, rx: 8 }),
+        plane.circle(before, "cw-ring-now"), plane.circle(after, "cw-ring-next"),
+        plane.arrow([0, 0], scale(this.state().k, (0.8 * reach) / norm(this.state().k)), "cw-vector cw-vector-k"), plane.arrow([0, 0], here, "cw-vector cw-vector-q"),
+        angle === null ? null : plane.arrow(here, next, "cw-vector cw-vector-step"), perpendicular ? plane.rightAngle(here, step, "cw-right-angle") : null,
+        svg("text", { class: `cw-hero-text cw-middle ${shorter ? "cw-cross" : ""}`, x: cell / 2 - 2, y: cell + 15 }, `${t ? "" : "length "}${number(before)}${shorter ? " shorter" : ""}`));
+    });
+    strip.setAttribute("viewBox", `0 0 ${columns * cell} ${(SHOTS / columns) * (cell + low)}`);
+    strip.setAttribute("aria-label", this.story);
+    strip.replaceChildren(...frames);
   }
 
   showPlane() {
@@ -244,17 +270,7 @@ class View extends Movable {
   }
 
   showNumbers() {
-    const { parts, result } = this;
-    const { step, lengths } = result;
-    const facts = step ? [
-      ["cos(q, k)", number(step.cosine)],
-      ["gradient, length", fine(step.size)],
-      ["its part along q", number(step.perpendicular ? 0 : step.radial)],
-      ["angle to q", step.angle === null ? "at rest" : `${number(step.angle)}°`],
-      ["length of q, now", number(step.before)],
-      ["after the step", `${number(step.after)} (${percent(step.after / step.before - 1)})`],
-    ] : [];
-    parts.facts.replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    const { parts, result: { lengths } } = this;
     const taken = lengths.length - 1;
     parts.chart.replaceChildren(taken ? stepChart({
       lines: [{ values: lengths, kind: "cw-line-norm" }], title: "Length of q, step by step",
@@ -288,6 +304,24 @@ function stepFrom(here, keys, { loss: name, tau, lr }) {
     here, loss, gradient, scores, step, before, size, radial, angle,
     after: norm(add(here, step)), cosine: cosine(here, keys[0]), perpendicular: angle !== null && Math.abs(radial) < PERPENDICULAR * size,
   };
+}
+
+const pointing = (degrees, length) => [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)].map((value) => value * length);
+
+/** The first steps of q from where it starts; `shorter` where the step before made q shorter. */
+function shotsOf(state, keys) {
+  const shots = descend({ ...state, keys, steps: SHOTS - 1 }).filter((point) => !isZero(point)).map((point) => stepFrom(point, keys, state));
+  return shots.map((shot, t) => ({ ...shot, shorter: t > 0 && shots[t - 1].before - shot.before > 1e-12 * shot.before }));
+}
+
+/** The point of the strip. */
+function aboutShots(shots, { problem }, { loss }) {
+  if (!shots.length) return [problem];
+  const [first, last] = [shots[0], shots[shots.length - 1]];
+  const ways = `${shots.length - 1} steps take its length from ${number(first.before)} to ${number(last.before)}`;
+  const shorter = shots.filter((shot) => shot.shorter).length;
+  if (!LOSSES[loss].dot) return [`Each step stands at a right angle to q, so no step makes q shorter: ${ways}.`];
+  return [`A dot product sees the length of q, so a step need not stand at a right angle to q: ${ways}, and ${shorter} of them made q shorter.`];
 }
 
 /** Everything that the picture shows. */

@@ -10,13 +10,13 @@ import traitlets
 
 from course_lib.lessons.shared.widgets import motion
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 MOST_STEPS = 500
 MOST_NEGATIVES = 3
 
 
-class CosineMotion(WrittenOnce):
+class CosineMotion(Hero):
     """A vector q in the plane, its positive k, its negatives, and the steps of gradient descent on q.
 
     q, k        pairs of numbers; the cosine needs both to be nonzero
@@ -32,10 +32,9 @@ class CosineMotion(WrittenOnce):
 
     module_name: ClassVar[str] = "cosine_motion"
     caption: ClassVar[str] = (
-        "Arrows from the centre: q (thick), the vector k that it should point to, and vectors that it should point "
-        "away from, which end in a square. The arrow at the tip of q is the next step of gradient descent; a small "
-        "square marks a right angle. Solid circle: as long as q. Dashed circle: as long as q after the step. Dots: "
-        "where q has been. With JavaScript this picture is interactive."
+        "Each frame is one step. Arrows from the centre: q (thick), and k, to which it should point. The arrow at the "
+        "tip of q is its next step; a small square marks a right angle. Solid circle: as long as q. Dashed circle: as "
+        "long as q after the step. With JavaScript this picture is interactive."
     )
 
     q = traitlets.List(traitlets.Float(), [1.2, 0.3]).tag(sync=True, state=True)

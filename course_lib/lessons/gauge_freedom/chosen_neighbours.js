@@ -1,13 +1,16 @@
 // The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
 // which these are the nearest. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, list, number, power, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { Interactive, button, choice, diamond, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
+import { selection } from "../shared/widgets/motion_view.js";
 import { analyse, tablesOf } from "./chosen_neighbours_math.js";
 
-const NAMES = ["model", "film", "chosen", "stretch", "width"];
+const NAMES = ["model", "film", "chosen", "stretch", "width", "everything"];
 const STRETCHES = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
 const WIDTHS = [["16", "16"], ["8", "8"], ["4", "4"]];
-const [MOST, TOP, PEOPLE, SCORED] = [10, 10, 3, 3];
+const PLACES = ["First film", "Second film", "Third film"];
+const [MOST, TOP] = [10, 10];
 
 export default showing((model) => new View(model, NAMES));
 
@@ -18,9 +21,9 @@ class View extends Interactive {
     const { parts } = this;
     const { model: { cartoons, oldest, titles } } = this.state();
     const head = {
-      look: "cw-flow cw-close cw-neighbours",
-      title: "Choose the neighbours of a film",
-      lead: "Pick a film, then up to ten others. The page makes a model with the same scores in which the others are the nearest.",
+      look: "cw-close cw-neighbours",
+      title: "Choose any three films: they become the nearest",
+      lead: "Above: films by their cosine in a trained model. Below: a model made for your choice.",
     };
     const usual = { film: "Fast & Furious 6", stretch: 100, width: 16 };
     const sets = {
@@ -30,36 +33,26 @@ class View extends Interactive {
       none: { text: "Nothing chosen", set: { ...usual, chosen: [] } },
     };
     parts.presets = presets(sets, (name) => this.set(sets[name].set));
-    const id = uniqueId("film");
-    parts.film = h("select", { id, name: "film", onchange: (event) => this.set({ film: event.target.value }) },
-      [...titles].sort((a, b) => a.localeCompare(b, "en")).map((title) => h("option", { value: title }, title)));
+    this.sorted = [...titles].sort((a, b) => a.localeCompare(b, "en"));
+    const options = this.sorted.map((title) => [title, title]);
+    parts.film = selection({ name: "film", text: "Film", options, onset: (film) => this.set({ film }) });
+    parts.slots = PLACES.map((text, k) => selection({ name: `choice ${k}`, text, options: [["", "no film"], ...options], onset: (title) => this.put(k, title) }));
     parts.picker = new Picker(titles, (title) => this.toggle(title));
-    parts.chips = h("div", { class: "cw-row cw-buttons cw-chips", role: "group", "aria-label": "Chosen films" });
     parts.stretch = ladder({ name: "stretch", text: "Stretch", values: STRETCHES, onset: (stretch) => this.set({ stretch }) });
     parts.width = choice({ name: "width", label: "Numbers per film", options: WIDTHS, onset: (width) => this.set({ width: Number(width) }) });
-    return framed(head,
-      beside({
-        start: [parts.presets.box, parts.chips],
-        main: [h("div", {}, h("label", { class: "cw-label", for: id }, "Film"), parts.film), parts.picker.box, button("random", "Ten at random", () => this.choose(this.random()))],
-        view: [this.buildLines(), h("div", { class: "cw-card" }, (parts.lists = h("div", { class: "cw-lists" }))), this.buildScores()],
-        words: parts.summary,
-        more: [parts.stretch.box, parts.width.box],
-      }),
-      parts.folds.box);
-  }
-
-  buildLines() {
+    parts.lists = h("div", { class: "cw-lists" });
     this.lines = new Lines();
-    return h("div", { class: "cw-card" }, this.lines.root,
-      h("ul", { class: "cw-legend" },
-        key("chosen film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
-        key("other film", svg("path", { class: "cw-specks", d: "M10 10h0" }))));
-  }
-
-  buildScores() {
-    const { parts } = this;
-    parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores in both models" });
-    return h("div", { class: "cw-card cw-compact" }, parts.scores);
+    return hero(this, {
+      head,
+      controls: parts.slots.map(({ box }) => box),
+      picture: this.lines.root,
+      more: {
+        start: parts.presets.box,
+        main: [parts.film.box, parts.picker.box, button("random", "Ten at random", () => this.choose(this.random()))],
+        view: h("div", { class: "cw-card" }, parts.lists),
+        more: [parts.stretch.box, parts.width.box],
+      },
+    });
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
@@ -80,12 +73,11 @@ class View extends Interactive {
     else if (chosen.length < MOST && title !== film) this.choose([...chosen, title]);
   }
 
-  /** Takes a film away by its button, and keeps the keyboard where it was. */
-  drop(title) {
-    const place = this.picked().indexOf(title);
-    this.toggle(title);
-    this.follower.settle();
-    (this.parts.chips.children[place] ?? this.parts.chips.lastElementChild ?? this.parts.picker.input).focus();
+  /** One of the first three places gets a film, or none. */
+  put(place, title) {
+    const chosen = this.picked();
+    chosen[Math.min(place, chosen.length)] = title;
+    this.choose(chosen.filter(Boolean));
   }
 
   /** Ten films that are neither the film nor among its ten nearest. */
@@ -110,24 +102,24 @@ class View extends Interactive {
     const chosen = this.picked();
     const asked = { query: titles.indexOf(state.film), chosen: chosen.map((title) => titles.indexOf(title)), stretch: state.stretch };
     this.found = { ...asked, ...analyse(this.tables(state), asked) };
-    this.story = sentences(state, this.found).join(" ");
+    const said = sentences(state, this.found);
+    this.story = (state.everything ? said : said.filter((_, k) => k === 0 || k === said.length - 1)).join(" ");
     this.showControls(state, chosen);
-    this.lines.show(this.found, this.story);
+    this.lines.show(this.found, { ...state, narrow: this.narrow, name: this.story });
     this.showLists(state);
-    this.showScores(state);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
   showControls({ film, stretch, width }, chosen) {
     const { parts } = this;
-    parts.film.value = film;
+    parts.film.show(film);
+    parts.slots.forEach((slot, k) => {
+      slot.show(chosen[k] ?? "");
+      this.sorted.forEach((title, place) => (slot.choices[place + 1].disabled = title === film || (title !== chosen[k] && chosen.includes(title))));
+    });
     parts.picker.show(film, chosen);
     parts.stretch.show(stretch, number(stretch));
     parts.width.show(String(width));
-    const names = JSON.stringify(chosen);
-    if (this.chips === names) return;
-    this.chips = names;
-    parts.chips.replaceChildren(...chosen.map((title) => h("button", { type: "button", class: "cw-chip", "aria-label": `Take away ${title}`, onclick: () => this.drop(title) }, `${title} ✕`)));
   }
 
   showLists({ model: { titles } }) {
@@ -139,18 +131,6 @@ class View extends Interactive {
       after ? column("Ten nearest in your model", nearestAfter, after) : h("p", { class: "cw-message" }, this.story));
   }
 
-  showScores({ model: { titles } }) {
-    const { parts, found } = this;
-    const { change, nearestAfter, now, people, trained } = { ...found, people: Array.from({ length: PEOPLE }, (_, k) => k) };
-    if (!now) {
-      parts.scores.replaceChildren("There is no second model to compare.");
-      return;
-    }
-    const cell = (who, id) => (three(trained[who][id]) === three(now[who][id]) ? three(now[who][id]) : `${three(trained[who][id])} → ${three(now[who][id])}`);
-    const rows = [found.query, ...nearestAfter.slice(0, SCORED - 1)].map((id) => [titles[id], ...people.map((who) => cell(who, id))]);
-    parts.scores.replaceChildren(table(["Score", ...people.map((who) => `Person ${who + 1}`)], rows,
-      `One number where both models agree. Largest difference of ${thousands(trained.length * titles.length)} scores of ${trained.length} people: ${power(change)}.`));
-  }
 }
 
 /** A list of films to choose from, and a field that leaves those whose title has what is typed. */
@@ -236,7 +216,7 @@ function refusal(state, { refusal: kind, at, chosen }) {
     `Take films away, or take more numbers.`];
 }
 
-function success(state, { after, change, chosen, nearestAfter, nearestBefore, trained }) {
+function success(state, { after, change, changed, chosen, nearestAfter, nearestBefore, trained }) {
   const wanted = new Set(chosen);
   const near = nearestAfter.slice(0, chosen.length).filter((id) => wanted.has(id));
   const early = nearestBefore.slice(0, TOP).filter((id) => wanted.has(id)).length;
@@ -249,7 +229,8 @@ function success(state, { after, change, chosen, nearestAfter, nearestBefore, tr
     : `${missed}: with a stretch of ${number(state.stretch)} the films that you did not choose are not yet far enough away. Stretch more.`;
   return [now, `${one ? "Your film has a cosine of" : "Your choice has cosines of at least"} ${three(least)}, and the nearest other film has ${three(after[next])}.`,
     `As trained, ${one ? `your film was ${early ? "" : "not "}` : `${early || "none"} of your ${count} ${early > 1 ? "were" : "was"} `}among the ten nearest.`,
-    `The scores are the same: the largest difference among ${thousands(trained.length * after.length)} of them is ${power(change)}.`];
+    `Largest difference of a prediction: ${power(change)}.`,
+    `${changed} of ${thousands(trained.length * after.length)} predictions changed.`];
 }
 
 const HEADS = ["Film", "Chosen", "Cosine, as trained", "Place", "Cosine, your model", "Place in your model"];
@@ -286,32 +267,56 @@ shown`;
 
 // ---- picture -------------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 420, height: 98, left: 12, right: 12, above: 26, below: 68 };
+const WIDE = { width: 920, height: 300, side: 14, above: 96, below: 214, letters: 60 };
+const NARROW = { width: 358, height: 330, side: 12, above: 112, below: 244, letters: 32 };
+const LINE = 19; // from one name to the next
 
 /** Every film on two lines by its cosine to the film: as trained above, in the reader's model below. */
 class Lines {
   constructor() {
-    const { width, height, left, right, above, below } = FRAME;
-    const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text cw-large ${kind}`, x, y }, words);
-    this.specks = svg("path", { class: "cw-specks" });
-    this.links = svg("path", { class: "cw-path-other" });
-    this.marks = svg("path", { class: "cw-item-head cw-plain" });
-    this.below = text(left, below + 22, "cw-start", "your model");
-    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
-      svg("path", { class: "cw-frame", d: `M${left} ${above}H${width - right}M${left} ${below}H${width - right}` }),
-      text(left, above - 12, "cw-start", "as trained"), text(x(0), above - 12, "", "cosine 0"), text(width - right, above - 12, "cw-end", "cosine 1"),
-      this.below, this.specks, this.links, this.marks);
+    this.root = svg("svg", { role: "img" });
+    this.specks = svg("path", { class: "cw-specks cw-falling" });
+    this.marks = svg("path", { class: "cw-item-head cw-plain cw-falling" });
   }
 
-  show({ after, before, chosen, query }, name) {
-    const { above, below } = FRAME;
-    const spots = (cosines, y) => cosines.map((value, id) => (id === query || chosen.includes(id) ? "" : `M${x(value).toFixed(1)} ${y}h0`)).join("");
-    this.specks.setAttribute("d", spots(before, above) + (after ? spots(after, below) : ""));
-    this.links.setAttribute("d", after ? chosen.map((id) => `M${x(before[id]).toFixed(1)} ${above}L${x(after[id]).toFixed(1)} ${below}`).join("") : "");
-    this.marks.setAttribute("d", chosen.map((id) => diamond(x(before[id]), above, 6) + (after ? diamond(x(after[id]), below, 6) : "")).join(""));
+  show({ after, before, changed, chosen, query, trained }, { film, model: { titles }, narrow, name }) {
+    const frame = narrow ? NARROW : WIDE;
+    const { width, height, side, above, below } = frame;
+    const x = (cosine) => side + ((1 + cosine) / 2) * (width - 2 * side);
+    const others = before.map((_, id) => id).filter((id) => id !== query && !chosen.includes(id));
+    const spots = (cosines, y) => others.map((id) => `M${x(cosines[id]).toFixed(1)} ${y}h0`).join("");
+    const diamonds = (cosines, y) => chosen.map((id) => diamond(x(cosines[id]), y, 8)).join("");
+    const words = (kind, place, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x: place.toFixed(1), y }, text);
+    const named = (cosines, id, y) => words(x(cosines[id]) < width / 2 ? "cw-start" : "cw-end", x(cosines[id]), y, `${short(titles[id], frame.letters)} ${three(cosines[id])}`);
+    const few = chosen.length <= PLACES.length ? [...chosen].sort((a, b) => before[a] - before[b]) : [];
+    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.setAttribute("aria-label", name);
+    this.root.replaceChildren(...[
+      svg("path", { class: "cw-frame", d: `M${side} ${above}H${width - side}${after ? `M${side} ${below}H${width - side}` : ""}` }),
+      svg("path", { class: "cw-hero-way", d: after ? chosen.map((id) => `M${x(before[id]).toFixed(1)} ${above}L${x(after[id]).toFixed(1)} ${below}`).join("") : "" }),
+      svg("path", { class: "cw-specks", d: spots(before, above) }), svg("path", { class: "cw-item-head cw-plain", d: diamonds(before, above) }),
+      this.specks, this.marks,
+      few.map((id, k) => named(before, id, above - 16 - LINE * k)), svg("path", { class: "cw-frame", d: few.map((id, k) => `M${x(before[id]).toFixed(1)} ${above - 9}v${-3 - LINE * k}`).join("") }),
+      words("cw-start cw-soft", side, above + 24, narrow ? "as trained" : `cosine with ${film}, as trained`), words("cw-end cw-soft", width - side, above + 24, "cosine 1"),
+      after ? [...few.map((id, k) => named(after, id, below + 26 + LINE * k)), words("cw-start cw-soft", side, below + 26, "your model"),
+        words(`cw-start cw-hero-count${narrow ? " cw-small" : ""}`, side, above + 74, `${changed} of ${thousands(trained.length * after.length)}`), words("cw-start cw-hero-under", side, above + 95, "predictions changed")] : []].flat());
+    this.fall(after ? [[this.specks, spots(before, above), spots(after, below)], [this.marks, diamonds(before, above), diamonds(after, below)]] : [], `${query} ${chosen}`);
+  }
+
+  /** The marks of the lower line; for another choice they come down from the upper one (where motion is welcome, see the style sheet). */
+  fall(ways, asked) {
+    for (const path of [this.specks, this.marks]) path.setAttribute("d", "");
+    const falls = this.asked !== undefined && this.asked !== asked;
+    this.asked = asked;
+    this.root.classList.remove("cw-falls");
+    for (const [path, start, end] of ways) {
+      if (falls) path.setAttribute("d", start);
+      if (falls) getComputedStyle(path).d; // the browser must have seen where the way begins
+      this.root.classList.add("cw-falls");
+      path.setAttribute("d", end);
+    }
   }
 }
 
-/** Where a cosine from -1 to 1 stands. */
-const x = (cosine) => FRAME.left + ((1 + cosine) / 2) * (FRAME.width - FRAME.left - FRAME.right);
+/** A title that leaves room for its number. */
+const short = (title, most) => (title.length > most ? `${title.slice(0, most - 1)}…` : title);

@@ -11,14 +11,14 @@ import traitlets
 
 from course_lib import checking
 from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("chosen_neighbours.json")  # made by make_chosen_neighbours.py
 THOUSANDTHS = 1000.0
 MOST, WIDEST = 10, 16  # films to choose, numbers of a film
 
 
-class ChosenNeighbours(WrittenOnce):
+class ChosenNeighbours(Hero):
     """A film, films of one's choice, and the gauge in which these are its nearest: the scores stay as they were.
 
     film        the film whose neighbours are chosen, by its title without the year

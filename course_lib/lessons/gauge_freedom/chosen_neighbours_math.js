@@ -4,6 +4,7 @@ import { byFalling, inner } from "../shared/widgets/tables.js";
 
 const DEPENDENT = 1e-9; // what is left of a row beside the rows before it, as a part of its length
 const THOUSANDTH = 1000;
+const SAME = 1e-6; // a prediction that differs by more has changed; the inverse of a gauge costs digits
 
 const length = (row) => Math.sqrt(inner(row, row));
 const cosine = (a, b) => inner(a, b) / (length(a) * length(b));
@@ -84,6 +85,7 @@ export function analyse({ people, films }, { query, chosen, stretch }) {
   const after = newFilms.map((row) => cosine(row, newFilms[query]));
   const scores = (a, b) => a.map((one) => b.map((other) => inner(one, other)));
   const [trained, now] = [scores(people, films), scores(newPeople, newFilms)];
-  const change = Math.max(...trained.map((row, i) => Math.max(...row.map((score, j) => Math.abs(score - now[i][j])))));
-  return { ...found, after, nearestAfter: nearest(after, query), trained, now, change };
+  const changes = trained.flatMap((row, i) => row.map((score, j) => Math.abs(score - now[i][j])));
+  const [change, changed] = [Math.max(...changes), changes.filter((size) => size > SAME).length];
+  return { ...found, after, nearestAfter: nearest(after, query), trained, now, change, changed };
 }

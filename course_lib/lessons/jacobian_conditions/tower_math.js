@@ -11,7 +11,7 @@ const LIKED = [0, 4, 8];
 const TAU = { infonce: 0.2, infonce_dot: 1 };
 const MOMENTUM = 0.9;
 const DECAY = 0.05;
-const STILL = 1e-9;
+export const STILL = 1e-9; // what moves by less has not moved
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 /** Plain loops: an input may ask for 300 steps, which make 10,000 matrices before the next frame. */
@@ -136,6 +136,17 @@ export function radialSpeed(tower, seed) {
     }
   }
   return radial / fastest;
+}
+
+/** {before, after}: the embeddings of all users, and after one step of SGD on one user alone, whose gradient of length 1 stands at a right angle to q. */
+export function pushed({ tower, follow, lr, seed }) {
+  const draws = draw(seed, 0);
+  const { start, embed, pullBack } = TOWERS[tower];
+  const parameters = start(draws);
+  const before = embed(parameters, draws);
+  const [x, y] = scale(before[follow - 1], 1 / norm(before[follow - 1]));
+  const slopes = pullBack(parameters, before.map((_, user) => (user === follow - 1 ? [y, -x] : [0, 0])), draws);
+  return { before, after: embed(parameters.map((p, k) => sgd(p, slopes[k], lr)), draws) };
 }
 
 /** The largest singular value of a 2 x 2 matrix. */

@@ -1,12 +1,14 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, framed, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, button, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { selection, stepChart } from "../shared/widgets/motion_view.js";
-import { Training, USERS, radialSpeed } from "./tower_math.js";
+import { selection } from "../shared/widgets/motion_view.js";
+import { norm } from "../shared/widgets/motion_math.js";
+import { STILL, Training, USERS, pushed, radialSpeed } from "./tower_math.js";
 
-const NAMES = ["tower", "optimiser", "loss", "batch_size", "lr", "steps", "follow", "seed"];
+const NAMES = ["tower", "optimiser", "loss", "batch_size", "lr", "steps", "follow", "seed", "everything"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 5, 10];
 const MOST_STEPS = 300;
 
@@ -115,8 +117,8 @@ class View extends Interactive {
     const { parts } = this;
     const head = {
       look: "cw-motion cw-towers",
-      title: "Which towers keep the right angle",
-      lead: "24 users learn in the plane. Which tower, which optimiser, which loss? The flowchart ends with a leaf.",
+      title: "One push on one person: who moves?",
+      lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves.",
     };
     const select = (name, text) => parts[name] = selection({ name, text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]), onset: (value) => this.set({ [name]: value }) });
     const slide = (name, text, min, max) => parts[name] = slider({ name, text, min, max, step: 1, onset: (value) => this.set({ [name]: value }) });
@@ -126,16 +128,18 @@ class View extends Interactive {
     parts.many = button("steps", "20 steps", () => this.walk(20));
     parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
     parts.again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    return framed(head,
-      beside({
+    parts.push = svg("svg", { role: "img" });
+    return hero(this, {
+      head,
+      controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS).box, parts.lr.box],
+      picture: parts.push,
+      more: {
         start: parts.presets.box,
-        main: [select("tower", "User tower").box, select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
-          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset)],
+        main: [select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
+          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS).box, parts.again],
         view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
-        words: parts.summary,
-        more: [h("div", {}, h("div", { class: "cw-pair cw-stays" }, parts.lr.box, slide("batch_size", "Batch size", 4, USERS).box, slide("follow", "Follow user", 1, USERS).box), parts.again), this.buildLengths()],
-      }),
-      parts.folds.box);
+      },
+    });
   }
 
   buildFlow() {
@@ -170,15 +174,6 @@ class View extends Interactive {
         wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))));
   }
 
-  buildLengths() {
-    const { parts } = this;
-    parts.chart = h("div", {});
-    return h("div", { class: "cw-card" }, parts.chart,
-      h("ul", { class: "cw-legend" },
-        wideKey("the user you follow", svg("path", { class: "cw-line-norm", d: "M1 10H25" })),
-        wideKey("mean of all", svg("path", { class: "cw-line-mean-norm", d: "M1 10H25" }))));
-  }
-
   walk(steps) {
     this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
@@ -187,7 +182,7 @@ class View extends Interactive {
 
   refresh() {
     const state = this.state();
-    const { steps, follow, ...settings } = state;
+    const { steps, follow, everything, ...settings } = state;
     const trained = JSON.stringify(settings);
     if (trained !== this.trained) this.training = new Training(state);
     this.trained = trained;
@@ -198,13 +193,14 @@ class View extends Interactive {
     const found = flow(state, run, this.radial);
     this.result = { ...run, state, angles: run.moves.map(([, , angle]) => angle), flow: found, example: found.leaf.verdict === "kept" ? null : example(run) };
     const said = sentences(this.result);
-    this.story = said.filter(Boolean).join(" ");
+    this.push = pushed(state);
+    this.story = everything ? said.filter(Boolean).join(" ") : aboutPush(state, this.push);
     this.showControls(state);
+    this.showPush(state);
     this.showFlow();
     this.showPlane(state);
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
-    this.showNorms(state, said[4]);
     this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
   }
 
@@ -226,6 +222,31 @@ class View extends Interactive {
     parts.leaf.setAttribute("data-verdict", leaf.verdict);
     parts.leaf.replaceChildren(h("p", {}, h("strong", {}, `${MARKS[leaf.verdict]} ${leaf.title}`), " ", leaf.by),
       h("p", {}, shown ? exampleText(shown) : ""));
+  }
+
+  /** Left the vectors and where the push takes them; right the change of each length, one column a person. */
+  showPush({ follow }) {
+    const { narrow, parts: { push }, push: { before, after } } = this;
+    const { width, height, side, left, top, room, at } = narrow ? { width: 358, height: 386, side: 250, left: 22, top: 336, room: 316, at: 286 } : { width: 920, height: 380, side: 372, left: 460, top: 240, room: 430, at: 66 };
+    const plane = new Plane(1.05 * Math.max(...[...before, ...after].map(norm)), side);
+    const changes = before.map((q, user) => norm(after[user]) - norm(q));
+    const most = Math.max(...changes.map(Math.abs), 1e-9);
+    const column = (change, user) => {
+      const [x, high] = [left + (user * room) / USERS, Math.max(1, (Math.abs(change) / most) * (narrow ? 40 : 110))];
+      return svg("rect", { class: change < -STILL ? "cw-shrinks" : "cw-knob-item", x: x.toFixed(1), y: (change < 0 ? top : top - high).toFixed(1), width: (room / USERS - 3).toFixed(1), height: high.toFixed(1) });
+    };
+    const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);
+    const shorter = changes.filter((change) => change < -STILL).length;
+    push.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    push.setAttribute("aria-label", this.story);
+    push.replaceChildren(
+      svg("svg", { x: narrow ? 54 : 20, y: 4, width: side, height: side }, plane.axes(), plane.circle(norm(before[follow - 1]), "cw-ring-next"),
+        before.map((q) => spot(plane, q, "cw-dot-other", 3)),
+        before.map((q, user) => (Math.hypot(after[user][0] - q[0], after[user][1] - q[1]) > STILL && user !== follow - 1 ? plane.arrow(q, after[user], `cw-vector ${changes[user] < -STILL ? "cw-shrinks" : "cw-grows"}`) : null)),
+        plane.arrow([0, 0], before[follow - 1], "cw-vector cw-vector-q"), plane.arrow(before[follow - 1], after[follow - 1], "cw-vector cw-vector-step")),
+      svg("path", { class: "cw-frame", d: `M${left} ${top}h${room}` }), ...changes.map(column),
+      words(`cw-hero-count${narrow ? " cw-small" : ""}`, left, at, `${shorter} of ${USERS}`), words(narrow ? "" : "cw-hero-under", narrow ? left + 130 : left, narrow ? at : at + 26, narrow ? "become shorter" : "vectors become shorter"),
+      ...(narrow ? [] : [words("cw-soft", left, height - 14, "change of each person’s length")]));
   }
 
   showPlane({ follow }) {
@@ -253,14 +274,6 @@ class View extends Interactive {
       : ["Nothing has moved yet."]));
   }
 
-  showNorms({ follow }, name) {
-    const { norms } = this.result;
-    const means = norms.map(mean);
-    this.parts.chart.replaceChildren(stepChart({
-      title: "Lengths, step by step", name, steps: norms.length - 1,
-      lines: [{ values: thinned(means), kind: "cw-line-mean-norm" }, { values: thinned(norms.map((all) => all[follow - 1])), kind: "cw-line-norm" }],
-    }));
-  }
 }
 
 /** At most a hundred of many points, evenly spread, the last among them: more cannot be seen. */
@@ -289,6 +302,14 @@ function shares(angles, count) {
 const MARKS = { kept: "✓", longer: "≈", lost: "✕" };
 
 const sentences = ({ state, angles, norms, flow: { leaf }, example: shown }) => [opening(state), leaf.title, shown ? exampleText(shown) : "", aboutAngles(angles), aboutNorms(norms)];
+
+/** The point of the push. */
+function aboutPush({ follow }, { before, after }) {
+  const others = before.filter((q, user) => user !== follow - 1 && Math.hypot(after[user][0] - q[0], after[user][1] - q[1]) > STILL).length;
+  const shorter = before.filter((q, user) => norm(after[user]) - norm(q) < -STILL).length;
+  const moved = others ? `also moves ${others} other people` : "moves nobody else";
+  return `One push on person ${follow} ${moved}, and ${shorter || "none"} of the ${USERS} vectors ${shorter === 1 ? "becomes" : "become"} shorter.`;
+}
 
 const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves user ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
   `and its length ${fromTo(from, to)}.`;

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, Number, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 MOST_STEPS = 300
 SMALLEST_BATCH = 4
 
 
-class TowerMotion(WrittenOnce):
+class TowerMotion(Hero):
     """A small training of 24 users in the plane, and the angle at which every vector moved.
 
     tower       one of small_towers.TOWERS: "lookup", "one_hot", "dense", "mlp", "two_layers", "bias", "scale",
@@ -31,12 +31,9 @@ class TowerMotion(WrittenOnce):
 
     module_name: ClassVar[str] = "tower_motion"
     caption: ClassVar[str] = (
-        "First: the questions that decide whether a move stays perpendicular, and the leaf where they end. First "
-        "picture: the paths of all users (thin) and of one (thick), with the circle of its first position (dashed) "
-        "and the circle of its present position. Second: how often a move made each angle with its vector, as the "
-        "area of a petal; straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn"
-        " uniformly. Dashed lines: 90 ± 10 degrees. Third: the lengths. With JavaScript these pictures are "
-        "interactive."
+        "The vectors of 24 people (dots). One of them (thick arrow) is pushed at a right angle; thin arrows show who "
+        "else moves. Columns: how each length changes, downwards where a vector becomes shorter. With JavaScript this "
+        "picture is interactive."
     )
 
     tower = Word("lookup", small_towers.TOWERS)
@@ -50,5 +47,6 @@ class TowerMotion(WrittenOnce):
 
     def run(self) -> small_towers.Run:
         """The whole training: path, norms, losses, and the angle of every move."""
-        state: dict[str, Any] = {name: value for name, value in self.state().items() if name != "follow"}
+        shown = {"follow", "everything"}  # and not trained
+        state: dict[str, Any] = {name: value for name, value in self.state().items() if name not in shown}
         return small_towers.train(**state)

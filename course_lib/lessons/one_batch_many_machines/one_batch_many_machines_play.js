@@ -1,10 +1,11 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
 import { h, hatch, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, choice, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
 import { analyseMachines } from "./machines_math.js";
 import { inBytes, inSeconds, withUnit } from "./units.js";
 
-const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower"];
+const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower", "everything"];
 const BATCHES = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 16384];
 const WIDTHS = [8, 16, 32, 64, 128, 256, 512, 1024];
 const SPEEDS = [0.01, 0.1, 1, 10, 25, 100, 400];
@@ -31,9 +32,9 @@ class View extends Interactive {
     const { parts } = this;
     const onset = (name) => (value) => this.set({ [name]: value });
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.processes = slider({ name: "processes", text: "Processes P", min: 1, max: 8, step: 1, onset: onset("processes") });
+    parts.processes = slider({ name: "processes", text: "Machines P", min: 1, max: 8, step: 1, onset: onset("processes") });
     parts.batch = ladder({ name: "batch", text: "Pairs of each, B", values: BATCHES, onset: onset("batch") });
-    parts.gather = choice({ name: "gather", label: "Gather the others’ rows", options: [["none", "no"], ["constant", "as constants"], ["gradients", "with gradients"]], onset: onset("gather") });
+    parts.gather = choice({ name: "gather", label: "Other machines’ films arrive", options: [["none", "not at all"], ["constant", "as constants"], ["gradients", "with gradients"]], onset: onset("gather") });
     parts.rows = choice({ name: "rows", label: "Rows in a loss", options: [["own", "its own"], ["all", "all"]], onset: onset("rows") });
     parts.reduction = choice({ name: "reduction", label: "Taken as", options: [["mean", "mean"], ["sum", "sum"]], onset: onset("reduction") });
     parts.times = choice({ name: "times_world", label: "Loss times P", options: [["no", "no"], ["yes", "yes"]], onset: (value) => this.set({ times_world: value === "yes" }) });
@@ -41,35 +42,19 @@ class View extends Interactive {
     parts.bandwidth = ladder({ name: "bandwidth", text: "Network", values: SPEEDS, onset: onset("bandwidth") });
     parts.rate = ladder({ name: "rate", text: "Computing", values: RATES, onset: onset("rate") });
     parts.tower = ladder({ name: "tower", text: "Towers, one pair", values: TOWERS, onset: onset("tower") });
-    for (const name of ["matrix", "factors", "cost"]) parts[name] = h("div", {});
+    parts.factors = h("div", {});
     parts.verdict = h("p", { class: "cw-small-title" });
-    const head = {
-      look: "cw-flow cw-words-across",
-      title: "One batch on many machines",
-      lead: "The processes’ gradients are averaged. Which choices give exactly the gradient of one process with all the pairs?",
-    };
-    return framed(head, beside({
-      start: parts.presets.box,
-      main: [parts.processes.box, parts.batch.box, parts.gather.box, parts.rows.box, parts.reduction.box, parts.times.box],
-      view: h("div", { class: "cw-pair" }, this.buildMatrix(), this.buildFactors()),
-      words: parts.summary,
-      more: [h("div", { class: "cw-pair cw-stays" }, parts.d.box, parts.bandwidth.box), h("div", { class: "cw-pair cw-stays" }, parts.rate.box, parts.tower.box)],
-    }), parts.folds.box);
-  }
-
-  buildMatrix() {
-    const { parts } = this;
-    parts.square = h("span", { class: "cw-soft" });
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "All scores ", parts.square), parts.matrix,
-      h("ul", { class: "cw-legend" },
-        key("positive", svg("path", { class: "cw-item cw-plain", d: "M3 3H17V17H3z" })), key("item gets a gradient", svg("path", { class: "cw-petal", d: "M3 3H17V17H3z" })),
-        key("item is a constant", svg("path", { class: "cw-half", d: "M3 3H17V17H3z" }), hatching(hatch(3, 3, 14, 7))), key("in no loss", svg("path", { class: "cw-half", d: "M3 3H17V17H3z" }))));
-  }
-
-  buildFactors() {
-    const { parts } = this;
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict,
-      h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by our simple cost model")), parts.cost);
+    this.grid = new Grid();
+    return hero(this, {
+      head: { look: "", title: "A batch on several machines loses blocks of its gradient", lead: "Every square is the score of a person and a film. A person’s own film is pulled, the other films are pushed away." },
+      controls: [parts.gather.box, parts.processes.box],
+      picture: this.grid.root,
+      more: {
+        start: parts.presets.box,
+        main: [parts.batch.box, parts.rows.box, parts.reduction.box, parts.times.box, h("div", { class: "cw-pair cw-stays" }, parts.d.box, parts.bandwidth.box, parts.rate.box, parts.tower.box)],
+        view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict),
+      },
+    });
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
@@ -78,13 +63,11 @@ class View extends Interactive {
     const { parts } = this;
     const state = this.state();
     this.found = analyseMachines(state);
-    this.story = [settings(state, this.found), verdict(state, this.found), aboutCost(state, this.found)].join(" ");
+    this.story = state.everything ? [settings(state, this.found), verdict(state, this.found), aboutCost(state, this.found)].join(" ") : point(state, this.found);
     this.showControls(state);
-    parts.square.textContent = state.batch > 16 ? `(a square: ${thousands(state.batch / 8)} × ${thousands(state.batch / 8)})` : "(queries by items)";
-    parts.matrix.replaceChildren(matrixPicture(state, this.found));
+    this.grid.show(state, this.found, { narrow: this.narrow, name: this.story });
     parts.factors.replaceChildren(factorsPicture(state, this.found));
     parts.verdict.textContent = shortVerdict(state, this.found);
-    parts.cost.replaceChildren(...costPicture(state, this.found));
     this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by our simple cost model."], python: asPython(state) });
   }
 
@@ -130,6 +113,21 @@ function verdict({ processes, batch, gather }, { exact, common, factors, negativ
   return `The push on items from the rows of other processes is missing, as nobody tells the process that owns an item. ${rest}. No learning rate repairs this.`;
 }
 
+/** What of the batch's pushes is left for a film, in a few words. */
+function pushes({ processes, batch, gather }, { whole, all }) {
+  const kept = processes === 1 || gather === "gradients" || (gather === "constant" && whole) ? all : batch - 1;
+  return { kept, count: `${thousands(kept)} of ${thousands(all)}`, lost: kept < all };
+}
+
+/** The point of the grid. */
+function point(state, found) {
+  const { count, lost } = pushes(state, found);
+  if (state.processes === 1) return `On one machine every film gets all of its ${thousands(found.all)} pushes.`;
+  if (!lost) return `Every film gets all of its ${thousands(found.all)} pushes, as on one machine.${found.exact ? "" : ` But ${shortVerdict(state, found).slice(2).toLowerCase()}`}`;
+  const why = state.gather === "none" ? "a machine knows its own films only" : "the gradient ends where a film arrives as a constant";
+  return `A film gets ${count} pushes: ${why}, and no error is reported.`;
+}
+
 /** One line under the factors. */
 function shortVerdict({ processes, gather }, { exact, common }) {
   if (processes === 1) return "✓ One process: nothing to gather.";
@@ -171,39 +169,55 @@ function asPython({ processes, batch, gather, rows: which, reduction, times_worl
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const SIDE = 250;
-const EDGE = 20; // for the names of the processes
-
-/** The mark of items that are constants. */
-const hatching = (d) => svg("path", { class: "cw-wish", d, style: "stroke-dasharray:none;stroke-width:1" });
-
 /** Squares along the side of a block: one for each pair, or eight where there are many. */
 const squaresIn = (batch) => (batch > 16 ? 8 : batch);
 
-function matrixPicture({ processes, batch, gather }, { whole }) {
-  const block = SIDE / processes;
-  const inside = squaresIn(batch);
-  const cell = block / inside;
-  const at = (k) => EDGE + k * block;
-  const each = Array.from({ length: processes }, (_, k) => k);
-  const blocks = { full: "", hatched: "" }; // paths: a gradient flows to the item, or it is a constant
-  for (const p of each) for (const other of each) {
-    const [x, y] = [at(other), at(p)];
-    const place = `M${x} ${y}h${block}v${block}h${-block}z`;
-    if (p === other || gather === "gradients" || whole) blocks.full += place;
-    else if (gather === "constant") blocks.hatched += hatch(x, y, block, Math.max(5, block / 8));
+/** All scores in blocks, a row of blocks for each machine's people. A block that is lost moves away from the diagonal and fades. */
+class Grid {
+  constructor() {
+    this.root = svg("svg", { role: "img" });
+    this.count = svg("text");
+    this.under = svg("text", { class: "cw-hero-text cw-hero-under" });
   }
-  const positives = Array.from({ length: processes * inside }, (_, k) => `M${(EDGE + k * cell).toFixed(2)} ${(EDGE + k * cell).toFixed(2)}h${cell.toFixed(2)}v${cell.toFixed(2)}h${(-cell).toFixed(2)}z`).join("");
-  const lines = Array.from({ length: processes * inside - 1 }, (_, k) => (EDGE + (k + 1) * cell).toFixed(2)).map((place) => `M${place} ${EDGE}V${EDGE + SIDE}M${EDGE} ${place}H${EDGE + SIDE}`).join("");
-  const borders = each.slice(1).map((k) => `M${at(k)} ${EDGE}V${EDGE + SIDE}M${EDGE} ${at(k)}H${EDGE + SIDE}`).join("");
-  const total = EDGE + SIDE + 2;
-  const words = `The ${processes * batch} by ${processes * batch} scores in ${processes} by ${processes} blocks`;
-  return svg("svg", { viewBox: `0 0 ${total} ${total}`, role: "img", "aria-label": words, style: `--cw-wide:${total}` },
-    svg("rect", { class: "cw-half", x: EDGE, y: EDGE, width: SIDE, height: SIDE }), svg("path", { class: "cw-petal", d: blocks.full }), hatching(blocks.hatched),
-    svg("path", { class: "cw-item cw-plain", d: positives, style: `stroke:var(--cw-bg);stroke-width:${Math.min(1.4, cell / 6).toFixed(2)}` }),
-    cell >= 5 ? svg("path", { class: "cw-frame", d: lines }) : null,
-    svg("path", { class: "cw-law", d: borders + `M${EDGE} ${EDGE}h${SIDE}v${SIDE}h${-SIDE}z` }),
-    each.map((k) => [svg("text", { class: "cw-axis-text", x: at(k) + block / 2, y: 13 }, String(k + 1)), svg("text", { class: "cw-axis-text", x: 9, y: at(k) + block / 2 + 4 }, String(k + 1))]));
+
+  show(state, found, { narrow, name }) {
+    const { processes, batch, gather } = state;
+    const frame = narrow ? { width: 358, height: 420, side: 286, left: 44, top: 34, at: [44, 378, 400] } : { width: 920, height: 420, side: 350, left: 130, top: 38, at: [550, 200, 228] };
+    const key = [processes, batch, narrow].join();
+    if (this.key !== key) this.build(state, frame);
+    this.key = key;
+    const { count, lost } = pushes(state, found);
+    this.root.setAttribute("aria-label", name);
+    this.far.forEach(({ block, away }) => {
+      block.setAttribute("class", `cw-block ${lost && gather === "constant" ? "cw-hatched" : ""}`);
+      block.setAttribute("style", lost ? `opacity:${gather === "none" ? 0.12 : 0.45};transform:translate(${away}px,${-away}px)` : "opacity:1;transform:translate(0px,0px)");
+    });
+    this.count.setAttribute("class", `cw-hero-text cw-hero-count${count.length > 10 ? " cw-small" : ""}`);
+    this.count.textContent = count;
+    this.under.textContent = gather === "none" ? "wrong answers are left for a person" : "pushes on a film arrive";
+  }
+
+  build({ processes, batch }, { width, height, side, left, top, at }) {
+    const each = Array.from({ length: processes }, (_, k) => k);
+    const [step, cells] = [side / processes, squaresIn(batch)];
+    const [block, gap] = [step - 6, 3];
+    const square = block / cells;
+    const lines = Array.from({ length: cells - 1 }, (_, k) => ((k + 1) * square).toFixed(1)).map((place) => `M${place} 0v${block}M0 ${place}h${block}`).join("");
+    const own = Array.from({ length: cells }, (_, k) => `M${(k * square).toFixed(1)} ${(k * square).toFixed(1)}h${square.toFixed(1)}v${square.toFixed(1)}h${(-square).toFixed(1)}z`).join("");
+    const made = each.flatMap((p) => each.map((other) => {
+      const inside = svg("g", { class: "cw-block" }, svg("path", { class: "cw-petal", d: `M0 0h${block}v${block}h${-block}z` }), square >= 5 ? svg("path", { class: "cw-frame", d: lines }) : null,
+        p === other ? svg("path", { class: "cw-item cw-plain", d: own }) : svg("path", { class: "cw-hatch", d: hatch(0, 0, block, Math.max(6, block / 9)) }));
+      return { far: p !== other, block: inside, away: other > p ? 12 : -12, root: svg("g", { transform: `translate(${(left + other * step + gap).toFixed(1)} ${(top + p * step + gap).toFixed(1)})` }, inside) };
+    }));
+    this.far = made.filter(({ far }) => far);
+    const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);
+    const long = processes <= 2 && width > 400;
+    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.root.replaceChildren(...made.map(({ root }) => root),
+      ...each.flatMap((k) => [words("cw-middle cw-soft", left + (k + 0.5) * step, top - 16, long ? `films of machine ${k + 1}` : k ? String(k + 1) : "films of 1"),
+        words("cw-end cw-soft", left - 16, top + (k + 0.5) * step + 5, long ? `people of ${k + 1}` : String(k + 1))]), this.count, this.under);
+    [this.count, this.under].forEach((text, k) => [["x", at[0]], ["y", at[1 + k]]].forEach(([key, value]) => text.setAttribute(key, value)));
+  }
 }
 
 const SCALE = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
@@ -227,27 +241,4 @@ function factorLine(part, factor, y, { x, left, right }) {
   const mark = factor === 1 ? svg("circle", { class: "cw-item cw-plain", cx: x(1), cy: line, r: 6.5 }) : svg("path", { class: "cw-off", d: `M${x(factor) - 5} ${line - 5}l10 10m-10 0l10 -10` });
   return [name, svg("path", { class: "cw-frame", d: `M${left} ${line}H${right}` }), svg("path", { class: factor === 1 ? "cw-level" : "cw-bend", "stroke-width": 2, d: `M${left} ${line}H${x(factor)}` }), goal, mark,
     svg("text", { class: factor === 1 ? "cw-pull-text" : "cw-cross", x: right, y: text, style: "text-anchor:end" }, `${factor === 1 ? "✓" : "✕"} ${factorText(factor)}`)];
-}
-
-function costPicture({ processes, batch }, { negatives: count, all, sent, seconds, one }) {
-  const most = Math.max(sum(seconds), sum(one));
-  return [
-    h("dl", { class: "cw-facts" },
-      fact("negatives of a pair", processes === 1 || count === all ? thousands(count) : `${thousands(count)} of ${thousands(all)}`),
-      fact("each one sends", sent ? inBytes(sent) : "nothing")),
-    timeBar(processes === 1 ? "one process" : `${processes} processes`, seconds, most),
-    processes === 1 ? null : timeBar(`one process with ${pairs(processes * batch)}`, one, most),
-    h("ul", { class: "cw-legend" }, Object.entries(LOOKS).map(([part, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), part))),
-  ].filter(Boolean);
-}
-
-const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
-
-const LOOKS = { towers: "cw-piece-pull", scores: "cw-piece-push", network: "cw-piece-wrong" };
-
-function timeBar(name, parts, most) {
-  const pieces = Object.entries(parts).filter(([, value]) => value > 0);
-  return h("div", { class: "cw-bar" },
-    h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, inSeconds(sum(parts)))),
-    h("div", { class: "cw-track", "aria-hidden": "true" }, pieces.map(([part, value]) => h("span", { class: `cw-piece ${LOOKS[part]}`, style: `width:${((100 * value) / most).toFixed(2)}%` }))));
 }

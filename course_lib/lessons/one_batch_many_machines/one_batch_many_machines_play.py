@@ -9,7 +9,7 @@ import traitlets
 
 from course_lib import processes
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 from course_lib.processes import GATHERS, REDUCTIONS, ROWS
 
 PARTS = ("queries", "own items", "other items", "temperature")
@@ -18,7 +18,7 @@ PARTS = ("queries", "own items", "other items", "temperature")
 LATENCY = 2e-5  # seconds until the first byte of a message arrives, for each hop around the ring
 
 
-class OneBatchManyMachines(WrittenOnce):
+class OneBatchManyMachines(Hero):
     """A batch spread over processes: which scores are computed, what becomes of the gradient, what a step costs.
 
     processes    P, 1 to 8
@@ -38,10 +38,9 @@ class OneBatchManyMachines(WrittenOnce):
 
     module_name: ClassVar[str] = "one_batch_many_machines_play"
     caption: ClassVar[str] = (
-        "First: the scores of all pairs of the batch, in blocks: a row of blocks for each process's queries, a column "
-        "for its items. Filled: a gradient flows to the item. Hatched: the item is a constant. Empty: in nobody's "
-        "loss. The diagonal holds the positives. Second: each part of the averaged gradient, as a multiple of the same "
-        "part in one process with the whole batch. With JavaScript this picture is interactive."
+        "The scores of all pairs of the batch, in blocks: a row of blocks for each machine's people, a column for its "
+        "films. Blue: a person's own film. A block that is faded and set off pushes no film: its gradient is lost. "
+        "With JavaScript this picture is interactive."
     )
 
     processes = Count(4, 1, 8)

@@ -1,9 +1,10 @@
 // The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate. Runs in
 // Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, list, number, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, diamond, framed, key, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { Interactive, choice, diamond, key, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
 
-const NAMES = ["films", "rate", "person"];
+const NAMES = ["films", "rate", "person", "index", "everything"];
 const PRESETS = {
   chapter: { text: "The chapter’s rate", set: { rate: 10 } },
   low: { text: "Low rate", set: { rate: 0.2 } },
@@ -18,9 +19,9 @@ class View extends Interactive {
     const { parts } = this;
     const { films } = this.state();
     const head = {
-      look: "cw-flow cw-close",
-      title: "One rate moves lengths and lists",
-      lead: "Each place of the slider is a model of the same films, trained on cosines for the same rate times steps.",
+      look: "",
+      title: "One list, two indexes: cosine or dot product?",
+      lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list.",
     };
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.rate = ladder({ name: "rate", text: "Effective rate η/‖q₀‖²", values: films.rates, onset: (rate) => this.set({ rate }) });
@@ -28,35 +29,37 @@ class View extends Interactive {
     parts.liked = h("p", { class: "cw-note" });
     this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, new Bar(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull", films.popular)]));
     this.chart = new Chart(films);
-    parts.lists = h("div", { class: "cw-lists", "data-paper": true });
-    return framed(head,
-      beside({
+    parts.index = choice({ name: "index", label: "Index", options: Object.entries(KINDS), onset: (index) => this.set({ index }) });
+    this.ten = new Ten();
+    return hero(this, {
+      head,
+      controls: [parts.index.box, parts.rate.box, parts.person.box],
+      picture: this.ten.root,
+      more: {
         start: parts.presets.box,
-        main: [parts.rate.box, parts.person.box, parts.liked, h("div", {}, h("p", { class: "cw-small-title" }, "Pairs of a film in everybody’s lists; full bar: most popular films"),
+        main: [parts.liked, h("div", {}, h("p", { class: "cw-small-title" }, "Pairs of a film in everybody’s lists; full bar: most popular films"),
           h("div", { class: "cw-bars cw-tight" }, Object.values(this.bars).map(({ box }) => box)))],
-        view: [
-          h("div", { class: "cw-card" }, this.chart.root,
-            h("ul", { class: "cw-legend" },
-              key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
-              key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
-              key("quartic law, one mean pull for all films", svg("path", { class: "cw-law", d: "M1 10H19" })))),
-          h("div", { class: "cw-card" }, parts.lists)],
-        words: parts.summary,
-      }),
-      parts.folds.box);
+        view: h("div", { class: "cw-card" }, this.chart.root,
+          h("ul", { class: "cw-legend" },
+            key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
+            key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
+            key("quartic law, one mean pull for all films", svg("path", { class: "cw-law", d: "M1 10H19" })))),
+      },
+    });
   }
 
   refresh() {
     const state = this.state();
     const found = shown(state);
     const { parts } = this;
-    this.story = story(state, found);
+    this.story = state.everything ? story(state, found) : point(state, found);
+    parts.index.show(state.index);
+    this.ten.show(state, found, { narrow: this.narrow, name: this.story });
     parts.rate.show(state.rate, number(state.rate));
     parts.person.show(String(state.person));
     parts.liked.textContent = `Liked, among others: ${list(found.person.liked.map((id) => state.films.titles[id]))}.`;
     for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind]);
     this.chart.show(found.model, this.story);
-    parts.lists.replaceChildren(...Object.keys(KINDS).map((kind) => column(state, found, kind)));
     this.fold({ numbers: () => [HEADS, rows(state), "All stored models."], python: asPython(state) });
   }
 }
@@ -70,14 +73,18 @@ function shown({ films, rate, person }) {
 
 const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
 
+const listed = (films, ids) => number(Math.round(mean(ids.map((id) => films.counts[id]))));
+
+const point = ({ films, person }, { lists }) => `The same vectors in two indexes: by dot product the ten films of person ${person} were liked by ${listed(films, lists.dot)} people on average, ` +
+  `and by cosine by ${listed(films, lists.cosine)}.`;
+
 function story({ films, rate, person }, { model, lists }) {
   const { count, lengths, median, slope } = model;
   const [dot, cosine] = Object.keys(KINDS).map((kind) => lists[kind]);
   const common = dot.filter((id) => cosine.includes(id)).length;
-  const listed = (ids) => number(Math.round(mean(ids.map((id) => films.counts[id]))));
   return `At an effective rate of ${number(rate)} the vector of ${films.named[0]}, the most popular film, ends with length ${number(lengths[0] / 100)}, and that of the median film with ${number(median)}. ` +
     `All began near 1. On logarithmic axes the slope of length against pairs is ${number(slope)}. ` +
-    `The two lists of person ${person} have ${common || "no"} ${common === 1 ? "film" : "films"} in common: their films have ${listed(dot)} pairs on average by dot product and ${listed(cosine)} by cosine. ` +
+    `The two lists of person ${person} have ${common || "no"} ${common === 1 ? "film" : "films"} in common: their films have ${listed(films, dot)} pairs on average by dot product and ${listed(films, cosine)} by cosine. ` +
     `Over all ${thousands(films.users)} people the means are ${number(Math.round(count.dot))} and ${number(Math.round(count.cosine))}; lists of the most popular films have ${number(Math.round(films.popular))}.`;
 }
 
@@ -87,7 +94,7 @@ const rows = ({ films }) => films.models.map(({ lengths, median, slope, count, n
   ...[count.dot, count.cosine].map((value) => value.toFixed(1)), ...[ndcg.dot, ndcg.cosine].map((value) => value.toFixed(3))]);
 
 /** Python that trains this model and computes its row of the table. */
-const asPython = ({ films, rate, person }) => `import numpy as np
+const asPython = ({ films, rate, person, index }) => `import numpy as np
 
 from course_lib.lessons.popularity_norm_coupling import films
 from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
@@ -99,16 +106,40 @@ lengths, found = towers.item_norms(model, train.n_items), towers.judge(model, tr
 print(lengths[train.col_counts.argmax()], np.median(lengths), "long: the most popular film, the median film")
 print(found["slope"], "the slope of length against pairs")
 print(found["AvgPop dot"], found["AvgPop cos"], "pairs of a listed film, by dot product and by cosine")
-EffectiveRate(${rate}, person=${person})`;
+EffectiveRate(${rate}, person=${person}, index="${index}")`;
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-function column({ films }, { lists, person }, kind) {
-  const ids = lists[kind];
-  return h("div", {}, h("p", { class: "cw-small-title" }, `Best ten by ${KINDS[kind]}, with pairs`),
-    h("ol", { class: "cw-ranking cw-titles" }, ids.map((id) => h("li", {},
-      h("span", {}, films.titles[id]), h("span", { class: "cw-value" }, String(films.counts[id])), person.hidden.includes(id) ? h("span", { class: "cw-rise" }, "✓ hidden film") : null))));
+/** The ten films of a list, from the first down: a bar is as long as the film has pairs, on one scale for both lists. */
+class Ten {
+  constructor() {
+    const words = (kind) => svg("text", { class: `cw-hero-text ${kind}` });
+    this.rows = Array.from({ length: 10 }, () => ({ title: words("cw-end"), bar: svg("rect", { height: 22, rx: 4 }), count: words("") }));
+    this.mean = svg("text", { class: "cw-hero-text cw-end cw-hero-count", x: 900, y: 280 });
+    this.under = svg("text", { class: "cw-hero-text cw-end", x: 900, y: 304 }, "likes of a film, on average");
+    this.root = svg("svg", { role: "img" }, this.mean, this.under, this.rows.map(Object.values));
+  }
+
+  show({ films, index }, { lists, person }, { narrow, name }) {
+    const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 48 };
+    const most = Math.max(...[...lists.dot, ...lists.cosine].map((id) => films.counts[id]));
+    const put = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+    put(this.root, { viewBox: `0 0 ${width} 324`, "aria-label": name });
+    this.mean.textContent = listed(films, lists[index]);
+    this.rows.forEach(({ title, bar, count }, k) => {
+      const [id, y] = [lists[index][k], 12 + 31 * k];
+      const long = Math.max(2, Math.round((films.counts[id] / most) * (width - left - (narrow ? 44 : 190))));
+      put(title, { x: left - 10, y: y + 15 });
+      put(bar, { class: `cw-ten-bar ${index === "dot" ? "cw-user" : "cw-knob-item"}`, x: left, y: y - 2, style: `width:${long}px` });
+      put(count, { x: left + long + 8, y: y + 15 });
+      title.textContent = short(films.titles[id], letters);
+      count.textContent = `${films.counts[id]}${person.hidden.includes(id) ? (narrow ? " ✓" : " ✓ hidden film") : ""}`;
+    });
+  }
 }
+
+/** A title that leaves room for its bar. */
+const short = (title, most) => (title.length > most ? `${title.slice(0, most - 1)}…` : title);
 
 const FRAME = { width: 420, height: 190, left: 34, right: 10, top: 12, bottom: 36 };
 const LENGTHS = [0.5, 1, 2, 5, 10, 20];

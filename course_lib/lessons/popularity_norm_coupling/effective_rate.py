@@ -7,32 +7,32 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Number, read
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("effective_rate.json")  # made by make_effective_rate.py
 
 
-class EffectiveRate(WrittenOnce):
+class EffectiveRate(Hero):
     """The model of the chapter, trained at eight rates for the same rate times steps: `EffectiveRate(10, person=2)`.
 
     rate        learning rate over squared length at the start: one of the stored rates, 0.2 to 50
     person      whose ten films are shown, 1 to 4
+    index       which list of that person is shown: "dot" or "cosine"
 
-    Both are traits: read, set and observe them. Raises ValueError for values that are not stored.
+    All three are traits: read, set and observe them. Raises ValueError for values that are not stored.
     """
 
     module_name: ClassVar[str] = "effective_rate"
     caption: ClassVar[str] = (
-        "The picture: films of MovieTweetings, the length of the vector after training against the number of training "
-        "pairs, both on logarithmic axes; line: the quartic law with one mean pull for all films. The lists: the ten "
-        "films that this model recommends to one person, and how many pairs each film has. With JavaScript this "
-        "picture is interactive."
+        "The ten films that an index recommends to one person; a bar is as long as the film has training pairs. With "
+        "JavaScript this picture is interactive: it also shows the list of the other index, from the same vectors."
     )
 
     films = traitlets.Dict().tag(sync=True, state=True)
     rate = Number(10.0, 0.2, 50)
     person = Count(1, 1, lambda shown: len(shown.films["people"]))
+    index = Word("dot", ("dot", "cosine"))
 
     def __init__(self, rate: float = 10.0, **state: Any) -> None:
         super().__init__(films=read(STORED), rate=rate, **state)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ import pytest
 import words
 
 from course_lib import geometry
-from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
+from course_lib.lessons.cosine_orthogonality import cosine_motion
 from course_lib.lessons.shared.widgets import motion
 from tests.lessons.cosine_orthogonality.test_motion import random_state
 from tests.widget_pages import SUMMARY, run, settled
+
+CosineMotion = partial(cosine_motion.CosineMotion, everything=True)
 
 SHOWN = {"cosine_motion": {"loss": "infonce", "steps": 9}}
 REFUSED = [
@@ -61,6 +65,19 @@ def test_the_sentences_by_hand() -> None:
     assert "After 1 step the length went from 3 to 2. It became shorter in 1 of them." in said
 
 
+@pytest.mark.parametrize("loss", ["cosine", "dot"])
+def test_the_film_strip_says_which_of_its_steps_shorten_q(loss: str) -> None:
+    state = {"loss": loss, "k": (-0.6, 0.5), "lr": 0.5}
+    shown = cosine_motion.CosineMotion(**state)
+    lengths = geometry.norm(CosineMotion(**state, steps=5).trace)
+    marks = [words.number(b) + (" shorter" if b < a else "") for a, b in itertools.pairwise(lengths)]
+    assert re.findall(r">([\d.]+(?: shorter)?)</text>", shown.picture()) == marks and len(marks) == 5
+    assert f"from {words.number(lengths[0])} to {words.number(lengths[-1])}" in shown.summary()
+    shorter = sum("shorter" in mark for mark in marks)
+    assert (f"and {shorter} of them made" if shorter else "so no step makes q shorter") in shown.summary()
+    assert bool(shorter) == (loss == "dot") == ("cw-right-angle" not in shown.picture())
+
+
 def test_the_picture_marks_a_right_angle_only_where_there_is_one() -> None:
     tangent, slanted = (CosineMotion(loss=loss).picture() for loss in ("cosine", "dot"))
     assert "cw-right-angle" in tangent and "cw-right-angle" not in slanted
@@ -74,7 +91,7 @@ def test_on_paper_nothing_can_be_moved() -> None:
 @pytest.mark.parametrize("state", [{}, {"loss": "infonce", "steps": 9}, {"loss": "dot", "lr": 0.2, "steps": 3}])
 def test_the_same_in_python_computes_the_last_row(state: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     shown = CosineMotion(**state)
-    assert run(shown.python()).state() == shown.state()
+    assert run(shown.python()).state() | {"everything": True} == shown.state()
     said, after = capsys.readouterr().out.splitlines()
     row = shown.table()[1][-1]
     length, loss, size = (float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", said))
@@ -84,7 +101,7 @@ def test_the_same_in_python_computes_the_last_row(state: dict[str, Any], capsys:
 
 def test_the_python_of_an_undefined_step_makes_the_widget() -> None:
     shown = CosineMotion(q=(0, 0))
-    assert run(shown.python()).state() == shown.state()
+    assert run(shown.python()).state() | {"everything": True} == shown.state()
 
 
 def place(page: Any, name: str) -> dict[str, float]:

@@ -28,10 +28,15 @@ EVALUATE = """([people, films, asked]) => {
 AS_LISTS = "(asked) => JSON.parse(JSON.stringify(run(asked), (_, x) => x instanceof Float64Array ? Array.from(x) : x))"
 
 
+def opened(*chosen: Any, **state: Any) -> ChosenNeighbours:
+    """With everything: all controls, and all words."""
+    return ChosenNeighbours(*chosen, everything=True, **state)
+
+
 def shown(count: int, seed: int = 0, **state: Any) -> ChosenNeighbours:
     """The film of the page and `count` others drawn at random."""
     others = [title for title in TITLES if title != FIRST]
-    return ChosenNeighbours(FIRST, np.random.default_rng(seed).permutation(others)[:count].tolist(), **state)
+    return opened(FIRST, np.random.default_rng(seed).permutation(others)[:count].tolist(), **state)
 
 
 def on_the_page(
@@ -143,28 +148,28 @@ def test_any_ten_films_become_the_nearest() -> None:
     for seed in range(8):
         story = shown(10, seed).summary()
         assert f"the 10 films nearest to {FIRST} are those that you chose." in story
-        [score] = re.findall(r"of them is (\d) · 10⁻([^\s.]+)", story)
+        [score] = re.findall(r"prediction: (\d) · 10⁻([^\s.]+)\. 0 of 1,776 predictions changed", story)
         assert "".join(str("⁰¹²³⁴⁵⁶⁷⁸⁹".index(digit)) for digit in score[1]) >= "10"
 
 
 def test_a_weak_stretch_and_a_narrow_model_say_what_fails() -> None:
     assert "Stretch more." in shown(10, stretch=1.0).summary()
-    narrow = ChosenNeighbours(chosen=TITLES[:10], width=8)
+    narrow = opened(chosen=TITLES[:10], width=8)
     assert "room for 6 neighbours, and you chose 10: there is no room for Forrest Gump." in narrow.summary()
     assert {row[4] for row in narrow.table()[1]} == {"none"}
     assert "Choose other films from the list" in shown(0).summary()
 
 
 def test_one_film_is_spoken_of_as_one() -> None:
-    near, far = (ChosenNeighbours(chosen=["Drive"], stretch=stretch).summary() for stretch in (100.0, 1.0))
+    near, far = (opened(chosen=["Drive"], stretch=stretch).summary() for stretch in (100.0, 1.0))
     assert f"the film nearest to {FIRST} is the one that you chose. Your film has a cosine of 1.000" in near
     assert far.startswith(f"Your film is not the nearest to {FIRST}: with a stretch of 1")
     assert "As trained, your film was not among the ten nearest." in far
 
 
 def test_a_cosine_that_rounds_to_zero_has_no_sign() -> None:
-    row = next(row for row in ChosenNeighbours("Gladiator", ["Life of Pi"]).table()[1] if row[0] == "Life of Pi")
-    _, films = ChosenNeighbours().tables
+    row = next(row for row in opened("Gladiator", ["Life of Pi"]).table()[1] if row[0] == "Life of Pi")
+    _, films = opened().tables
     assert -0.0005 < geometry.cosine(*(films[TITLES.index(title)] for title in ("Gladiator", "Life of Pi"))) < 0
     assert row[2] == "0.000"
 
@@ -173,8 +178,8 @@ def test_a_cosine_that_rounds_to_zero_has_no_sign() -> None:
     "state", [{}, {"stretch": 10.0, "width": 12}, {"chosen": TITLES[:10], "width": 8}, {"chosen": []}]
 )
 def test_the_same_in_python_computes_the_table(state: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    one = ChosenNeighbours(**state)
-    assert run(one.python()).state() == one.state()
+    one = opened(**state)
+    assert run(one.python()).state() == one.state() | {"everything": False}
     first, *lines = capsys.readouterr().out.splitlines()
     if state.get("width") == 8:
         assert "11 rows; expected different ones, fewer than the width 8" in first
@@ -188,58 +193,73 @@ def test_the_same_in_python_computes_the_table(state: dict[str, Any], capsys: py
 
 
 def test_films_are_chosen_by_keyboard_alone(site_page: Callable[..., Any]) -> None:
-    page = site_page(ChosenNeighbours(chosen=[]).static_html())
+    page = site_page(opened(chosen=[]).static_html())
     find, films = page.locator('input[name="find"]'), page.get_by_role("listbox", name="Films to choose")
     find.focus()
     page.keyboard.type("despic")
     assert films.get_by_role("option").all_inner_texts() == ["Despicable Me", "Despicable Me 2"]
     page.keyboard.press("Enter")
-    settled(page, ChosenNeighbours(chosen=["Despicable Me"]).summary())
+    settled(page, opened(chosen=["Despicable Me"]).summary())
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
-    settled(page, ChosenNeighbours(chosen=["Despicable Me", "Despicable Me 2"]).summary())
+    settled(page, opened(chosen=["Despicable Me", "Despicable Me 2"]).summary())
     assert films.get_attribute("aria-activedescendant") == films.get_by_role("option").nth(1).get_attribute("id")
-    page.get_by_role("button", name="Take away Despicable Me", exact=True).focus()
-    page.keyboard.press("Enter")
-    settled(page, ChosenNeighbours(chosen=["Despicable Me 2"]).summary())
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Take away Despicable Me 2"
-    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    settled(page, opened(chosen=["Despicable Me"]).summary())
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Space")
     settled(page, "Choose other films")
-    assert page.evaluate("document.activeElement.name") == "find"
+
+
+def test_three_films_are_chosen_in_the_hero_and_no_film_twice(site_page: Callable[..., Any]) -> None:
+    page = site_page(ChosenNeighbours().static_html())
+    assert ChosenNeighbours().summary().endswith("are those that you chose. 0 of 1,776 predictions changed.")
+    first, second, third = page.locator(".cw-hero-controls select").all()
+    for taken in (FIRST, "Monsters, Inc.", "Before Sunrise"):
+        assert first.locator(f'option[value="{taken}"]').is_disabled()
+    first.select_option("The Godfather")
+    settled(page, ChosenNeighbours(FIRST, ["The Godfather", "Monsters, Inc.", "Before Sunrise"]).summary())
+    second.select_option("")
+    assert [one.input_value() for one in (first, second, third)] == ["The Godfather", "Before Sunrise", ""]
+    third.select_option("Drive")
+    settled(page, ChosenNeighbours(FIRST, ["The Godfather", "Before Sunrise", "Drive"]).summary())
+    names = page.locator(".cw-hero-picture text").all_text_contents()
+    assert sum(name.startswith(("The Godfather", "Before Sunrise", "Drive")) for name in names) == 6
+    assert {"0 of 1,776", "predictions changed"} <= {*names}
 
 
 def test_films_are_chosen_by_touch_and_no_more_than_ten(site_page: Callable[..., Any]) -> None:
-    page = site_page(ChosenNeighbours(chosen=[]).static_html(), width=360, has_touch=True)
+    page = site_page(opened(chosen=[]).static_html(), width=360, has_touch=True)
     options = page.locator(".cw-pick")
     for place in range(12):
         options.nth(place).tap(force=place >= 10)  # the last two are disabled
     assert page.locator('.cw-pick[aria-selected="true"]').all_inner_texts() == TITLES[:10]
-    settled(page, ChosenNeighbours(chosen=TITLES[:10]).summary())
+    settled(page, opened(chosen=TITLES[:10]).summary())
     assert page.locator('.cw-pick[aria-disabled="true"]').count() == len(TITLES) - 10
     page.get_by_role("button", name="Ten at random").tap()
     settled(page, "the 10 films nearest to Fast & Furious 6 are those that you chose")
 
 
 def test_accents_need_not_be_typed_and_another_film_can_be_taken(site_page: Callable[..., Any]) -> None:
-    page = site_page(ChosenNeighbours(chosen=[]).static_html())
+    page = site_page(opened(chosen=[]).static_html())
     page.locator('input[name="find"]').fill("MISERABLES")
     page.keyboard.press("Enter")
     page.locator('select[name="film"]').select_option("The Godfather")
-    settled(page, ChosenNeighbours("The Godfather", ["Les Misérables"]).summary())
+    settled(page, opened("The Godfather", ["Les Misérables"]).summary())
     page.locator('select[name="film"]').select_option("Les Misérables")  # no film is its own neighbour
     settled(page, "As trained, the films nearest to Les Misérables are")
 
 
 def test_a_chosen_film_that_is_taken_as_the_film_leaves_room_for_another(site_page: Callable[..., Any]) -> None:
-    page = site_page(ChosenNeighbours(chosen=TITLES[:10]).static_html())
+    page = site_page(opened(chosen=TITLES[:10]).static_html())
     page.locator('select[name="film"]').select_option(TITLES[0])
-    settled(page, ChosenNeighbours(TITLES[0], TITLES[1:10]).summary())
+    settled(page, opened(TITLES[0], TITLES[1:10]).summary())
     page.locator(".cw-pick").nth(10).click()
-    settled(page, ChosenNeighbours(TITLES[0], TITLES[1:11]).summary())
+    settled(page, opened(TITLES[0], TITLES[1:11]).summary())
 
 
 def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[..., Any]) -> None:
-    page = site_page(ChosenNeighbours().static_html())
+    page = site_page(opened().static_html())
     pressed = page.locator('[aria-pressed="true"]')
     for name, state in [
         ("cartoons", {"chosen": ChosenNeighbours().model["cartoons"]}),
@@ -248,9 +268,9 @@ def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[...,
         ("none", {"chosen": []}),
     ]:
         page.locator(f'[data-preset="{name}"]').click()
-        settled(page, ChosenNeighbours(**state).summary())
+        settled(page, opened(**state).summary())
         assert pressed.evaluate_all("chips => chips.map(chip => chip.dataset.preset)") == [name]
     page.locator('[data-preset="oldest"]').click()
     page.locator('input[name="stretch"]').focus()
     page.keyboard.press("Home")
-    settled(page, ChosenNeighbours(chosen=TITLES[:10], stretch=1.0).summary())
+    settled(page, opened(chosen=TITLES[:10], stretch=1.0).summary())

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import words
 from drafts import one_quickly
 
-from course_lib.lessons.jacobian_conditions import small_towers
-from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
+from course_lib import geometry
+from course_lib.lessons.jacobian_conditions import small_towers, tower_motion
 from course_lib.papers import p0
 from tests.widget_pages import run, settled
 
+TowerMotion = partial(tower_motion.TowerMotion, everything=True)
 SHOWN = {"tower_motion": {"loss": "infonce", "steps": 9}}
 
 
@@ -24,7 +27,7 @@ def shares(angles: np.ndarray, count: int) -> np.ndarray:
     return np.histogram(angles, bins=np.linspace(0, 180, count + 1))[0] / len(angles)
 
 
-def near_tangent(shown: TowerMotion) -> float:
+def near_tangent(shown: tower_motion.TowerMotion) -> float:
     """The share of all moves within 90 +- 10 degrees."""
     return float((np.abs(shown.run().moves[:, 2] - 90) <= 10).mean())
 
@@ -46,7 +49,7 @@ def test_words_and_table_hold_what_course_lib_computes(state: dict[str, Any]) ->
     assert said == [f"{words.number(100 * share)} %" for share in shares(run.moves[:, 2], 9)]
 
 
-def leaf(shown: TowerMotion) -> str:
+def leaf(shown: tower_motion.TowerMotion) -> str:
     """The verdict of the leaf: kept, longer or lost."""
     [verdict] = re.findall(r'data-verdict="(\w+)"', shown.picture())
     return str(verdict)
@@ -99,6 +102,29 @@ def test_a_counterexample_has_as_many_digits_as_show_it() -> None:
     assert float(after) < float(before) and len(before) == len("0.1960")
 
 
+@pytest.mark.parametrize("tower", small_towers.TOWERS)
+def test_one_push_is_a_step_of_torch_on_one_person(library: Callable[..., Any], tower: str) -> None:
+    """The gradient of the pushed embedding has length 1 and stands at a right angle to it; who shrinks is said."""
+    shown = tower_motion.TowerMotion(tower, follow=5, lr=0.2)
+    found = library("tower_math")("(state) => lib.pushed(state)", shown.state())
+    made = small_towers.tower_at_start(tower, small_towers.draw(0, steps=0, batch_size=0))
+    before = made(torch.arange(small_towers.USERS))
+    np.testing.assert_allclose(found["before"], before.detach(), rtol=1e-9)
+    q = before.detach()[4] / before.detach()[4].norm()
+    before[4].dot(torch.stack([q[1], -q[0]])).backward()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.sub_(0.2 * parameter.grad)
+        after = made(torch.arange(small_towers.USERS))
+    np.testing.assert_allclose(found["after"], after, rtol=1e-9, atol=1e-12)
+    moved = int((geometry.norm(after.numpy() - found["before"]) > 1e-9).sum()) - 1
+    shorter = int((geometry.norm(after.numpy()) - geometry.norm(np.array(found["before"])) < -1e-9).sum())
+    assert (f"moves {moved} other people" if moved else "moves nobody else") in shown.summary()
+    assert f"and {shorter or 'none'} of the 24 vectors become" in shown.summary().replace("becomes", "become")
+    assert f">{shorter} of 24</text>" in shown.picture()
+    assert (moved == 0) == (tower in {"lookup", "one_hot", "scale", "normalised"})
+
+
 def test_the_null_is_the_share_of_uniform_directions() -> None:
     chance = words.number(100 * p0.chance_of_right_angle(2))
     assert f"(uniform directions: {chance} %)" in TowerMotion("bias", lr=0.1).summary()
@@ -132,7 +158,7 @@ def test_row_wise_adagrad_sees_rows_and_the_two_lookups_differ() -> None:
 
 def test_the_same_in_python_counts_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     shown = TowerMotion("two_layers", lr=0.1, steps=30, follow=5)
-    assert run(shown.python()).state() == shown.state()
+    assert run(shown.python()).state() | {"everything": True} == shown.state()
     printed = capsys.readouterr().out
     [numbers] = re.findall(r"\[(.*?)\]", printed, re.DOTALL)
     gradient, radial, _ = (float(line.split()[0]) for line in printed.splitlines()[:3])

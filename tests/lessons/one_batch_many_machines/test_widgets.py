@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from course_lib import experiments, processes, step_cost
 from course_lib.checking import some
 from course_lib.experiments.core.data import TRAIN_SHARE
 from course_lib.experiments.scale.tables import BATCH
+from course_lib.lessons.one_batch_many_machines import one_batch_many_machines_play as play
 from course_lib.lessons.one_batch_many_machines import sharded_step
-from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS, OneBatchManyMachines
+from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS
 from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
 from tests.widget_pages import replacing
 
+OneBatchManyMachines = partial(play.OneBatchManyMachines, everything=True)
 MATH = "machines_math"
 EVALUATE = "(states) => states.map((state) => lib.analyseMachines(state))"
 Library = Callable[..., Any]
@@ -115,12 +118,31 @@ def test_what_it_says_of_each_recipe(recipe: dict[str, Any], words: str) -> None
     assert words in OneBatchManyMachines(**{"batch": 8, **recipe}).summary()
 
 
+@pytest.mark.parametrize(
+    ("recipe", "words", "faded"),
+    [
+        ({}, "A film gets 7 of 15 pushes: the gradient ends where a film arrives as a constant", 2),
+        ({"gather": "none"}, "A film gets 7 of 15 pushes: a machine knows its own films only", 2),
+        ({"gather": "gradients"}, "Every film gets all of its 15 pushes, as on one machine.", 0),
+        ({"rows": "all"}, "Every film gets all of its 15 pushes, as on one machine. But right direction", 0),
+        ({"processes": 1}, "On one machine every film gets all of its 7 pushes.", 0),
+    ],
+)
+def test_the_grid_loses_the_blocks_whose_pushes_are_lost(recipe: dict[str, Any], words: str, faded: int) -> None:
+    """Of P B - 1 pushes on a film, B - 1 are left where the factor of the others' is 0 or there is none."""
+    shown = play.OneBatchManyMachines(**{"processes": 2, "batch": 8, **recipe})
+    assert shown.summary().startswith(words)
+    assert shown.picture().count("opacity:0.") == faded
+    lost = shown.factors()["other items"] == 0
+    assert lost == bool(faded) and shown.picture().count('class="cw-block') == shown.processes**2
+
+
 def test_the_same_in_python_computes_what_the_table_shows() -> None:
     for state in some(STATES[::7]):
         one, names = OneBatchManyMachines(**state), {}
         exec(one.python(), names)
         rows = {row[0]: row[1] for row in one.table()[1]}
-        assert names["shown"].state() == one.state()
+        assert names["shown"].state() | {"everything": True} == one.state()
         shown = [row[1] for row in one.table()[1][:4]]
         assert shown == ["another loss" if factor is None else str(factor) for factor in names["factors"].values()]
         assert rows["bytes sent for the loss"] == f"{names['sent']:,}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from tests.widget_pages import run, settled, table_rows
 
 STORED = json.loads(effective_rate.STORED.read_text(encoding="utf-8"))
 RATES = STORED["rates"]
+opened = partial(EffectiveRate, everything=True)
 HIGH = RATES[-1]  # the training with the fewest steps
 
 
@@ -88,20 +91,26 @@ def test_what_the_page_asks_for_is_there_to_see() -> None:
 def test_the_words_hold_the_stored_numbers() -> None:
     for rate in (RATES[0], 10.0, HIGH):
         one = stored(rate)
-        story = EffectiveRate(rate, person=2).summary()
+        story = EffectiveRate(rate, person=2, everything=True).summary()
         assert f"ends with length {words.number(one['lengths'][0] / 100)}, " in story
         counts = [words.number(round(one["count"][kind])) for kind in ("dot", "cosine")]
         assert f"people the means are {counts[0]} and {counts[1]}; " in story
 
 
-def test_the_lists_hold_titles_and_their_pairs() -> None:
+@pytest.mark.parametrize("index", ["dot", "cosine"])
+def test_the_list_holds_titles_and_their_pairs_and_the_point_both_means(index: str) -> None:
     train, _ = films.split()
     pairs = dict(zip(make_effective_rate.film_names(train), train.col_counts, strict=True))
-    picture = EffectiveRate().picture()
+    shown = EffectiveRate(index=index)
+    means = {}
     for kind in ("dot", "cosine"):
-        for film in stored(10.0)["lists"][kind][0]:
-            title = STORED["titles"][film]
-            assert f'>{title.replace("&", "&amp;")}</span><span class="cw-value">{pairs[title]}</span>' in picture
+        titles = [STORED["titles"][film] for film in stored(10.0)["lists"][kind][0]]
+        means[kind] = round(np.mean([pairs[title] for title in titles]))
+        for title in titles if kind == index else ():
+            assert f">{title.replace('&', '&amp;')}</text>" in shown.picture()
+            assert re.search(rf">{pairs[title]}(?: ✓ hidden film)?</text>", shown.picture())
+    assert f">{means[index]}</text>" in shown.picture()
+    assert f"liked by {means['dot']} people on average, and by cosine by {means['cosine']}." in shown.summary()
 
 
 def test_the_same_in_python_computes_the_row_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,18 +124,21 @@ def test_the_same_in_python_computes_the_row_of_the_table(capsys: pytest.Capture
 
 
 def test_the_page_shows_what_paper_shows_and_the_slider_moves_the_list(site_page: Callable[..., Any]) -> None:
-    page = site_page(EffectiveRate().static_html())
-    assert table_rows(page) == EffectiveRate().table()[1]
-    lists = page.locator(".cw-lists")
-    before = lists.inner_text()
+    page = site_page(opened().static_html())
+    assert table_rows(page) == opened().table()[1]
+    ten = page.locator(".cw-hero-picture")
+    before = ten.inner_html()
     slider = page.locator('input[name="rate"]')
     slider.focus()
     page.keyboard.press("End")
-    settled(page, EffectiveRate(HIGH).summary())
-    assert lists.inner_text() != before and slider.get_attribute("aria-valuetext") == "50"
+    settled(page, opened(HIGH).summary())
+    assert ten.inner_html() != before and slider.get_attribute("aria-valuetext") == "50"
+    by_dot = ten.inner_html()
+    page.get_by_label("cosine", exact=True).check()
+    page.wait_for_function("(was) => document.querySelector('.cw-hero-picture').innerHTML !== was", arg=by_dot)
     page.get_by_label("3", exact=True).check()
-    settled(page, EffectiveRate(HIGH, person=3).summary())
+    settled(page, opened(HIGH, person=3).summary())
     for name, rate in (("low", RATES[0]), ("chapter", 10.0), ("high", HIGH)):
         page.locator(f'[data-preset="{name}"]').click()
-        settled(page, EffectiveRate(rate, person=3).summary())
+        settled(page, opened(rate, person=3).summary())
         assert page.locator('[aria-pressed="true"]').get_attribute("data-preset") == name

@@ -10,15 +10,14 @@ export function niceReach(reach) {
   return power * [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * power >= reach * (1 - 1e-9));
 }
 
-/** Maps the square [-reach, reach]^2 to an SVG of 400 x 400. */
+/** Maps the square [-reach, reach]^2 to an SVG of `side` by `side`. */
 export class Plane {
-  constructor(reach) {
-    this.reach = reach;
-    this.unit = SIDE / (2 * reach);
+  constructor(reach, side = SIDE) {
+    Object.assign(this, { reach, half: side / 2, unit: side / (2 * reach) });
   }
 
   at([x, y]) {
-    return [SIDE / 2 + x * this.unit, SIDE / 2 - y * this.unit];
+    return [this.half + x * this.unit, this.half - y * this.unit];
   }
 
   /** The point of the plane under a pointer event. */
@@ -29,12 +28,11 @@ export class Plane {
   }
 
   axes() {
-    const half = SIDE / 2;
-    return svg("path", { class: "cw-frame", d: `M0 ${half}H${SIDE}M${half} 0V${SIDE}` });
+    return svg("path", { class: "cw-frame", d: `M0 ${this.half}H${2 * this.half}M${this.half} 0V${2 * this.half}` });
   }
 
   circle(length, kind) {
-    return svg("circle", { class: kind, cx: SIDE / 2, cy: SIDE / 2, r: (length * this.unit).toFixed(2) });
+    return svg("circle", { class: kind, cx: this.half, cy: this.half, r: (length * this.unit).toFixed(2) });
   }
 
   trace(points, kind) {
@@ -55,7 +53,7 @@ export class Plane {
   /** The little square of a right angle at `corner`, between the directions to the origin and along `direction`. */
   rightAngle(corner, direction, kind) {
     const [x, y] = this.at(corner);
-    const [nx, ny] = unit([SIDE / 2 - x, SIDE / 2 - y]);
+    const [nx, ny] = unit([this.half - x, this.half - y]);
     const [dx, dy] = unit([direction[0], -direction[1]]);
     const side = 10;
     return svg("path", { class: kind, d: `M${places([x + side * nx, y + side * ny])}l${places([side * dx, side * dy])}l${places([-side * nx, -side * ny])}` });
