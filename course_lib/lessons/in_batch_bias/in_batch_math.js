@@ -58,35 +58,6 @@ export function negativeCoefficients(kind, { rho, omega = 1 }) {
   return table[kind];
 }
 
-/** Weights of l+ (s) and l- (s x s) in one batch of positive pairs [row, column]. */
-export function batchWeights(kind, { labels, pairs, omega }) {
-  const { total } = countLabels(labels);
-  const popularity = pairPopularity(labels);
-  const coefficients = negativeCoefficients(kind, { rho: balance(pairs.length, total), omega });
-  const factor = total / (labels.length * labels[0].length * pairs.length);
-  const negative = pairs.map(([i], a) =>
-    pairs.map(([, j], b) => {
-      const pop = popularity[i][j];
-      return factor * (a === b ? coefficients.diagonal(pop) : coefficients.offDiagonal(pop, labels[i][j]));
-    }),
-  );
-  return { positive: pairs.map(() => factor), negative };
-}
-
-/** The weights of one batch, added up on the cells of the label matrix (a cell may be met more than once). */
-export function batchWeightsOnCells(kind, { labels, pairs, omega }) {
-  const weights = batchWeights(kind, { labels, pairs, omega });
-  const positive = mapCells(labels, () => 0);
-  const negative = mapCells(labels, () => 0);
-  pairs.forEach(([i, j], a) => {
-    positive[i][j] += weights.positive[a];
-    pairs.forEach(([, column], b) => {
-      negative[i][column] += weights.negative[a][b];
-    });
-  });
-  return { positive, negative };
-}
-
 /**
  * Expected weight of l+ and of l- on every cell. A positive is drawn with probability s / M, and an ordered pair of two
  * different positives with probability (s / M) rho, so cell (i, j) is met off the diagonal (s / M) rho (popularity - label)
@@ -139,11 +110,6 @@ export function objectiveParts(labels, weights, losses) {
     pushOnNegatives: sumCells(mapCells(push, (value, i, j) => (labels[i][j] ? 0 : value))),
   };
   return { ...parts, total: parts.pull + parts.pushOnPositives + parts.pushOnNegatives };
-}
-
-/** The loss of one batch. */
-export function batchLoss(kind, { labels, pairs, omega, losses }) {
-  return objectiveParts(labels, batchWeightsOnCells(kind, { labels, pairs, omega }), losses).total;
 }
 
 /** Score that minimises wPlus l+ + wMinus l- on one cell; infinite where only one of the two is there (logistic). */

@@ -1,10 +1,8 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { Interactive, beside, button, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
-import {
-  IN_LARGEST, KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
-} from "./in_batch_math.js";
+import { IN_LARGEST, KINDS, bestScore, countLabels, mapCells, pairPopularity, positivePairs } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf } from "./in_batch_text.js";
@@ -12,7 +10,6 @@ import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf
 const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed", "cells", "dimensions"];
 const SMALLEST = 2;
 const LARGEST = 8;
-const MOST_DRAWS = 100000;
 const CELLS = [["weights", "weights"], ["scores", "best scores"], ["multiplied", "scores × popularity"]];
 const TITLES = {
   weights: ["Weight on each pair", "in units of 1/mn"],
@@ -75,7 +72,7 @@ class View extends Interactive {
       main: [parts.kind.box, parts.batchSize.box, parts.omega.box, parts.dimensions.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),
       words: [parts.message, parts.summary],
-    }), h("div", { class: "cw-folds" }, this.buildObjective(), this.buildSimulation(), parts.folds.box));
+    }), h("div", { class: "cw-folds" }, this.buildObjective(), parts.folds.box));
   }
 
   buildLabels() {
@@ -101,11 +98,9 @@ class View extends Interactive {
     parts.cardTitle = h("span", {});
     parts.cardNote = h("span", { class: "cw-soft" });
     parts.weights = h("div", { class: "cw-weights" });
-    parts.averageText = h("span", {});
-    parts.shown = choice({ name: "shown", label: "Weights", options: [["expected", "expected"], ["average", parts.averageText]], onset: (shown) => { this.shown = shown; this.show(); } });
     parts.legends = { weights: legend(), scores: scoreLegend() };
     return h("div", { class: "cw-card" },
-      parts.cells.box, h("p", { class: "cw-card-title" }, parts.cardTitle, " ", parts.cardNote), parts.weights, parts.shown.box, Object.values(parts.legends));
+      parts.cells.box, h("p", { class: "cw-card-title" }, parts.cardTitle, " ", parts.cardNote), parts.weights, Object.values(parts.legends));
   }
 
   buildObjective() {
@@ -117,20 +112,6 @@ class View extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     return h("details", { class: "cw-objective" }, h("summary", {}, "The objective"),
       h("div", { class: "cw-card" }, h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box), parts.bars));
-  }
-
-  buildSimulation() {
-    const parts = this.parts;
-    parts.draw = button("draw", "Draw a batch", () => this.draw(1));
-    parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
-    parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.show(); });
-    parts.batch = h("div", { class: "cw-batch" });
-    parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
-    return h("details", { class: "cw-simulation" }, h("summary", {}, "Draw batches ", h("span", { class: "cw-soft" }, "a simulation")),
-      h("div", { class: "cw-card" },
-        h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
-        h("div", { class: "cw-stage" }, parts.batch),
-        parts.drawn));
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
@@ -201,58 +182,15 @@ class View extends Interactive {
     this.inspect(i, j);
     if (this.result.problem) return;
     this.showWeights(this.state());
-    if (this.draws.last) this.showBatch(this.state());
   }
 
   cell(i, j) {
     return this.cells[i]?.[j];
   }
 
-  // ---- drawing batches ---------------------------------------------------------------------------------------------
-
-  forgetDraws() {
-    const labels = this.state().labels;
-    this.random = randomGenerator(this.state().seed);
-    this.draws = { count: 0, loss: 0, last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
-    this.shown = "expected";
-  }
-
-  draw(times) {
-    this.follower.settle();
-    const { result, draws } = this;
-    if (result.problem) return;
-    const { labels, kind, omega } = this.state();
-    const positives = positivePairs(labels);
-    for (let k = 0; k < times && draws.count < MOST_DRAWS; k += 1) {
-      const pairs = sampleWithoutReplacement(positives, result.batchSize, this.random);
-      const weights = batchWeightsOnCells(kind, { labels, pairs, omega });
-      draws.count += 1;
-      draws.last = pairs;
-      draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
-      addCells(draws.positive, weights.positive);
-      addCells(draws.negative, weights.negative);
-    }
-    this.show();
-  }
-
-  average() {
-    const { labels } = this.state();
-    const factor = (labels.length * labels[0].length) / Math.max(this.draws.count, 1);
-    return {
-      positive: mapCells(this.draws.positive, (w) => w * factor),
-      negative: mapCells(this.draws.negative, (w) => w * factor),
-    };
-  }
-
   // ---- showing -----------------------------------------------------------------------------------------------------
 
-  /** What was drawn is of the labels as they were: a change starts over. */
   refresh() {
-    this.forgetDraws();
-    this.show();
-  }
-
-  show() {
     const state = this.state();
     this.result = analyse(state);
     this.active = [Math.min(this.active[0], state.labels.length - 1), Math.min(this.active[1], state.labels[0].length - 1)];
@@ -260,7 +198,6 @@ class View extends Interactive {
     this.showGrid(state);
     this.showWeights(state);
     this.showObjective();
-    this.showBatch(state);
     this.inspect(...this.active);
     this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
@@ -288,8 +225,6 @@ class View extends Interactive {
       step.plus.disabled = count >= LARGEST;
       step.minus.disabled = count <= SMALLEST;
     }
-    for (const button of [parts.draw, parts.drawMany]) button.disabled = Boolean(result.problem);
-    parts.forget.disabled = this.draws.count === 0;
   }
 
   showDimensions(cells) {
@@ -314,7 +249,6 @@ class View extends Interactive {
       grid.setAttribute("style", `--cw-columns:${labels[0].length}`);
     }
     const { rows, columns } = countLabels(labels);
-    const drawn = new Set((this.draws.last ?? []).map(String));
     mapCells(labels, (label, i, j) => {
       const button = this.cell(i, j);
       const crossed = this.isCrossed(i, j);
@@ -322,7 +256,7 @@ class View extends Interactive {
       button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${crossed ? (cells === "weights" ? ", mistaken positive" : ", out of order") : ""}`);
       button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
       button.textContent = String(label);
-      button.setAttribute("class", `cw-cell${crossed ? " cw-mistaken" : ""}${drawn.has(String([i, j])) ? " cw-in-last-batch" : ""}`);
+      button.setAttribute("class", `cw-cell${crossed ? " cw-mistaken" : ""}`);
     });
     this.rowTotals.forEach((cell, i) => (cell.textContent = rows[i]));
     this.columnTotals.forEach((cell, j) => (cell.textContent = columns[j]));
@@ -354,18 +288,14 @@ class View extends Interactive {
   }
 
   showWeights({ labels, cells }) {
-    const { parts, result, draws } = this;
-    const average = this.shown === "average";
-    parts.shown.box.hidden = !draws.count || cells !== "weights";
-    parts.averageText.textContent = `average of ${countDraws(draws.count)}`;
-    parts.shown.show(this.shown);
+    const { parts, result } = this;
     if (result.problem) {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    const name = cells !== "weights" ? `${TITLES[cells][0]}.` : average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
+    const name = cells === "weights" ? "Expected weights." : `${TITLES[cells][0]}.`;
     const shown = cells === "weights"
-      ? { ...(average ? this.average() : result.weights), asked: result.full.negative }
+      ? { ...result.weights, asked: result.full.negative }
       : { positive: mapCells(labels, () => null), negative: result.best[cells], asked: labels };
     this.heatMapFor(labels).update({ labels, ...shown, crossed: (i, j) => this.isCrossed(i, j), selected: this.active, name: `${name} ${this.story}` });
   }
@@ -418,25 +348,6 @@ class View extends Interactive {
       bar("Expected over batches", result.expected, most),
       bar("Full objective, all pairs", result.wanted, most));
   }
-
-  showBatch({ labels, kind, omega }) {
-    const { parts, draws, result } = this;
-    if (!draws.last) {
-      parts.batch.replaceChildren(h("p", { class: "cw-empty" }, "No batch drawn yet."));
-      parts.drawn.textContent = "";
-      return;
-    }
-    const cells = labels.length * labels[0].length;
-    const weights = batchWeights(kind, { labels, pairs: draws.last, omega });
-    const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
-    const falseNegatives = falseNegativesOf(labels, draws.last);
-    parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
-    const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
-    parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
-      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are really positives. ` +
-      `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
-      `largest gap between an average and an expected weight ${number(gap)}.`;
-  }
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -449,18 +360,9 @@ function mostPopularPositive(labels) {
   return positivePairs(labels).reduce((best, pair) => (popularity[pair[0]][pair[1]] > popularity[best[0]][best[1]] ? pair : best), [0, 0]);
 }
 
-function addCells(total, more) {
-  more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
-}
-
 const transposed = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
 
 const isIn = (pairs, i, j) => pairs.some(([row, column]) => row === i && column === j);
-
-/** Pairs (a, b) off the diagonal of a batch whose label is one. */
-function falseNegativesOf(labels, pairs) {
-  return pairs.flatMap(([i], a) => pairs.flatMap(([, j], b) => (a !== b && labels[i][j] ? [[a, b]] : [])));
-}
 
 /** A square whose area is the size of a weight: hatched on a positive; below zero hollow, with a minus. */
 class Square {
@@ -563,37 +465,3 @@ function bar(name, parts, most) {
     h("div", { class: "cw-track", "aria-hidden": "true" },
       piece(parts.pull, "cw-piece-pull"), piece(parts.pushOnPositives, "cw-piece-wrong"), piece(parts.pushOnNegatives, "cw-piece-push")));
 }
-
-/** The batch as the s x s matrix that the loss sees: its diagonal is positive, all else negative. */
-function batchPicture(labels, pairs, weights) {
-  const size = pairs.length;
-  const side = size > 12 ? 20 : size > 8 ? 36 : 48;
-  const written = side > 30;
-  const [left, top] = [30, 20];
-  const wide = left + size * side + 2;
-  const most = Math.max(...weights.negative.flat().map(Math.abs), ...weights.positive, 1e-12);
-  const unit = (side - (written ? 25 : 5)) / Math.sqrt(most);
-  const shown = (a) => size <= 20 || a % 5 === 0;
-  const axes = pairs.flatMap(([i, j], a) => (shown(a) ? [
-    svg("text", { class: "cw-axis-text", x: left + (a + 0.5) * side, y: 13 }, `C${j + 1}`),
-    svg("text", { class: "cw-axis-text", x: 13, y: top + (a + 0.5) * side + 4 }, `R${i + 1}`),
-  ] : []));
-  const cells = weights.negative.flatMap((row, a) => row.map((push, b) => {
-    const wrong = a !== b && labels[pairs[a][0]][pairs[b][1]] === 1;
-    const [x, y] = [left + (b + 0.5) * side, top + (a + 0.5) * side - (written ? 6 : 0)];
-    const box = { x: left + b * side + 1, y: top + a * side + 1, width: side - 2, height: side - 2, rx: 4 };
-    const ring = svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) });
-    place(ring, x, y, a === b ? unit * Math.sqrt(weights.positive[a]) : 0);
-    return svg("g", {},
-      svg("rect", { class: `cw-box${a === b ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
-      new Square().place(x, y, push, unit, wrong), ring,
-      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, number(push)) : null,
-      written && a === b ? svg("text", { class: "cw-pull-text", x: box.x + 4, y: box.y + 12 }, number(weights.positive[a])) : null);
-  }));
-  const wrongs = falseNegativesOf(labels, pairs).length;
-  const name = `The last batch: ${pairs.map(pairName).join(", ")} on the diagonal; ${wrongs} false negatives off it.`;
-  return h("div", {}, h("p", { class: "cw-small-title" }, "The last batch as the loss sees it"),
-    svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
-}
-
-const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);

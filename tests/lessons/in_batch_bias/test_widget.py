@@ -65,11 +65,9 @@ def met(labels: np.ndarray) -> tuple[np.ndarray, ...]:
 def random_case(rng: np.random.Generator) -> dict[str, Any]:
     labels = random_labels(rng)
     batch_size = int(rng.integers(2, labels.sum() + 1))
-    pairs = np.argwhere(labels)[rng.permutation(labels.sum())[:batch_size]]
     return {
         "labels": labels.tolist(),
         "batchSize": batch_size,
-        "pairs": pairs.tolist(),
         "scores": rng.normal(scale=3, size=labels.shape).tolist(),
         "omega": float(rng.uniform(0.01, 1)),
         "kind": in_batch.KINDS[int(rng.integers(len(in_batch.KINDS)))],
@@ -94,12 +92,10 @@ def static(**arguments: Any) -> str:
     return InBatchWeights(**arguments).static_html()
 
 
-EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, kind, pointwise }) => {
+EVALUATE = """(cases) => cases.map(({ labels, batchSize, scores, omega, kind, pointwise }) => {
   const losses = lib.pairLosses(pointwise, scores);
   return {
     expectedWeights: lib.expectedWeights(kind, { labels, batchSize, omega }),
-    batchWeights: lib.batchWeights(kind, { labels, pairs, omega }),
-    batchLoss: lib.batchLoss(kind, { labels, pairs, omega, losses }),
     expected: lib.objectiveParts(labels, lib.expectedWeights(kind, { labels, batchSize, omega }), losses).total,
     full: lib.objectiveParts(labels, lib.fullWeights(labels), losses).total,
     losses,
@@ -116,30 +112,15 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     labels = np.array(case["labels"], dtype=float)
     kind, batch_size, n_positives = case["kind"], case["batchSize"], int(labels.sum())
     omega = case["omega"] if kind == "unbiased_omega" else None
-    rows, columns = np.array(case["pairs"]).T
     row_counts, col_counts = labels.sum(1), labels.sum(0)
     pos_loss, neg_loss = losses.pair_losses(case["pointwise"], np.array(case["scores"]))
     whole = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
-    batch = {
-        "row_counts": row_counts[rows],
-        "col_counts": col_counts[columns],
-        "n_positives": n_positives,
-        "shape": labels.shape,
-        "omega": omega,
-        "labels": labels[np.ix_(rows, columns)] if kind == "masked" else None,
-    }
     w_pos, w_neg = np.zeros_like(labels), np.zeros_like(labels)  # what no batch meets weighs nothing
     part = labels[met(labels)]
     found = in_batch.expected_weights(kind, labels=part, batch_size=batch_size, omega=omega)
     w_pos[met(labels)], w_neg[met(labels)] = (weights * part.size / labels.size for weights in found)
-    b_pos, b_neg = in_batch.batch_weights(kind, **batch)
-    loss = in_batch.batch_loss(
-        kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch
-    )
     return {
         "expectedWeights": {"positive": w_pos, "negative": w_neg},
-        "batchWeights": {"positive": b_pos, "negative": b_neg},
-        "batchLoss": loss,
         "expected": (w_pos * pos_loss + w_neg * neg_loss).sum(),
         "full": in_batch.full_objective(**whole),
         "losses": {"positive": pos_loss, "negative": neg_loss},
@@ -174,22 +155,6 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
     cases = [random_case(rng) for _ in range(CASES)]
     answers = library("in_batch_math", replacing(right, wrong))(EVALUATE, cases)
     assert any(differences(python_answer(case), answer) for case, answer in zip(cases, answers, strict=True))
-
-
-@pytest.mark.parametrize("kind", in_batch.KINDS)
-def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str) -> None:
-    """By enumeration in JavaScript, with an empty row and column, where Assumption E.1 fails and course_lib refuses."""
-    labels = [[1, 1, 0], [0, 0, 0], [1, 0, 0]]
-    pairs = np.argwhere(np.array(labels)).tolist()
-    evaluate = library("in_batch_math")
-    for size in range(2, len(pairs) + 1):
-        batches = [list(batch) for batch in itertools.combinations(pairs, size)]
-        question = """([kind, labels, size, batches]) => [
-          lib.expectedWeights(kind, { labels, batchSize: size, omega: 0.3 }),
-          batches.map((pairs) => lib.batchWeightsOnCells(kind, { labels, pairs, omega: 0.3 }))]"""
-        expected, drawn = evaluate(question, [kind, labels, size, batches])
-        for sign in ("positive", "negative"):
-            np.testing.assert_allclose(np.mean([one[sign] for one in drawn], axis=0), expected[sign], atol=1e-14)
 
 
 def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
@@ -539,10 +504,10 @@ def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[
     page.locator('[data-cell="0,0"]').click()
     message = page.locator(".cw-message")
     assert message.inner_text().startswith("There is one positive pair.")
-    assert page.locator('[data-action="draw"]').is_disabled() and page.locator('input[name="batch_size"]').is_disabled()
+    assert page.locator('input[name="batch_size"]').is_disabled()
     settled(page, "There is one positive pair.")
     page.locator('[data-cell="0,0"]').click()
-    assert message.is_hidden() and page.locator('[data-action="draw"]').is_enabled()
+    assert message.is_hidden()
     settled(page, InBatchWeights([[1, 0], [0, 1]], batch_size=2).summary())
 
 
@@ -559,21 +524,6 @@ def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]
     page.locator('[data-cell="3,0"]').click()
     settled(page, "batches of 5 of 5 positives")
     assert page.locator('input[name="batch_size"]').get_attribute("max") == "5"
-
-
-def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:
-    """Simulation with a fixed seed; the heat map of averages against course_lib, within 0.15."""
-    page = open_folds(site_page(static()))
-    for _ in range(4):
-        page.locator('[data-action="draw-many"]').click()
-    drawn = page.locator(".cw-drawn").inner_text()
-    assert drawn.startswith("Batch 2000 (simulated): ")
-    assert float(re.search(r"expected weight ([\d.]+)\.$", drawn)[1]) < 0.15
-    page.get_by_label("average of 2000 draws").check()
-    shown = page.locator(".cw-weights .cw-number").all_text_contents()
-    np.testing.assert_allclose(np.array(shown, dtype=float).reshape(4, 4), InBatchWeights().weights[1], atol=0.15)
-    page.locator('[data-action="forget"]').click()
-    assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of").is_hidden()
 
 
 def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:
@@ -604,9 +554,8 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
 
 
 def test_the_largest_matrix_fits_every_width(site_page: Callable[..., Any]) -> None:
-    """With a batch of all its 64 pairs on the page."""
     page = site_page(static(labels=np.ones((8, 8), dtype=int), batch_size=64), width=320)
-    open_folds(page).locator('[data-action="draw"]').click()
+    open_folds(page)
     for width in (320, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -193,9 +193,11 @@ export class Interactive {
     this.follower.set(changes);
   }
 
-  /** Shows the state; `parts.presets`, where there are some, tell which of them it is. */
+  /** Shows the state; `parts.presets` and `parts.everything` (hero.js), where they are, follow it. */
   showAll() {
-    this.parts.presets?.show(this.state());
+    const state = this.state();
+    this.parts.presets?.show(state);
+    if (this.parts.everything) this.parts.everything.open = state.everything;
     this.refresh();
   }
 

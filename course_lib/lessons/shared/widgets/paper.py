@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import traitlets
+
 from course_lib import extras
 from course_lib.lessons.shared.widgets import bundle
 from course_lib.lessons.shared.widgets.base import CourseWidget
@@ -71,3 +73,9 @@ class WrittenOnce(CourseWidget):
     def python(self) -> str:
         """Lines of Python that compute what it shows."""
         return self.drawn.python
+
+
+class Hero(WrittenOnce):
+    """The first picture of a page: `everything` says whether all its controls are shown, or three at most (hero.js)."""
+
+    everything = traitlets.Bool(False).tag(sync=True, state=True)

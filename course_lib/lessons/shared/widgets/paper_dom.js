@@ -79,7 +79,10 @@ globalThis.drawOnce = (widget, state) => {
   const page = new PaperElement("div");
   widget.render({ model: model(JSON.parse(state)), el: page });
   const [story] = page.all(has("cw-summary")).map((element) => element.textContent);
-  const pictures = page.all((element) => element.attributes["data-paper"] !== undefined || (element.tag === "svg" && element.attributes.role === "img"));
+  const [everything] = page.all(has("cw-everything"));
+  const shut = everything?.open === false ? everything.every() : [];
+  const pictures = page.all((element) => element.attributes["data-paper"] !== undefined || (element.tag === "svg" && element.attributes.role === "img"))
+    .filter((element) => !shut.includes(element));
   pictures.forEach(still);
   const first = pictures.find((element) => element.tag === "svg");
   if (first) first.setAttribute("aria-label", story);
