@@ -31,9 +31,7 @@ def panel(t3: Result, lists: Result, data: str, backbone: str) -> dict[str, Any]
             ("mrr@10", t3.mean("MRR@10", method=None, **where)),
         )
     ]
-    methods = {
-        name: [t3.values(change, method=name, **where) for change in CHANGES] for name in METHODS
-    }
+    methods = {name: [t3.values(change, method=name, **where) for change in CHANGES] for name in METHODS}
     return {
         "name": f"{SETS[data]}, {backbone}",
         "hits": [round(float(value)) for value in hits],

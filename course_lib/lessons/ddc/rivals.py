@@ -1,4 +1,4 @@
-"""The hero of the chapter: eight ways to make lists less popular, and what each does to accuracy, training by training."""
+"""The hero of the chapter: eight ways to make lists less popular, and what each does to accuracy."""
 
 from __future__ import annotations
 
