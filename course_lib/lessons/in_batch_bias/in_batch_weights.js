@@ -2,34 +2,20 @@
 // every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { Interactive, beside, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
-import { IN_LARGEST, KINDS, bestScore, countLabels, mapCells, pairPopularity, positivePairs } from "./in_batch_math.js";
+import { KINDS, bestScore, countLabels, mapCells, pairPopularity, positivePairs } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf } from "./in_batch_text.js";
 
-const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed", "cells", "dimensions"];
+const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
 const SMALLEST = 2;
 const LARGEST = 8;
-const CELLS = [["weights", "weights"], ["scores", "best scores"], ["multiplied", "scores × popularity"]];
-const TITLES = {
-  weights: ["Weight on each pair", "in units of 1/mn"],
-  scores: ["Best score of each pair", "square loss, exact"],
-  multiplied: ["Best score × popularity", "square loss, exact"],
-};
-
 const square = (side, label) => Array.from({ length: side }, (_, i) => Array.from({ length: side }, (__, j) => Number(label(i, j))));
 
 const PRESETS = {
   fig2: { text: "Like P3’s Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
   permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
   hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
-  tastes: {
-    text: "A hit, two tastes",
-    set: {
-      batch_size: 15, kind: "in_batch", cells: "scores", dimensions: 2,
-      labels: [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 1], [1, 0, 0, 1, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0]],
-    },
-  },
   random: { text: "Random", make: (random) => ({ batch_size: 4, labels: randomLabels(random) }) },
 };
 
@@ -59,17 +45,16 @@ class View extends Interactive {
     const head = {
       look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh, which scores fit that best, and what does multiplying back repair?",
+      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?",
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
     parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
-    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.changeBatchSize(size) });
-    parts.dimensions = slider({ name: "dimensions", text: "Dimensions", min: 1, max: LARGEST, step: 1, onset: (dimensions) => this.changeDimensions(dimensions) });
+    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (batch_size) => this.set({ batch_size }) });
     parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
     return framed(head, beside({
       start: parts.presets.box,
-      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, parts.dimensions.box, this.buildLabels(), parts.inspector],
+      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),
       words: [parts.message, parts.summary],
     }), h("div", { class: "cw-folds" }, this.buildObjective(), parts.folds.box));
@@ -94,13 +79,9 @@ class View extends Interactive {
 
   buildWeights() {
     const parts = this.parts;
-    parts.cells = choice({ name: "cells", label: "Cells show", options: CELLS, onset: (cells) => this.set({ cells }) });
-    parts.cardTitle = h("span", {});
-    parts.cardNote = h("span", { class: "cw-soft" });
     parts.weights = h("div", { class: "cw-weights" });
-    parts.legends = { weights: legend(), scores: scoreLegend() };
     return h("div", { class: "cw-card" },
-      parts.cells.box, h("p", { class: "cw-card-title" }, parts.cardTitle, " ", parts.cardNote), parts.weights, Object.values(parts.legends));
+      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")), parts.weights, legend());
   }
 
   buildObjective() {
@@ -128,18 +109,6 @@ class View extends Interactive {
     const [{ batch_size: before }, largest] = [this.state(), this.state().batch_size === this.result.total];
     const batch_size = Math.max(2, largest ? total : Math.min(before, total)); // the largest batch stays the largest
     this.set({ labels, batch_size });
-  }
-
-  /** Of IN_LARGEST, fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
-  changeDimensions(dimensions) {
-    const { labels, kind, batch_size } = this.state();
-    const fewer = dimensions < Math.min(labels.length, labels[0].length);
-    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && IN_LARGEST.includes(kind) ? this.result.total : batch_size });
-  }
-
-  changeBatchSize(batch_size) {
-    const { kind, dimensions } = this.state();
-    this.set({ batch_size, dimensions: IN_LARGEST.includes(kind) && batch_size < this.result.total ? LARGEST : dimensions });
   }
 
   toggle(i, j) {
@@ -202,7 +171,7 @@ class View extends Interactive {
     this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
-  showControls({ kind, omega, pointwise, fit, labels, cells }) {
+  showControls({ kind, omega, pointwise, fit, labels }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
     parts.kind.show(kind);
@@ -211,11 +180,6 @@ class View extends Interactive {
     parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total}, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
     parts.omega.show(omega, number(omega));
-    parts.cells.show(cells);
-    [parts.cardTitle.textContent, parts.cardNote.textContent] = TITLES[cells];
-    parts.legends.weights.hidden = cells !== "weights";
-    parts.legends.scores.hidden = cells === "weights";
-    this.showDimensions(cells);
     parts.pointwise.show(pointwise);
     parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
@@ -227,20 +191,7 @@ class View extends Interactive {
     }
   }
 
-  showDimensions(cells) {
-    const { dimensions } = this.parts;
-    const { problem, kind } = this.result;
-    dimensions.box.hidden = cells === "weights" || Boolean(problem);
-    if (dimensions.box.hidden) return;
-    const { best } = this.result;
-    dimensions.input.max = best.most;
-    const largest = IN_LARGEST.includes(kind);
-    dimensions.input.disabled = !best.fewerToo && !largest;
-    const onFewer = best.fewerToo ? "" : largest ? "; fewer set the largest batch" : "; with fewer there is a closed form for ω = 1 only";
-    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${onFewer}` : `${best.rank} of ${best.most}`);
-  }
-
-  showGrid({ labels, cells }) {
+  showGrid({ labels }) {
     const { grid } = this.parts;
     const shape = `${labels.length}x${labels[0].length}`;
     if (grid.dataset.shape !== shape) {
@@ -251,12 +202,12 @@ class View extends Interactive {
     const { rows, columns } = countLabels(labels);
     mapCells(labels, (label, i, j) => {
       const button = this.cell(i, j);
-      const crossed = this.isCrossed(i, j);
+      const mistaken = this.isMistaken(i, j);
       button.setAttribute("aria-pressed", String(label === 1));
-      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${crossed ? (cells === "weights" ? ", mistaken positive" : ", out of order") : ""}`);
+      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${mistaken ? ", mistaken positive" : ""}`);
       button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
       button.textContent = String(label);
-      button.setAttribute("class", `cw-cell${crossed ? " cw-mistaken" : ""}`);
+      button.setAttribute("class", `cw-cell${mistaken ? " cw-mistaken" : ""}`);
     });
     this.rowTotals.forEach((cell, i) => (cell.textContent = rows[i]));
     this.columnTotals.forEach((cell, j) => (cell.textContent = columns[j]));
@@ -281,23 +232,13 @@ class View extends Interactive {
     return !this.result.problem && isIn(this.result.mistaken, i, j);
   }
 
-  /** Whether the cell has a cross: mistaken, or out of order in its row. */
-  isCrossed(i, j) {
-    const { cells } = this.state();
-    return cells === "weights" ? this.isMistaken(i, j) : !this.result.problem && isIn(this.result.best.wrong[cells], i, j);
-  }
-
-  showWeights({ labels, cells }) {
+  showWeights({ labels }) {
     const { parts, result } = this;
     if (result.problem) {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    const name = cells === "weights" ? "Expected weights." : `${TITLES[cells][0]}.`;
-    const shown = cells === "weights"
-      ? { ...result.weights, asked: result.full.negative }
-      : { positive: mapCells(labels, () => null), negative: result.best[cells], asked: labels };
-    this.heatMapFor(labels).update({ labels, ...shown, crossed: (i, j) => this.isCrossed(i, j), selected: this.active, name: `${name} ${this.story}` });
+    this.heatMapFor(labels).update({ labels, ...result.weights, asked: result.full.negative, crossed: (i, j) => this.isMistaken(i, j), selected: this.active, name: `Expected weights. ${this.story}` });
   }
 
   /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
@@ -313,14 +254,14 @@ class View extends Interactive {
 
   inspect(i, j) {
     const { parts, result } = this;
-    const { labels, pointwise, cells } = this.state();
+    const { labels, pointwise } = this.state();
     if (result.problem || i >= labels.length || j >= labels[0].length) {
       parts.inspector.textContent = "";
       return;
     }
     const { rows, columns } = countLabels(labels);
     const label = labels[i][j];
-    const words = cells === "weights" ? this.weightsOf(label, pointwise, i, j) : this.scoresOf(i, j);
+    const words = this.weightsOf(label, pointwise, i, j);
     parts.inspector.replaceChildren(h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `, ...words);
   }
 
@@ -330,11 +271,6 @@ class View extends Interactive {
     const best = pull + push > 0 ? ` Best score alone: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
     const pulled = label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`;
     return [pulled, best, this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : ""];
-  }
-
-  scoresOf(i, j) {
-    const { scores, multiplied, allPairs } = this.result.best;
-    return [`best score ${number(scores[i][j])}, times popularity ${number(multiplied[i][j])}; best score for all pairs ${number(allPairs[i][j])}.`];
   }
 
   showObjective() {
@@ -426,7 +362,7 @@ class HeatMap {
       place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
       place(cell.asked, cell.x, cell.y, unit * Math.sqrt(asked[i][j]));
       cell.cross.textContent = wrong ? "✕" : "";
-      cell.pull.textContent = label && pull !== null ? number(pull) : "";
+      cell.pull.textContent = label ? number(pull) : "";
       cell.push.textContent = number(push);
     });
   }
@@ -448,12 +384,6 @@ const legend = () => h("ul", { class: "cw-legend" },
   key("push, weight of ℓ⁻", new Square().place(10, 10, 1, 14, false)),
   key("push on a positive", new Square().place(10, 10, 1, 14, true)),
   frameKey("push asked for"), crossKey("mistaken positive"));
-
-const scoreLegend = () => h("ul", { class: "cw-legend" },
-  key("score of a positive", new Square().place(10, 10, 1, 14, true)),
-  key("of a negative", new Square().place(10, 10, 1, 14, false)),
-  key("below 0", new Square().place(10, 10, -1, 14, false)),
-  frameKey("the label"), crossKey("out of order"));
 
 /** One stacked bar with its parts written out. */
 function bar(name, parts, most) {
