@@ -5,6 +5,7 @@ import { hero } from "../shared/widgets/hero.js";
 import { selection } from "../shared/widgets/motion_view.js";
 
 const NAMES = ["panels", "training", "panel", "everything"];
+const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
 const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 40, across: [-14, 28], up: [-18, 12] };
 
@@ -15,8 +16,8 @@ class View extends Interactive {
     const { parts } = this;
     const { panels } = this.state();
     parts.panel = selection({ name: "panel", text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
-    this.film = new Film(this.follower, { name: "training", text: "Training", first: 0, last: MEAN, every: 1, milliseconds: 1400, onstop: () => this.announce() });
-    parts.marks = Object.keys(panels[0].methods).map((name) => mark(name));
+    this.film = new Film(this.follower, { name: "training", text: "Training", first: 0, last: MEAN, every: 1, milliseconds: 900, onstop: () => this.announce() });
+    parts.marks = METHODS.map((name) => mark(name));
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
@@ -35,7 +36,7 @@ class View extends Interactive {
     this.film.show(state.training, which(state));
     parts.panel.show(String(state.panel));
     parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
-    parts.list.replaceChildren(...Object.entries(methods).map(([name, found]) => tally(name, found, state.training)));
+    parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
   }
@@ -57,12 +58,11 @@ const which = ({ training }) => (training === MEAN ? "mean of the three" : `${tr
 
 function story(state) {
   const { name, methods } = state.panels[state.panel];
-  const names = Object.keys(methods);
-  const now = names.filter((one) => good(place(methods[one], state.training)));
-  const always = names.filter((one) => inCorner(methods[one]) === 3);
-  const safe = names.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
+  const now = METHODS.filter((one) => good(place(methods[one], state.training)));
+  const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
+  const safe = METHODS.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
-  return `${name}. ${when}, ${now.length} of ${names.length} methods give lists that are less popular and more accurate${now.length ? `: ${list(now, 8)}` : ""}. ` +
+  return `${name}. ${when}, ${now.length} of ${METHODS.length} methods give lists that are less popular and more accurate${now.length ? `: ${list(now, 8)}` : ""}. ` +
     `In all three trainings ${always.length ? `${list(always)} ${always.length === 1 ? "does" : "do"}` : "none does"}. ` +
     `${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.`;
 }
@@ -71,7 +71,8 @@ const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
 
 const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
 
-const rows = ({ panels, panel }) => Object.entries(panels[panel].methods).map(([name, found]) => {
+const rows = ({ panels, panel }) => METHODS.map((name) => {
+  const found = panels[panel].methods[name];
   const [popularity, accuracy] = place(found, MEAN);
   return [name, signed(popularity), number(found.halves[0]), signed(accuracy), number(found.halves[1]), `${inCorner(found)} of 3`];
 });

@@ -103,10 +103,17 @@ const asPython = ({ size, way }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-/** A path for each of a few levels of darkness: the cells whose value, by its square root, falls into it. */
+/** A path for each of a few levels of darkness: the cells whose value, by its square root, falls into it; cells side by side are one line. */
 function cells(values, left, top, look) {
   const most = Math.sqrt(Math.max(...values.flat()));
-  const paths = Array.from({ length: LEVELS }, () => []);
-  values.forEach((row, i) => row.forEach((value, j) => paths[Math.min(LEVELS - 1, Math.floor((LEVELS * Math.sqrt(value)) / most))].push(`M${left + j * CELL} ${top + i * CELL}h${CELL}v${CELL}h-${CELL}z`)));
-  return paths.map((path, level) => svg("path", { class: look, d: path.join(""), "fill-opacity": (0.08 + (0.92 * level) / (LEVELS - 1)).toFixed(2) }));
+  const paths = Array.from({ length: LEVELS }, () => "");
+  values.forEach((row, i) => {
+    const levels = row.map((value) => Math.min(LEVELS - 1, Math.floor((LEVELS * Math.sqrt(value)) / most)));
+    for (let j = 0, end; j < levels.length; j = end) {
+      end = levels.findIndex((level, k) => k > j && level !== levels[j]);
+      if (end < 0) end = levels.length;
+      paths[levels[j]] += `M${left + j * CELL} ${top + (i + 0.5) * CELL}h${(end - j) * CELL}`;
+    }
+  });
+  return paths.map((path, level) => svg("path", { class: look, d: path, "stroke-opacity": (0.08 + (0.92 * level) / (LEVELS - 1)).toFixed(2) }));
 }

@@ -45,10 +45,10 @@ def test_both_ways_give_the_gravity_of_the_library(size: int) -> None:
 def test_there_is_a_cell_for_each_pair_and_for_each_mean() -> None:
     for size in (5, MOST):
         picture = TwoMatrices(size=size).picture()
-        cells = {
-            look: sum(path.count("M") for path in re.findall(rf'class="{look}" d="([^"]*)"', picture))
-            for look in ("cw-cells-pairs", "cw-cells-means")
+        paths = {
+            look: re.findall(rf'class="{look}" d="([^"]*)"', picture) for look in ("cw-cells-pairs", "cw-cells-means")
         }
+        cells = {look: sum(map(int, re.findall(r"h(\d+)", "".join(found)))) / 5 for look, found in paths.items()}
         assert cells == {"cw-cells-pairs": size**2, "cw-cells-means": 2 * 16**2}
 
 
