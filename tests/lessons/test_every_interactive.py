@@ -1,7 +1,7 @@
 """Every interactive: its HTML is whole, the page says what Python says, fits, can be read and reached without a mouse.
 
-Shown as it opens (a hero with everything), or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments; its
-`REFUSED` has what it cannot show: (interactive, arguments, what the error says).
+Shown as it opens (a hero with everything), or with the arguments that `SHOWN` of the lesson's own tests names:
+interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, arguments, what the error says).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
         if (bundle.LESSONS / lesson / f"{name}.js").exists():
             module = import_module(f"course_lib.lessons.{lesson}.{name}")
             [kind] = [one for one in vars(module).values() if getattr(one, "module_name", "") == name]
-            opened = {"everything": True} if issubclass(kind, paper.Hero) else {}
-            found[name] = lambda kind=kind, state=SHOWN.get(name, {}) | opened: kind(**state)
+            state = SHOWN.get(name, {}) | ({"everything": True} if issubclass(kind, paper.Hero) else {})
+            found[name] = lambda kind=kind, state=state: kind(**state)
     return found
 
 
@@ -161,7 +161,7 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.locator("[data-preset]").first.click()
     assert page.locator('[data-preset][aria-pressed="true"]').count() == 1
     page.evaluate(
-        """document.querySelectorAll(":is(.cw-main-area, .cw-more-area) input[type=range]").forEach((e) => {
+        """document.querySelectorAll(".cw :is([class$=-area], .cw-hero-controls) input[type=range]").forEach((e) => {
           e.value === e.max ? e.stepDown() : e.stepUp();
           e.dispatchEvent(new Event("input")); })"""
     )
@@ -298,7 +298,7 @@ WALK = r"""async () => {
     await new Promise((done) => setTimeout(done));
     if (/NaN|undefined|Infinity|\[object/.test(root.innerHTML)) found.push(name);
   };
-  const some = (options) => options.filter((_, k) => k % Math.ceil(options.length / 12) === 0); // a dozen of a long list
+  const some = (options) => options.filter((_, k) => k % Math.ceil(options.length / 12) === 0); // a dozen
   const send = (e, value, event) => { e.value = value; e.dispatchEvent(new Event(event)); };
   for (const preset of ["", ...all("[data-preset]").map((e) => e.dataset.preset)]) {
     if (preset) root.querySelector(`[data-preset="${preset}"]`).click();
