@@ -80,7 +80,7 @@ const rows = ({ panels, panel }) => METHODS.map((name) => {
 function asPython({ panels, panel, training }) {
   const [data, backbone] = panels[panel].name.split(", ");
   return [
-    "from course_lib import experiments", "from course_lib.lessons.ddc.make_rivals import CHANGES, METHODS, SETS", "from course_lib.lessons.ddc.rivals import Rivals", "",
+    "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import CHANGES, METHODS, SETS, Rivals", "",
     `[data] = [key for key, name in SETS.items() if name == "${data}"]`,
     't3 = experiments.load_result("P1-T3", "laptop")',
     "for method in METHODS:",

@@ -5,13 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, read
 from course_lib.lessons.shared.widgets.paper import Hero
 
-STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py
+STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py of the tests
 TRAININGS = 3  # and after them their mean
+METHODS = ("IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC")
+SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "MovieLens-1M"}
+CHANGES = ("AvgPop@10 change %", "MRR@10 change %")
+
+
+def hits(t3: Any, lists: Any, data: str, backbone: str) -> list[int]:
+    """Change of popularity and of MRR@10, in per cent of a backbone of P1-T3, of the list of hits in LISTS-X1."""
+    where = {"data": data, "backbone": backbone}
+    levels = {
+        "mean count@10": t3.mean("AvgPop@10", method=None, **where),
+        "mrr@10": t3.mean("MRR@10", method=None, **where),
+    }
+    of_hits = {"data": data, "split": "random 8:1:1", "list": "most popular"}
+    return [round(float(100 * (np.mean(lists.values(name, **of_hits)) / level - 1))) for name, level in levels.items()]
 
 
 class Rivals(Hero):

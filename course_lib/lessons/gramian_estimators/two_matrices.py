@@ -10,7 +10,7 @@ import traitlets
 from course_lib.lessons.shared.widgets.base import Count, Word, read
 from course_lib.lessons.shared.widgets.paper import Hero
 
-STORED = Path(__file__).with_name("two_matrices.json")  # made by make_two_matrices.py
+STORED = Path(__file__).with_name("two_matrices.json")  # made by make_two_matrices.py of the tests
 MOST = 60  # examples
 WAYS = ("pairs", "matrices")
 

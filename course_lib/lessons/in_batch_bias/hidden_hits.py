@@ -10,7 +10,7 @@ import traitlets
 from course_lib.lessons.shared.widgets.base import Count, Word, read
 from course_lib.lessons.shared.widgets.paper import Hero
 
-STORED = Path(__file__).with_name("hidden_hits.json")  # made by make_hidden_hits.py
+STORED = Path(__file__).with_name("hidden_hits.json")  # made by make_hidden_hits.py of the tests
 MOMENTS = (0, 1, 5, 20, 82, 328, 1640)  # batches of 256 pairs; 82 are one pass over the data
 REPAIRS = ("none", "logq", "serving")
 

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from course_lib.lessons.ddc import make_rivals
-from course_lib.lessons.ddc.rivals import STORED, TRAININGS, Rivals
+from course_lib.lessons.ddc.rivals import METHODS, STORED, TRAININGS, Rivals
 from course_lib.lessons.shared.widgets.base import read
+from tests.lessons.ddc import make_rivals
 from tests.lessons.every import printed
 
 PANELS = read(STORED)
@@ -33,7 +33,7 @@ def test_labels_stand_in_the_order_of_their_numbers(panel: int) -> None:
     methods = PANELS[panel]["methods"]
     for training in range(TRAININGS + 1):
         at = places(Rivals(panel=panel, training=training))
-        assert set(at) == set(make_rivals.METHODS)
+        assert set(at) == set(METHODS)
         for axis, sign in ((0, 1), (1, -1)):
             values = [
                 np.mean([point[axis] for point in found["points"]])
@@ -58,7 +58,7 @@ def test_the_words_count_the_methods_in_the_corner() -> None:
 def test_the_same_in_python_prints_the_stored_numbers() -> None:
     shown = Rivals(training=1, panel=2)
     said, names = printed(shown.python())
-    assert names["data"] == "ml-1m-10core" and len(said.splitlines()) == len(make_rivals.METHODS)
+    assert names["data"] == "ml-1m-10core" and len(said.splitlines()) == len(METHODS)
     popularity, accuracy = PANELS[2]["methods"]["DDC"]["points"][1]
     line = next(line for line in said.splitlines() if line.startswith("DDC"))
     assert f"{popularity:+.1f}" in line and f"{accuracy:+.1f}" in line

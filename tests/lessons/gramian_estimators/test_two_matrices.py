@@ -9,11 +9,11 @@ import pytest
 import words
 
 from course_lib import gramians
-from course_lib.lessons.gramian_estimators import make_two_matrices
 from course_lib.lessons.gramian_estimators.two_matrices import MOST, STORED, TwoMatrices
 from course_lib.lessons.shared.widgets.base import read
 from course_lib.lessons.shared.widgets.tables import unpack
 from tests.lessons.every import printed
+from tests.lessons.gramian_estimators import make_two_matrices
 
 ROWS = read(STORED)
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from course_lib.experiments import p3
-from course_lib.lessons.in_batch_bias import films, make_hidden_hits
+from course_lib.lessons.in_batch_bias import films
 from course_lib.lessons.in_batch_bias.hidden_hits import MOMENTS, REPAIRS, STORED, HiddenHits
 from course_lib.lessons.shared.widgets.base import Folded, read
 from tests.lessons.every import printed
+from tests.lessons.in_batch_bias import make_hidden_hits
 
 KEPT = read(STORED)
 

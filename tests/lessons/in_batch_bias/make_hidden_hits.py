@@ -1,6 +1,6 @@
 """Trains the two models of the interactive `HiddenHits` and stores what it shows of them (ten seconds).
 
-python -m course_lib.lessons.in_batch_bias.make_hidden_hits
+python -m tests.lessons.in_batch_bias.make_hidden_hits
 """
 
 from __future__ import annotations

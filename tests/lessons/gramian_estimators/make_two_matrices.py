@@ -1,6 +1,6 @@
 """Stores the examples that the interactive `TwoMatrices` shows (some ten seconds).
 
-python -m course_lib.lessons.gramian_estimators.make_two_matrices
+python -m tests.lessons.gramian_estimators.make_two_matrices
 """
 
 from __future__ import annotations
