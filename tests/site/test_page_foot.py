@@ -81,7 +81,7 @@ def test_a_wrong_address_helps_at_any_depth(page, site: str, site_folder: Path, 
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site}/search.html?q=popularity+bias")
     page.go_back()
-    page.get_by_role("link", name="Directional decomposition and correction").click()
+    page.get_by_role("link", name="Does debiasing work?").click()
     page.wait_for_url(f"{site}/{CHAPTER}.html")
 
 

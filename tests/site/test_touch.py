@@ -37,6 +37,7 @@ def phone(tabs: Tabs, site: str) -> Iterator[Callable[[str], Any]]:
 
     def open_page(name: str) -> Any:
         open_without_mathematics(tab.page, f"{site}/{name}")
+        tab.page.evaluate("document.querySelectorAll('details.cw-folded').forEach((one) => { one.open = true; })")
         return tab.page
 
     yield open_page

@@ -1,8 +1,9 @@
-"""The films that the chapter trains on: four objectives on the same batches, and what the lists of each look like."""
+"""The films that the chapter trains on: five objectives on the same batches, and what the lists of each look like."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from course_lib import checking, in_batch, losses, metrics
 from course_lib.interactions import Interactions, epoch_batches
 
 WIDTH, START, BATCH, PASSES, K = 16, 0.1, 256, 20, 5
-RATES: Mapping[str, float] = {"unbiased": 0.03, "in_batch": 0.3, "softmax": 0.03, "logq": 0.03}
+RATES: Mapping[str, float] = {"unbiased": 0.03, "in_batch": 0.3, "softmax": 0.03, "logq": 0.03, "mixed": 0.03}
 # of AdaGrad: for each objective the best rate on a validation part (`rates`; the lab shows the table)
 Tables = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -36,9 +37,19 @@ def trained(
 ) -> Tables:
     """(users (m, 16), items (n, 16)) after the last pass: AdaGrad on batches of 256 pairs; no checkpoint is chosen.
 
-    objective: "unbiased" or "in_batch" (P3's (17) and (28), logistic loss), "softmax" (over the batch, dot products) or
-    "logq" (the same with log(c_j / M) subtracted from the scores of film j). rate: by default that of `RATES`.
+    objective: "unbiased" or "in_batch" (P3's (17) and (28), logistic loss), "softmax" (over the batch, dot products),
+    "logq" (the same with log(c_j / M) subtracted from the scores of film j) or "mixed" (as many films of the catalogue,
+    uniformly drawn, among the wrong answers, and the logarithm of the mixed law subtracted). rate: by default that of
+    `RATES`.
     """
+    (last,) = deque(along(train, objective, seed=seed, rate=rate, passes=passes), maxlen=1)
+    return last
+
+
+def along(
+    train: Interactions, objective: str, *, seed: int, rate: float | None = None, passes: int = PASSES
+) -> Iterator[Tables]:
+    """The two tables of `trained` before the first batch and after each one."""
     objective = checking.choice(objective, "objective", RATES)
     rate = RATES[objective] if rate is None else checking.real(rate, "rate", above=0)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -46,15 +57,31 @@ def trained(
     of_pairs = torch.from_numpy(np.stack([train.users, train.items])).long()
     counts = [torch.tensor(side, dtype=users.dtype) for side in (train.row_counts, train.col_counts)]
     optimiser = torch.optim.Adagrad([users, items], lr=rate)
+    yield _arrays(users, items)
     for at in range(passes):
         for places in epoch_batches(train, BATCH, rng, drop_last=True):
             i, j = of_pairs[:, torch.from_numpy(places)]
-            of_batch = counts[0][i], counts[1][j]
-            loss = batch_loss(objective, users[i] @ items[j].T, train, *of_batch, validate=at == 0)
+            if objective == "mixed":
+                loss = mixed_loss(users[i], items, j, train, generator)
+            else:
+                of_batch = counts[0][i], counts[1][j]
+                loss = batch_loss(objective, users[i] @ items[j].T, train, *of_batch, validate=at == 0)
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
+            yield _arrays(users, items)
+
+
+def _arrays(users: Tensor, items: Tensor) -> Tables:
     return users.detach().double().numpy(), items.detach().double().numpy()
+
+
+def mixed_loss(people: Tensor, items: Tensor, films: Tensor, train: Interactions, generator: torch.Generator) -> Tensor:
+    """The softmax of s people (s, d) over the s films (s,) of the batch and as many uniform ones, corrected."""
+    shown = torch.cat([films, torch.randint(len(items), (len(films),), generator=generator)])
+    log_q = torch.from_numpy(losses.mixed_log_q(train.col_counts, 0.5)).to(people.dtype)
+    scores = people @ items[shown].T - log_q[shown]  # (s, 2 s)
+    return torch.nn.functional.cross_entropy(scores, torch.arange(len(films)))
 
 
 def batch_loss(
@@ -109,10 +136,15 @@ def lists(model: Tables, train: Interactions, test: Interactions) -> Lists:
     return Lists(precision, fans, len(np.unique(places)))
 
 
-def objectives(train: Interactions, test: Interactions, *, seed: int) -> dict[str, Lists]:
-    """The lists of the four objectives, of the two biased ones with popularity given back, and of the most popular."""
-    models = {name: trained(train, name, seed=seed) for name in RATES}
+def models(train: Interactions, *, seed: int) -> dict[str, Tables]:
+    """Each objective, the two biased ones with popularity given back, and the most popular films."""
+    found = {name: trained(train, name, seed=seed) for name in RATES}
     biased = ("in_batch", "softmax")
-    models |= {f"{name}, plus log popularity": plus_log_popularity(*models[name], train) for name in biased}
-    models["most popular"] = most_popular(train)
-    return {name: lists(model, train, test) for name, model in models.items()}
+    found |= {f"{name}, plus log popularity": plus_log_popularity(*found[name], train) for name in biased}
+    found["most popular"] = most_popular(train)
+    return found
+
+
+def objectives(train: Interactions, test: Interactions, *, seed: int) -> dict[str, Lists]:
+    """The lists of the `models`."""
+    return {name: lists(model, train, test) for name, model in models(train, seed=seed).items()}

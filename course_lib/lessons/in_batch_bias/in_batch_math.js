@@ -58,35 +58,6 @@ export function negativeCoefficients(kind, { rho, omega = 1 }) {
   return table[kind];
 }
 
-/** Weights of l+ (s) and l- (s x s) in one batch of positive pairs [row, column]. */
-export function batchWeights(kind, { labels, pairs, omega }) {
-  const { total } = countLabels(labels);
-  const popularity = pairPopularity(labels);
-  const coefficients = negativeCoefficients(kind, { rho: balance(pairs.length, total), omega });
-  const factor = total / (labels.length * labels[0].length * pairs.length);
-  const negative = pairs.map(([i], a) =>
-    pairs.map(([, j], b) => {
-      const pop = popularity[i][j];
-      return factor * (a === b ? coefficients.diagonal(pop) : coefficients.offDiagonal(pop, labels[i][j]));
-    }),
-  );
-  return { positive: pairs.map(() => factor), negative };
-}
-
-/** The weights of one batch, added up on the cells of the label matrix (a cell may be met more than once). */
-export function batchWeightsOnCells(kind, { labels, pairs, omega }) {
-  const weights = batchWeights(kind, { labels, pairs, omega });
-  const positive = mapCells(labels, () => 0);
-  const negative = mapCells(labels, () => 0);
-  pairs.forEach(([i, j], a) => {
-    positive[i][j] += weights.positive[a];
-    pairs.forEach(([, column], b) => {
-      negative[i][column] += weights.negative[a][b];
-    });
-  });
-  return { positive, negative };
-}
-
 /**
  * Expected weight of l+ and of l- on every cell. A positive is drawn with probability s / M, and an ordered pair of two
  * different positives with probability (s / M) rho, so cell (i, j) is met off the diagonal (s / M) rho (popularity - label)
@@ -141,11 +112,6 @@ export function objectiveParts(labels, weights, losses) {
   return { ...parts, total: parts.pull + parts.pushOnPositives + parts.pushOnNegatives };
 }
 
-/** The loss of one batch. */
-export function batchLoss(kind, { labels, pairs, omega, losses }) {
-  return objectiveParts(labels, batchWeightsOnCells(kind, { labels, pairs, omega }), losses).total;
-}
-
 /** Score that minimises wPlus l+ + wMinus l- on one cell; infinite where only one of the two is there (logistic). */
 export function bestScore(pointwise, wPlus, wMinus) {
   if (pointwise === "square") return wPlus / (wPlus + wMinus);
@@ -161,66 +127,4 @@ export function mistakenPairs(labels, weights) {
 export function popularityThreshold(kind, { batchSize, positives }) {
   if (kind === "in_batch") return 1 + 1 / balance(batchSize, positives);
   return kind === "popularity" ? 2 : Infinity;
-}
-
-// ---- the best scores for the square loss: the chapter's closed form -----------------------------------------------------------
-
-const EQUAL = 1e-9; // what counts as equal beside rounding
-
-/** Singular values of a small matrix, the largest first, and `kept(d)`, the sum of its first d parts: columns turned on each other (Jacobi) until all are orthogonal. */
-export function singularParts(matrix) {
-  const columns = matrix[0].map((_, j) => ({ left: matrix.map((row) => row[j]), right: matrix[0].map((__, k) => Number(j === k)) }));
-  const dot = (a, b) => sum(a.map((value, k) => value * b[k]));
-  for (let round = 0, turned = true; turned && round < 60; round += 1) {
-    turned = false;
-    for (let p = 0; p < columns.length; p += 1) {
-      for (let q = p + 1; q < columns.length; q += 1) {
-        const [one, other] = [columns[p], columns[q]];
-        const [a, b, c] = [dot(one.left, one.left), dot(other.left, other.left), dot(one.left, other.left)];
-        if (Math.abs(c) <= 1e-15 * Math.sqrt(a * b)) continue;
-        const angle = Math.atan2(2 * c, a - b) / 2;
-        const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-        for (const side of ["left", "right"]) {
-          const [x, y] = [one[side], other[side]];
-          one[side] = x.map((value, k) => cos * value + sin * y[k]);
-          other[side] = x.map((value, k) => cos * y[k] - sin * value);
-        }
-        turned = true;
-      }
-    }
-  }
-  const parts = columns.map((column) => ({ ...column, value: Math.sqrt(dot(column.left, column.left)) })).sort((one, other) => other.value - one.value);
-  return {
-    values: parts.map(({ value }) => value),
-    kept: (d) => mapCells(matrix, (_, i, j) => sum(parts.slice(0, d).map(({ left, right }) => left[i] * right[j]))),
-  };
-}
-
-/** The losses that have a closed form for few dimensions in the largest batch only, the whole data set: there pos_neg expects the full objective (5). */
-export const IN_LARGEST = ["in_batch", "pos_neg"];
-
-/** Whether the weights of l+ and l- on each cell add up to (number of its row) x (number of its column), so that few dimensions have a closed form, too. */
-export const hasClosedForm = (kind, { batchSize, positives, omega = 1 }) => (IN_LARGEST.includes(kind) ? batchSize === positives : kind !== "unbiased_omega" || omega === 1);
-
-/**
- * The scores with the least expected square loss, of rank `dimensions` at most: {scores, unique}. With fewer dimensions than the matrix
- * allows the loss must have a closed form. A cell that no batch meets has the score 0. Not unique: two singular values at the cut are equal.
- */
-export function bestScores(kind, { labels, batchSize, omega, dimensions }) {
-  if (dimensions >= Math.min(labels.length, labels[0].length)) {
-    const { positive, negative } = expectedWeights(kind, { labels, batchSize, omega });
-    return { scores: mapCells(positive, (pull, i, j) => (pull > 0 ? pull / (pull + negative[i][j]) : 0)), unique: true };
-  }
-  const { rows, columns, total } = countLabels(labels);
-  if (!hasClosedForm(kind, { batchSize, positives: total, omega })) throw new RangeError(`kind is ${kind}, batchSize ${batchSize}, omega ${omega}; fewer dimensions have no closed form`);
-  const weighted = ["popularity", "in_batch"].includes(kind);
-  const root = (count) => (weighted && count > 0 ? 1 / Math.sqrt(count) : 1);
-  const { values, kept } = singularParts(mapCells(labels, (label, i, j) => label * root(rows[i]) * root(columns[j])));
-  const [last, next] = [values[dimensions - 1], values[dimensions] ?? 0];
-  return { scores: mapCells(kept(dimensions), (value, i, j) => value * root(rows[i]) * root(columns[j])), unique: next < EQUAL || last - next > EQUAL };
-}
-
-/** The positives whose score is no higher than that of some negative of their row. */
-export function outOfOrder(labels, scores) {
-  return positivePairs(labels).filter(([i, j]) => labels[i].some((label, k) => !label && scores[i][k] >= scores[i][j] - EQUAL));
 }

@@ -1,38 +1,21 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { Interactive, beside, button, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
-import {
-  IN_LARGEST, KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
-} from "./in_batch_math.js";
+import { KINDS, bestScore, countLabels, mapCells, pairPopularity, positivePairs } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf } from "./in_batch_text.js";
 
-const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed", "cells", "dimensions"];
+const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
 const SMALLEST = 2;
 const LARGEST = 8;
-const MOST_DRAWS = 100000;
-const CELLS = [["weights", "weights"], ["scores", "best scores"], ["multiplied", "scores × popularity"]];
-const TITLES = {
-  weights: ["Weight on each pair", "in units of 1/mn"],
-  scores: ["Best score of each pair", "square loss, exact"],
-  multiplied: ["Best score × popularity", "square loss, exact"],
-};
-
 const square = (side, label) => Array.from({ length: side }, (_, i) => Array.from({ length: side }, (__, j) => Number(label(i, j))));
 
 const PRESETS = {
   fig2: { text: "Like P3’s Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
   permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
   hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
-  tastes: {
-    text: "A hit, two tastes",
-    set: {
-      batch_size: 15, kind: "in_batch", cells: "scores", dimensions: 2,
-      labels: [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 1], [1, 0, 0, 1, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0]],
-    },
-  },
   random: { text: "Random", make: (random) => ({ batch_size: 4, labels: randomLabels(random) }) },
 };
 
@@ -62,20 +45,19 @@ class View extends Interactive {
     const head = {
       look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh, which scores fit that best, and what does multiplying back repair?",
+      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?",
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
     parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
-    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.changeBatchSize(size) });
-    parts.dimensions = slider({ name: "dimensions", text: "Dimensions", min: 1, max: LARGEST, step: 1, onset: (dimensions) => this.changeDimensions(dimensions) });
+    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (batch_size) => this.set({ batch_size }) });
     parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
     return framed(head, beside({
       start: parts.presets.box,
-      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, parts.dimensions.box, this.buildLabels(), parts.inspector],
+      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),
       words: [parts.message, parts.summary],
-    }), h("div", { class: "cw-folds" }, this.buildObjective(), this.buildSimulation(), parts.folds.box));
+    }), h("div", { class: "cw-folds" }, this.buildObjective(), parts.folds.box));
   }
 
   buildLabels() {
@@ -97,15 +79,9 @@ class View extends Interactive {
 
   buildWeights() {
     const parts = this.parts;
-    parts.cells = choice({ name: "cells", label: "Cells show", options: CELLS, onset: (cells) => this.set({ cells }) });
-    parts.cardTitle = h("span", {});
-    parts.cardNote = h("span", { class: "cw-soft" });
     parts.weights = h("div", { class: "cw-weights" });
-    parts.averageText = h("span", {});
-    parts.shown = choice({ name: "shown", label: "Weights", options: [["expected", "expected"], ["average", parts.averageText]], onset: (shown) => { this.shown = shown; this.show(); } });
-    parts.legends = { weights: legend(), scores: scoreLegend() };
     return h("div", { class: "cw-card" },
-      parts.cells.box, h("p", { class: "cw-card-title" }, parts.cardTitle, " ", parts.cardNote), parts.weights, parts.shown.box, Object.values(parts.legends));
+      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")), parts.weights, legend());
   }
 
   buildObjective() {
@@ -117,20 +93,6 @@ class View extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     return h("details", { class: "cw-objective" }, h("summary", {}, "The objective"),
       h("div", { class: "cw-card" }, h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box), parts.bars));
-  }
-
-  buildSimulation() {
-    const parts = this.parts;
-    parts.draw = button("draw", "Draw a batch", () => this.draw(1));
-    parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
-    parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.show(); });
-    parts.batch = h("div", { class: "cw-batch" });
-    parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
-    return h("details", { class: "cw-simulation" }, h("summary", {}, "Draw batches ", h("span", { class: "cw-soft" }, "a simulation")),
-      h("div", { class: "cw-card" },
-        h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
-        h("div", { class: "cw-stage" }, parts.batch),
-        parts.drawn));
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
@@ -147,18 +109,6 @@ class View extends Interactive {
     const [{ batch_size: before }, largest] = [this.state(), this.state().batch_size === this.result.total];
     const batch_size = Math.max(2, largest ? total : Math.min(before, total)); // the largest batch stays the largest
     this.set({ labels, batch_size });
-  }
-
-  /** Of IN_LARGEST, fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
-  changeDimensions(dimensions) {
-    const { labels, kind, batch_size } = this.state();
-    const fewer = dimensions < Math.min(labels.length, labels[0].length);
-    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && IN_LARGEST.includes(kind) ? this.result.total : batch_size });
-  }
-
-  changeBatchSize(batch_size) {
-    const { kind, dimensions } = this.state();
-    this.set({ batch_size, dimensions: IN_LARGEST.includes(kind) && batch_size < this.result.total ? LARGEST : dimensions });
   }
 
   toggle(i, j) {
@@ -201,58 +151,15 @@ class View extends Interactive {
     this.inspect(i, j);
     if (this.result.problem) return;
     this.showWeights(this.state());
-    if (this.draws.last) this.showBatch(this.state());
   }
 
   cell(i, j) {
     return this.cells[i]?.[j];
   }
 
-  // ---- drawing batches ---------------------------------------------------------------------------------------------
-
-  forgetDraws() {
-    const labels = this.state().labels;
-    this.random = randomGenerator(this.state().seed);
-    this.draws = { count: 0, loss: 0, last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
-    this.shown = "expected";
-  }
-
-  draw(times) {
-    this.follower.settle();
-    const { result, draws } = this;
-    if (result.problem) return;
-    const { labels, kind, omega } = this.state();
-    const positives = positivePairs(labels);
-    for (let k = 0; k < times && draws.count < MOST_DRAWS; k += 1) {
-      const pairs = sampleWithoutReplacement(positives, result.batchSize, this.random);
-      const weights = batchWeightsOnCells(kind, { labels, pairs, omega });
-      draws.count += 1;
-      draws.last = pairs;
-      draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
-      addCells(draws.positive, weights.positive);
-      addCells(draws.negative, weights.negative);
-    }
-    this.show();
-  }
-
-  average() {
-    const { labels } = this.state();
-    const factor = (labels.length * labels[0].length) / Math.max(this.draws.count, 1);
-    return {
-      positive: mapCells(this.draws.positive, (w) => w * factor),
-      negative: mapCells(this.draws.negative, (w) => w * factor),
-    };
-  }
-
   // ---- showing -----------------------------------------------------------------------------------------------------
 
-  /** What was drawn is of the labels as they were: a change starts over. */
   refresh() {
-    this.forgetDraws();
-    this.show();
-  }
-
-  show() {
     const state = this.state();
     this.result = analyse(state);
     this.active = [Math.min(this.active[0], state.labels.length - 1), Math.min(this.active[1], state.labels[0].length - 1)];
@@ -260,12 +167,11 @@ class View extends Interactive {
     this.showGrid(state);
     this.showWeights(state);
     this.showObjective();
-    this.showBatch(state);
     this.inspect(...this.active);
     this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
-  showControls({ kind, omega, pointwise, fit, labels, cells }) {
+  showControls({ kind, omega, pointwise, fit, labels }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
     parts.kind.show(kind);
@@ -274,11 +180,6 @@ class View extends Interactive {
     parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total}, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
     parts.omega.show(omega, number(omega));
-    parts.cells.show(cells);
-    [parts.cardTitle.textContent, parts.cardNote.textContent] = TITLES[cells];
-    parts.legends.weights.hidden = cells !== "weights";
-    parts.legends.scores.hidden = cells === "weights";
-    this.showDimensions(cells);
     parts.pointwise.show(pointwise);
     parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
@@ -288,24 +189,9 @@ class View extends Interactive {
       step.plus.disabled = count >= LARGEST;
       step.minus.disabled = count <= SMALLEST;
     }
-    for (const button of [parts.draw, parts.drawMany]) button.disabled = Boolean(result.problem);
-    parts.forget.disabled = this.draws.count === 0;
   }
 
-  showDimensions(cells) {
-    const { dimensions } = this.parts;
-    const { problem, kind } = this.result;
-    dimensions.box.hidden = cells === "weights" || Boolean(problem);
-    if (dimensions.box.hidden) return;
-    const { best } = this.result;
-    dimensions.input.max = best.most;
-    const largest = IN_LARGEST.includes(kind);
-    dimensions.input.disabled = !best.fewerToo && !largest;
-    const onFewer = best.fewerToo ? "" : largest ? "; fewer set the largest batch" : "; with fewer there is a closed form for ω = 1 only";
-    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${onFewer}` : `${best.rank} of ${best.most}`);
-  }
-
-  showGrid({ labels, cells }) {
+  showGrid({ labels }) {
     const { grid } = this.parts;
     const shape = `${labels.length}x${labels[0].length}`;
     if (grid.dataset.shape !== shape) {
@@ -314,15 +200,14 @@ class View extends Interactive {
       grid.setAttribute("style", `--cw-columns:${labels[0].length}`);
     }
     const { rows, columns } = countLabels(labels);
-    const drawn = new Set((this.draws.last ?? []).map(String));
     mapCells(labels, (label, i, j) => {
       const button = this.cell(i, j);
-      const crossed = this.isCrossed(i, j);
+      const mistaken = this.isMistaken(i, j);
       button.setAttribute("aria-pressed", String(label === 1));
-      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${crossed ? (cells === "weights" ? ", mistaken positive" : ", out of order") : ""}`);
+      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${mistaken ? ", mistaken positive" : ""}`);
       button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
       button.textContent = String(label);
-      button.setAttribute("class", `cw-cell${crossed ? " cw-mistaken" : ""}${drawn.has(String([i, j])) ? " cw-in-last-batch" : ""}`);
+      button.setAttribute("class", `cw-cell${mistaken ? " cw-mistaken" : ""}`);
     });
     this.rowTotals.forEach((cell, i) => (cell.textContent = rows[i]));
     this.columnTotals.forEach((cell, j) => (cell.textContent = columns[j]));
@@ -347,27 +232,13 @@ class View extends Interactive {
     return !this.result.problem && isIn(this.result.mistaken, i, j);
   }
 
-  /** Whether the cell has a cross: mistaken, or out of order in its row. */
-  isCrossed(i, j) {
-    const { cells } = this.state();
-    return cells === "weights" ? this.isMistaken(i, j) : !this.result.problem && isIn(this.result.best.wrong[cells], i, j);
-  }
-
-  showWeights({ labels, cells }) {
-    const { parts, result, draws } = this;
-    const average = this.shown === "average";
-    parts.shown.box.hidden = !draws.count || cells !== "weights";
-    parts.averageText.textContent = `average of ${countDraws(draws.count)}`;
-    parts.shown.show(this.shown);
+  showWeights({ labels }) {
+    const { parts, result } = this;
     if (result.problem) {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    const name = cells !== "weights" ? `${TITLES[cells][0]}.` : average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
-    const shown = cells === "weights"
-      ? { ...(average ? this.average() : result.weights), asked: result.full.negative }
-      : { positive: mapCells(labels, () => null), negative: result.best[cells], asked: labels };
-    this.heatMapFor(labels).update({ labels, ...shown, crossed: (i, j) => this.isCrossed(i, j), selected: this.active, name: `${name} ${this.story}` });
+    this.heatMapFor(labels).update({ labels, ...result.weights, asked: result.full.negative, crossed: (i, j) => this.isMistaken(i, j), selected: this.active, name: `Expected weights. ${this.story}` });
   }
 
   /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
@@ -383,14 +254,14 @@ class View extends Interactive {
 
   inspect(i, j) {
     const { parts, result } = this;
-    const { labels, pointwise, cells } = this.state();
+    const { labels, pointwise } = this.state();
     if (result.problem || i >= labels.length || j >= labels[0].length) {
       parts.inspector.textContent = "";
       return;
     }
     const { rows, columns } = countLabels(labels);
     const label = labels[i][j];
-    const words = cells === "weights" ? this.weightsOf(label, pointwise, i, j) : this.scoresOf(i, j);
+    const words = this.weightsOf(label, pointwise, i, j);
     parts.inspector.replaceChildren(h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `, ...words);
   }
 
@@ -400,11 +271,6 @@ class View extends Interactive {
     const best = pull + push > 0 ? ` Best score alone: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
     const pulled = label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`;
     return [pulled, best, this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : ""];
-  }
-
-  scoresOf(i, j) {
-    const { scores, multiplied, allPairs } = this.result.best;
-    return [`best score ${number(scores[i][j])}, times popularity ${number(multiplied[i][j])}; best score for all pairs ${number(allPairs[i][j])}.`];
   }
 
   showObjective() {
@@ -418,25 +284,6 @@ class View extends Interactive {
       bar("Expected over batches", result.expected, most),
       bar("Full objective, all pairs", result.wanted, most));
   }
-
-  showBatch({ labels, kind, omega }) {
-    const { parts, draws, result } = this;
-    if (!draws.last) {
-      parts.batch.replaceChildren(h("p", { class: "cw-empty" }, "No batch drawn yet."));
-      parts.drawn.textContent = "";
-      return;
-    }
-    const cells = labels.length * labels[0].length;
-    const weights = batchWeights(kind, { labels, pairs: draws.last, omega });
-    const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
-    const falseNegatives = falseNegativesOf(labels, draws.last);
-    parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
-    const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
-    parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
-      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are really positives. ` +
-      `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
-      `largest gap between an average and an expected weight ${number(gap)}.`;
-  }
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -449,18 +296,9 @@ function mostPopularPositive(labels) {
   return positivePairs(labels).reduce((best, pair) => (popularity[pair[0]][pair[1]] > popularity[best[0]][best[1]] ? pair : best), [0, 0]);
 }
 
-function addCells(total, more) {
-  more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
-}
-
 const transposed = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
 
 const isIn = (pairs, i, j) => pairs.some(([row, column]) => row === i && column === j);
-
-/** Pairs (a, b) off the diagonal of a batch whose label is one. */
-function falseNegativesOf(labels, pairs) {
-  return pairs.flatMap(([i], a) => pairs.flatMap(([, j], b) => (a !== b && labels[i][j] ? [[a, b]] : [])));
-}
 
 /** A square whose area is the size of a weight: hatched on a positive; below zero hollow, with a minus. */
 class Square {
@@ -524,7 +362,7 @@ class HeatMap {
       place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
       place(cell.asked, cell.x, cell.y, unit * Math.sqrt(asked[i][j]));
       cell.cross.textContent = wrong ? "✕" : "";
-      cell.pull.textContent = label && pull !== null ? number(pull) : "";
+      cell.pull.textContent = label ? number(pull) : "";
       cell.push.textContent = number(push);
     });
   }
@@ -547,12 +385,6 @@ const legend = () => h("ul", { class: "cw-legend" },
   key("push on a positive", new Square().place(10, 10, 1, 14, true)),
   frameKey("push asked for"), crossKey("mistaken positive"));
 
-const scoreLegend = () => h("ul", { class: "cw-legend" },
-  key("score of a positive", new Square().place(10, 10, 1, 14, true)),
-  key("of a negative", new Square().place(10, 10, 1, 14, false)),
-  key("below 0", new Square().place(10, 10, -1, 14, false)),
-  frameKey("the label"), crossKey("out of order"));
-
 /** One stacked bar with its parts written out. */
 function bar(name, parts, most) {
   const piece = (value, kind, text) => (value > 0 ? [h("span", { class: `cw-piece ${kind}`, style: `width:${(100 * value) / most}%` })] : []);
@@ -563,37 +395,3 @@ function bar(name, parts, most) {
     h("div", { class: "cw-track", "aria-hidden": "true" },
       piece(parts.pull, "cw-piece-pull"), piece(parts.pushOnPositives, "cw-piece-wrong"), piece(parts.pushOnNegatives, "cw-piece-push")));
 }
-
-/** The batch as the s x s matrix that the loss sees: its diagonal is positive, all else negative. */
-function batchPicture(labels, pairs, weights) {
-  const size = pairs.length;
-  const side = size > 12 ? 20 : size > 8 ? 36 : 48;
-  const written = side > 30;
-  const [left, top] = [30, 20];
-  const wide = left + size * side + 2;
-  const most = Math.max(...weights.negative.flat().map(Math.abs), ...weights.positive, 1e-12);
-  const unit = (side - (written ? 25 : 5)) / Math.sqrt(most);
-  const shown = (a) => size <= 20 || a % 5 === 0;
-  const axes = pairs.flatMap(([i, j], a) => (shown(a) ? [
-    svg("text", { class: "cw-axis-text", x: left + (a + 0.5) * side, y: 13 }, `C${j + 1}`),
-    svg("text", { class: "cw-axis-text", x: 13, y: top + (a + 0.5) * side + 4 }, `R${i + 1}`),
-  ] : []));
-  const cells = weights.negative.flatMap((row, a) => row.map((push, b) => {
-    const wrong = a !== b && labels[pairs[a][0]][pairs[b][1]] === 1;
-    const [x, y] = [left + (b + 0.5) * side, top + (a + 0.5) * side - (written ? 6 : 0)];
-    const box = { x: left + b * side + 1, y: top + a * side + 1, width: side - 2, height: side - 2, rx: 4 };
-    const ring = svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) });
-    place(ring, x, y, a === b ? unit * Math.sqrt(weights.positive[a]) : 0);
-    return svg("g", {},
-      svg("rect", { class: `cw-box${a === b ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
-      new Square().place(x, y, push, unit, wrong), ring,
-      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, number(push)) : null,
-      written && a === b ? svg("text", { class: "cw-pull-text", x: box.x + 4, y: box.y + 12 }, number(weights.positive[a])) : null);
-  }));
-  const wrongs = falseNegativesOf(labels, pairs).length;
-  const name = `The last batch: ${pairs.map(pairName).join(", ")} on the diagonal; ${wrongs} false negatives off it.`;
-  return h("div", {}, h("p", { class: "cw-small-title" }, "The last batch as the loss sees it"),
-    svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
-}
-
-const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);

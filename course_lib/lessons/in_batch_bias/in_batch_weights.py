@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from course_lib import in_batch
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 # A label matrix that fits what P3 says of its Fig. 2: R1 and R3 have one positive each, the batch
@@ -19,11 +19,10 @@ FIG2_LABELS = ((0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1), (1, 0, 0, 1))
 
 SMALLEST, LARGEST = 2, 8
 POINTWISE = ("logistic", "square")
-CELLS = ("weights", "scores", "multiplied")
 
 
 class InBatchWeights(WrittenOnce):
-    """An editable label matrix: what an expected batch weighs, the best scores for it, and the same times popularity.
+    """An editable label matrix, and what an expected batch weighs on each of its pairs.
 
     labels      (m, n) zeros and ones, 2 to 8 rows and columns; default: a matrix that fits P3's Fig. 2
     batch_size  positives per batch, 2 to the number of positives
@@ -31,13 +30,9 @@ class InBatchWeights(WrittenOnce):
     omega       weight of the negatives, for kind "unbiased_omega"; > 0
     pointwise   "logistic" or "square"
     fit         scores from 0 (all 0) to 1 (square: equal to the labels; logistic: -4 and 4)
-    seed        of the batches that the reader draws
-    cells       what the cells show: "weights"; "scores", those with the least expected square loss, in closed form; or
-                "multiplied", the scores times the popularity of the pair
-    dimensions  of the model with these scores: 1 to 8, or as many as the matrix allows. Where fewer than all have no
-                closed form (in_batch and pos_neg below the largest batch, unbiased_omega unless omega is 1) it is all
+    seed        of the matrices that "Random" draws
 
-    All nine are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
+    All seven are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
     gives every pair 1; a pair in a row or column without a positive weighs nothing, because no batch meets it. Raises
     ValueError for labels that are not such a matrix and for values out of range.
     """
@@ -46,8 +41,7 @@ class InBatchWeights(WrittenOnce):
     caption: ClassVar[str] = (
         "Ring: how hard the batch pulls a positive pair together. Square: how hard it pushes a pair apart. The unit is "
         "that of the full objective, the mean over all pairs: it pulls every positive by 1 and pushes every negative "
-        "by 1. Cross: a positive that is pushed harder than it is pulled. Where no rings are drawn, squares show "
-        "scores and dashed frames show labels. With JavaScript this picture is interactive."
+        "by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture is interactive."
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
@@ -57,8 +51,6 @@ class InBatchWeights(WrittenOnce):
     pointwise = Word("logistic", POINTWISE)
     fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
-    cells = Word("weights", CELLS)
-    dimensions = Count(LARGEST, 1, LARGEST)
 
     def __init__(self, labels: Any = FIG2_LABELS, *, batch_size: int = 3, **state: Any) -> None:
         rows = _label_rows(labels)

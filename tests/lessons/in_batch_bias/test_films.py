@@ -129,7 +129,7 @@ def test_the_findings_of_the_table_hold_for_runs_like_ours_and_fail_where_all_ar
         found.evidence(runs())
 
 
-def test_beating_popularity_is_claimed_of_two_models_and_counted_for_all() -> None:
+def test_beating_popularity_is_claimed_of_one_model_and_counted_for_all() -> None:
     assert about.some_beat_popularity.evidence(CORRECTED).support.startswith("2 of 6 models, 3 seeds each")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +12,7 @@ import pytest
 import words
 
 from course_lib import in_batch, losses
-from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
-from course_lib.training.objectives import closed_form
 from tests.widget_pages import (
     SMALLER,
     SUMMARY,
@@ -65,11 +62,9 @@ def met(labels: np.ndarray) -> tuple[np.ndarray, ...]:
 def random_case(rng: np.random.Generator) -> dict[str, Any]:
     labels = random_labels(rng)
     batch_size = int(rng.integers(2, labels.sum() + 1))
-    pairs = np.argwhere(labels)[rng.permutation(labels.sum())[:batch_size]]
     return {
         "labels": labels.tolist(),
         "batchSize": batch_size,
-        "pairs": pairs.tolist(),
         "scores": rng.normal(scale=3, size=labels.shape).tolist(),
         "omega": float(rng.uniform(0.01, 1)),
         "kind": in_batch.KINDS[int(rng.integers(len(in_batch.KINDS)))],
@@ -94,12 +89,10 @@ def static(**arguments: Any) -> str:
     return InBatchWeights(**arguments).static_html()
 
 
-EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, kind, pointwise }) => {
+EVALUATE = """(cases) => cases.map(({ labels, batchSize, scores, omega, kind, pointwise }) => {
   const losses = lib.pairLosses(pointwise, scores);
   return {
     expectedWeights: lib.expectedWeights(kind, { labels, batchSize, omega }),
-    batchWeights: lib.batchWeights(kind, { labels, pairs, omega }),
-    batchLoss: lib.batchLoss(kind, { labels, pairs, omega, losses }),
     expected: lib.objectiveParts(labels, lib.expectedWeights(kind, { labels, batchSize, omega }), losses).total,
     full: lib.objectiveParts(labels, lib.fullWeights(labels), losses).total,
     losses,
@@ -116,30 +109,15 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     labels = np.array(case["labels"], dtype=float)
     kind, batch_size, n_positives = case["kind"], case["batchSize"], int(labels.sum())
     omega = case["omega"] if kind == "unbiased_omega" else None
-    rows, columns = np.array(case["pairs"]).T
     row_counts, col_counts = labels.sum(1), labels.sum(0)
     pos_loss, neg_loss = losses.pair_losses(case["pointwise"], np.array(case["scores"]))
     whole = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
-    batch = {
-        "row_counts": row_counts[rows],
-        "col_counts": col_counts[columns],
-        "n_positives": n_positives,
-        "shape": labels.shape,
-        "omega": omega,
-        "labels": labels[np.ix_(rows, columns)] if kind == "masked" else None,
-    }
     w_pos, w_neg = np.zeros_like(labels), np.zeros_like(labels)  # what no batch meets weighs nothing
     part = labels[met(labels)]
     found = in_batch.expected_weights(kind, labels=part, batch_size=batch_size, omega=omega)
     w_pos[met(labels)], w_neg[met(labels)] = (weights * part.size / labels.size for weights in found)
-    b_pos, b_neg = in_batch.batch_weights(kind, **batch)
-    loss = in_batch.batch_loss(
-        kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch
-    )
     return {
         "expectedWeights": {"positive": w_pos, "negative": w_neg},
-        "batchWeights": {"positive": b_pos, "negative": b_neg},
-        "batchLoss": loss,
         "expected": (w_pos * pos_loss + w_neg * neg_loss).sum(),
         "full": in_batch.full_objective(**whole),
         "losses": {"positive": pos_loss, "negative": neg_loss},
@@ -174,22 +152,6 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
     cases = [random_case(rng) for _ in range(CASES)]
     answers = library("in_batch_math", replacing(right, wrong))(EVALUATE, cases)
     assert any(differences(python_answer(case), answer) for case, answer in zip(cases, answers, strict=True))
-
-
-@pytest.mark.parametrize("kind", in_batch.KINDS)
-def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str) -> None:
-    """By enumeration in JavaScript, with an empty row and column, where Assumption E.1 fails and course_lib refuses."""
-    labels = [[1, 1, 0], [0, 0, 0], [1, 0, 0]]
-    pairs = np.argwhere(np.array(labels)).tolist()
-    evaluate = library("in_batch_math")
-    for size in range(2, len(pairs) + 1):
-        batches = [list(batch) for batch in itertools.combinations(pairs, size)]
-        question = """([kind, labels, size, batches]) => [
-          lib.expectedWeights(kind, { labels, batchSize: size, omega: 0.3 }),
-          batches.map((pairs) => lib.batchWeightsOnCells(kind, { labels, pairs, omega: 0.3 }))]"""
-        expected, drawn = evaluate(question, [kind, labels, size, batches])
-        for sign in ("positive", "negative"):
-            np.testing.assert_allclose(np.mean([one[sign] for one in drawn], axis=0), expected[sign], atol=1e-14)
 
 
 def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
@@ -250,183 +212,6 @@ def test_the_same_in_python_computes_the_weights_of_the_table() -> None:
         theirs = np.array(push(shown)).reshape(np.shape(shown.labels))[names["met"]].ravel()
         assert theirs.tolist() == [words.number(weight) for weight in names["push"].ravel()]
     assert "expected_weights" not in InBatchWeights([[1, 0], [0, 0]], batch_size=2).python()
-
-
-# ---- the closed forms: best scores, and the same times popularity
-
-BEST = """(cases) => cases.map(({ kind, labels, batchSize, omega, dimensions }) => {
-  const { scores, unique } = lib.bestScores(kind, { labels, batchSize, omega, dimensions });
-  return { scores, unique, wrong: lib.outOfOrder(labels, scores).length };
-})"""
-
-
-def closed_case(rng: np.random.Generator) -> dict[str, Any]:
-    """A loss with a closed form in few dimensions, and how many."""
-    labels = random_labels(rng)
-    most = min(labels.shape)
-    kind = in_batch.KINDS[int(rng.integers(6))]
-    dimensions = int(rng.integers(1, most)) if most > 2 else 1
-    sizes = {"batchSize": int(labels.sum()), "omega": 1, "dimensions": dimensions}
-    return {"kind": kind, "labels": labels.tolist(), **sizes}
-
-
-def gap(labels: np.ndarray, weighted: bool, dimensions: int) -> float:
-    """Between the last singular value that is kept and the next one."""
-    roots = [
-        np.maximum(labels.sum(axis), 1) ** -0.5 if weighted else np.ones(labels.shape[1 - axis]) for axis in (1, 0)
-    ]
-    values = np.linalg.svd(labels * np.outer(*roots), compute_uv=False)
-    return float(values[dimensions - 1] - values[dimensions]) if values[dimensions] > 1e-9 else 1.0
-
-
-def best_in_python(case: dict[str, Any]) -> np.ndarray:
-    labels = np.array(case["labels"])
-    pairs = Interactions(*labels.nonzero(), n_users=len(labels), n_items=len(labels[0]))
-    like = "popularity" if case["kind"] in ("in_batch", "popularity") else "unbiased"
-    users, items = closed_form(like, pairs, case["dimensions"])
-    return users @ items.T
-
-
-def out_of_order(labels: np.ndarray, scores: np.ndarray) -> int:
-    highest = np.where(labels == 0, scores, -np.inf).max(1, keepdims=True)
-    return int(((labels == 1) & (scores <= highest + 1e-9)).sum())
-
-
-def test_the_best_scores_are_the_closed_form_of_course_lib(library: Callable[..., Any]) -> None:
-    rng = np.random.default_rng(10)
-    cases = [
-        case for case in (closed_case(rng) for _ in range(80)) if case["dimensions"] < min(np.shape(case["labels"]))
-    ]
-    several = 0
-    for case, answer in zip(cases, library("in_batch_math")(BEST, cases), strict=True):
-        labels = np.array(case["labels"])
-        apart = gap(labels, case["kind"] in ("in_batch", "popularity"), case["dimensions"])
-        assert answer["unique"] == (apart > 1e-9), case
-        several += not answer["unique"]
-        if answer["unique"]:
-            expected = best_in_python(case)
-            np.testing.assert_allclose(answer["scores"], expected, atol=1e-9)
-            assert answer["wrong"] == out_of_order(labels, expected)
-    assert 0 < several < len(cases) / 2
-
-
-def test_few_dimensions_have_a_closed_form_where_the_weights_of_the_cells_are_a_product(
-    library: Callable[..., Any],
-) -> None:
-    """Against `expected_weights`: the matrix of l+ plus l- weights has rank 1."""
-    cases = list(itertools.product(in_batch.KINDS, (2, 15), (1, 2)))
-    ask = "(cases) => cases.map(([kind, batchSize, omega]) => lib.hasClosedForm(kind, { batchSize, omega, positives }))"
-    answers = library("in_batch_math")(ask.replace("positives", "positives: 15"), cases)
-    for (kind, size, omega), answer in zip(cases, answers, strict=True):
-        chosen = omega if kind == "unbiased_omega" else None
-        pull, push = in_batch.expected_weights(kind, labels=TASTES, batch_size=size, omega=chosen)
-        assert answer == (np.linalg.matrix_rank(pull + push) == 1), (kind, size, omega)
-
-
-def test_a_wrong_closed_form_would_be_found(library: Callable[..., Any]) -> None:
-    case = {"kind": "popularity", "labels": TASTES.tolist(), "batchSize": 15, "dimensions": 2}
-    once = replacing("value * root(rows[i]) * root(columns[j])", "value * root(rows[i])")
-    (answer,) = library("in_batch_math", once)(BEST, [case])
-    assert np.abs(np.array(answer["scores"]) - best_in_python(case)).max() > 0.01
-
-
-def test_with_all_dimensions_each_score_is_the_best_alone(library: Callable[..., Any]) -> None:
-    labels, size = np.array(FIG2_LABELS), 3
-    case = {"kind": "in_batch", "labels": labels.tolist(), "batchSize": size, "dimensions": 4}
-    (answer,) = library("in_batch_math")(BEST, [case])
-    pop = in_batch.pair_popularity(labels.sum(1), labels.sum(0))
-    expected = labels * in_batch.in_batch_optimum("square", pop=pop, batch_size=size, n_positives=int(labels.sum()))
-    np.testing.assert_allclose(answer["scores"], expected, atol=1e-14)
-
-
-# Two tastes, and a film that nearly everybody likes: the preset of the page.
-TASTES = np.array(
-    [
-        [1, 1, 1, 0, 0, 0],
-        [1, 1, 1, 0, 0, 0],
-        [1, 0, 1, 0, 0, 1],
-        [1, 0, 0, 1, 0, 0],
-        [1, 0, 0, 1, 0, 0],
-        [0, 0, 0, 1, 1, 0],
-    ]
-)
-
-
-def test_in_two_dimensions_multiplying_back_repairs_nearly_all_of_the_order() -> None:
-    """The story of the preset, with the numbers of course_lib."""
-    in_batch_scores, all_pairs = (
-        best_in_python({"kind": kind, "labels": TASTES, "dimensions": 2}) for kind in ("in_batch", "unbiased")
-    )
-    pop = in_batch.pair_popularity(TASTES.sum(1), TASTES.sum(0))
-    wrong = [out_of_order(TASTES, scores) for scores in (in_batch_scores, in_batch_scores * pop, all_pairs)]
-    assert wrong == [13, 1, 2]
-    at = {"labels": TASTES, "batch_size": 15, "dimensions": 2}
-    raw, multiplied = (InBatchWeights(**at, cells=cells).summary() for cells in ("scores", "multiplied"))
-    assert "13 of 15 positives are out of order" in raw and "Times popularity it would be 1, with" in raw
-    assert "1 of 15 positives is out of order, no higher than some negative of its row: R3–C6." in multiplied
-    assert "Without the popularity it would be 13, with the best scores for all pairs 2." in multiplied
-
-
-def test_multiplied_back_in_all_dimensions_every_score_is_its_label() -> None:
-    shown = InBatchWeights(TASTES, batch_size=15, cells="multiplied")
-    assert [row[5] for row in shown.table()[1]] == [str(label) for label in TASTES.ravel()]
-    assert shown.summary().endswith("Every score is its label again.")
-    smaller = InBatchWeights(TASTES, batch_size=8, cells="multiplied")
-    assert "by the whole popularity is too much." in smaller.summary()
-
-
-def test_the_same_in_python_computes_the_scores_of_the_table() -> None:
-    rng = np.random.default_rng(12)
-    for kind in in_batch.KINDS:
-        for dimensions in (2, 8):
-            shown = InBatchWeights(TASTES, batch_size=15, kind=kind, cells="scores", dimensions=dimensions)
-            names: dict[str, Any] = {}
-            exec(shown.python(), names)
-            assert names["shown"].state() == shown.state()
-            for column, values in ((3, names["scores"]), (5, names["pop"] * names["scores"])):
-                assert [row[column] for row in shown.table()[1]] == [words.number(value) for value in values.ravel()]
-        names = {}
-        gaps = InBatchWeights(**{**random_state(rng), "kind": kind}, cells="multiplied")
-        exec(gaps.python(), names)
-        assert [row[3] for row in gaps.table()[1]] == [words.number(value) for value in names["scores"].ravel()]
-
-
-@pytest.mark.seconds
-def test_fewer_dimensions_and_smaller_batches_give_way_to_each_other(site_page: Callable[..., Any]) -> None:
-    page = site_page(static(cells="scores"))
-    page.locator('input[name="dimensions"]').focus()
-    page.keyboard.press("ArrowLeft")
-    settled(page, InBatchWeights(batch_size=6, cells="scores", dimensions=3).summary())
-    page.locator('input[name="batch_size"]').focus()
-    page.keyboard.press("ArrowLeft")
-    settled(page, InBatchWeights(batch_size=5, cells="scores").summary())
-    page.locator('select[name="kind"]').select_option("pos_neg")
-    page.locator('input[name="dimensions"]').focus()
-    page.keyboard.press("ArrowLeft")
-    settled(page, InBatchWeights(batch_size=6, kind="pos_neg", cells="scores", dimensions=3).summary())
-    page.locator('select[name="kind"]').select_option("unbiased_omega")
-    settled(page, "Unbiased-ω")
-    assert page.locator('input[name="dimensions"]').is_disabled()
-
-
-def test_the_cells_show_weights_scores_and_multiplied_scores(site_page: Callable[..., Any]) -> None:
-    page = site_page(static())
-    assert page.locator('input[name="dimensions"]').is_hidden()
-    page.locator('[data-preset="tastes"]').click()
-    settled(page, "13 of 15 positives are out of order")
-    assert page.locator(".cw-weights .cw-cross").filter(has_text="✕").count() == 13
-    page.get_by_label("scores × popularity").focus()
-    page.keyboard.press("Space")
-    settled(page, "1 of 15 positives is out of order")
-    shown = page.locator(".cw-weights .cw-number").all_text_contents()
-    assert shown == [row[5] for row in InBatchWeights(TASTES, batch_size=15, cells="scores", dimensions=2).table()[1]]
-    page.locator('[data-cell="2,5"]').hover()
-    assert "R3–C6 positive, popularity 3 × 1 = 3: best score 0.1" in page.locator(".cw-inspector").inner_text()
-
-
-def test_equal_singular_values_are_said_to_leave_a_choice() -> None:
-    shown = InBatchWeights(np.eye(4), batch_size=4, cells="scores", dimensions=2)
-    assert shown.summary().endswith("several sets of scores are best, and the picture shows one of them.")
 
 
 def test_empty_rows_and_columns_have_numbers_and_a_warning(site_page: Callable[..., Any]) -> None:
@@ -539,10 +324,10 @@ def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[
     page.locator('[data-cell="0,0"]').click()
     message = page.locator(".cw-message")
     assert message.inner_text().startswith("There is one positive pair.")
-    assert page.locator('[data-action="draw"]').is_disabled() and page.locator('input[name="batch_size"]').is_disabled()
+    assert page.locator('input[name="batch_size"]').is_disabled()
     settled(page, "There is one positive pair.")
     page.locator('[data-cell="0,0"]').click()
-    assert message.is_hidden() and page.locator('[data-action="draw"]').is_enabled()
+    assert message.is_hidden()
     settled(page, InBatchWeights([[1, 0], [0, 1]], batch_size=2).summary())
 
 
@@ -559,21 +344,6 @@ def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]
     page.locator('[data-cell="3,0"]').click()
     settled(page, "batches of 5 of 5 positives")
     assert page.locator('input[name="batch_size"]').get_attribute("max") == "5"
-
-
-def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:
-    """Simulation with a fixed seed; the heat map of averages against course_lib, within 0.15."""
-    page = open_folds(site_page(static()))
-    for _ in range(4):
-        page.locator('[data-action="draw-many"]').click()
-    drawn = page.locator(".cw-drawn").inner_text()
-    assert drawn.startswith("Batch 2000 (simulated): ")
-    assert float(re.search(r"expected weight ([\d.]+)\.$", drawn)[1]) < 0.15
-    page.get_by_label("average of 2000 draws").check()
-    shown = page.locator(".cw-weights .cw-number").all_text_contents()
-    np.testing.assert_allclose(np.array(shown, dtype=float).reshape(4, 4), InBatchWeights().weights[1], atol=0.15)
-    page.locator('[data-action="forget"]').click()
-    assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of").is_hidden()
 
 
 def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:
@@ -604,9 +374,8 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
 
 
 def test_the_largest_matrix_fits_every_width(site_page: Callable[..., Any]) -> None:
-    """With a batch of all its 64 pairs on the page."""
     page = site_page(static(labels=np.ones((8, 8), dtype=int), batch_size=64), width=320)
-    open_folds(page).locator('[data-action="draw"]').click()
+    open_folds(page)
     for width in (320, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

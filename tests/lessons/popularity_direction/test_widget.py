@@ -42,8 +42,8 @@ REFUSED = [
     ("popularity_axis", {"items": {}, "counts": COUNTS}, "items is empty; expected at least one table"),
     ("popularity_axis", {"items": "films", "counts": COUNTS}, "items is no table of numbers"),
     ("popularity_axis", {"items": ITEMS, "counts": COUNTS, "names": ["a"]}, "names has 1 entries; expected 30"),
-    ("every_axis", {"law": "mine"}, "law is 'mine'; expected one of RecBole, cornac"),
-    ("every_axis", {"place": 9}, "place is 9; expected 1 to 5"),
+    ("cloud_to_line", {"law": "mine"}, "law is 'mine'; expected one of uniform, popularity"),
+    ("cloud_to_line", {"moment": 11}, "moment is 11; expected 0 to 10"),
 ]
 AXES = [
     AXIS,

@@ -146,7 +146,9 @@ export function mount(element, widgets) {
     if (!widget) throw new Error(`unknown widget; known: ${Object.keys(widgets).join(", ")}`);
     element.replaceChildren(asLinked(widget, name, JSON.parse(element.dataset.state)));
     element.dataset.courseWidgetReady = "true";
-    if (Object.keys(readLink(location.hash))[0] === name) element.scrollIntoView({ block: "center" });
+    if (Object.keys(readLink(location.hash))[0] !== name) return;
+    element.closest("details")?.setAttribute("open", "");
+    element.scrollIntoView({ block: "center" });
   } catch (reason) {
     element.dataset.courseWidgetReady = "failed";
     console.error(`course widget ${name}:`, reason);

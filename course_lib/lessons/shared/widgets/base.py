@@ -149,6 +149,21 @@ class CourseWidget(anywidget.AnyWidget):
         return {**data, "text/plain": self.summary(), "text/html": self.static_html()}, metadata
 
 
+class Folded:
+    """An interactive behind one button that says `words`: on a page a fold, in Jupyter the interactive itself."""
+
+    def __init__(self, shown: CourseWidget, words: str) -> None:
+        self.shown, self.words = shown, words
+
+    def _repr_mimebundle_(self, **kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        live = self.shown._repr_mimebundle_(**kwargs)
+        if live is None:
+            return None
+        data, metadata = live
+        opens = f'<details class="cw-folded"><summary>{html.escape(self.words)}</summary>'
+        return {**data, "text/html": f"{opens}\n{data['text/html']}\n</details>"}, metadata
+
+
 def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""

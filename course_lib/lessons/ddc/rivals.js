@@ -1,0 +1,129 @@
+// The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
+import { h, list, number, svg } from "../shared/widgets/kit.js";
+import { Film, Interactive, showing } from "../shared/widgets/controls.js";
+import { hero } from "../shared/widgets/hero.js";
+import { selection } from "../shared/widgets/motion_view.js";
+
+const NAMES = ["panels", "training", "panel", "everything"];
+const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
+const MEAN = 3; // the place after the three trainings
+const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 40, across: [-14, 28], up: [-18, 12] };
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { panels } = this.state();
+    parts.panel = selection({ name: "panel", text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
+    this.film = new Film(this.follower, { name: "training", text: "Training", first: 0, last: MEAN, every: 1, milliseconds: 900, onstop: () => this.announce() });
+    parts.marks = METHODS.map((name) => mark(name));
+    parts.list = h("ul", { class: "cw-tally", "data-paper": true });
+    parts.hits = h("p", {});
+    return hero(this, {
+      head: { look: "cw-film", title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
+      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.panel.box],
+      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
+      more: { view: h("div", { class: "cw-card" }, parts.hits) },
+    });
+  }
+
+  refresh() {
+    const state = this.state();
+    const { parts } = this;
+    const { methods, hits } = state.panels[state.panel];
+    this.story = story(state);
+    this.film.show(state.training, which(state));
+    parts.panel.show(String(state.panel));
+    parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
+    parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
+    parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
+    this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
+  }
+}
+
+// ---- what is shown -------------------------------------------------------------------------------------------------------
+
+const average = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Change of popularity and of accuracy, in one training or on average. */
+const place = ({ points }, training) => (training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training]);
+
+const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
+
+/** In how many of the three trainings a method makes lists less popular and more accurate. */
+const inCorner = ({ points }) => points.filter(good).length;
+
+const which = ({ training }) => (training === MEAN ? "mean of the three" : `${training + 1} of 3`);
+
+function story(state) {
+  const { name, methods } = state.panels[state.panel];
+  const now = METHODS.filter((one) => good(place(methods[one], state.training)));
+  const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
+  const safe = METHODS.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
+  const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
+  return `${name}. ${when}, ${now.length} of ${METHODS.length} methods give lists that are less popular and more accurate${now.length ? `: ${list(now, 8)}` : ""}. ` +
+    `In all three trainings ${always.length ? `${list(always)} ${always.length === 1 ? "does" : "do"}` : "none does"}. ` +
+    `${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.`;
+}
+
+const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
+
+const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
+
+const rows = ({ panels, panel }) => METHODS.map((name) => {
+  const found = panels[panel].methods[name];
+  const [popularity, accuracy] = place(found, MEAN);
+  return [name, signed(popularity), number(found.halves[0]), signed(accuracy), number(found.halves[1]), `${inCorner(found)} of 3`];
+});
+
+function asPython({ panels, panel, training }) {
+  const [data, backbone] = panels[panel].name.split(", ");
+  return [
+    "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import CHANGES, METHODS, SETS, Rivals", "",
+    `[data] = [key for key, name in SETS.items() if name == "${data}"]`,
+    't3 = experiments.load_result("P1-T3", "laptop")',
+    "for method in METHODS:",
+    `    popularity, accuracy = (t3.values(change, data=data, backbone="${backbone}", method=method) for change in CHANGES)`,
+    '    print(method, [f"{value:+.1f}" for value in popularity], [f"{value:+.1f}" for value in accuracy])',
+    `Rivals(training=${training}, panel=${panel})`].join("\n");
+}
+
+// ---- pictures ------------------------------------------------------------------------------------------------------------
+
+const scale = (value, [low, high], from, to) => from + ((Math.min(Math.max(value, low), high) - low) / (high - low)) * (to - from);
+const x = (value) => scale(value, PLANE.across, PLANE.left, PLANE.width - PLANE.right);
+const y = (value) => scale(value, PLANE.up, PLANE.height - PLANE.bottom, PLANE.top);
+
+/** A label that glides, with a bar across and a bar upwards for its intervals. */
+function mark(name) {
+  const bars = [0, 1].map(() => svg("path", { class: "cw-whisker" }));
+  const wide = 10 + 10.5 * name.length;
+  const root = svg("g", { class: `cw-disc${name === "DDC" ? " cw-own" : ""}` }, bars, svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: 12 }), svg("text", { y: 5 }, name));
+  const move = ([popularity, accuracy], halves) => {
+    root.style.transform = `translate(${x(popularity).toFixed(1)}px, ${y(accuracy).toFixed(1)}px)`;
+    const half = [x(popularity + halves[0]) - x(popularity), y(accuracy) - y(accuracy + halves[1])];
+    const back = [x(popularity) - x(popularity - halves[0]), y(accuracy - halves[1]) - y(accuracy)];
+    bars[0].setAttribute("d", `M${(-back[0]).toFixed(1)} 0H${half[0].toFixed(1)}`);
+    bars[1].setAttribute("d", `M0 ${(-half[1]).toFixed(1)}V${back[1].toFixed(1)}`);
+  };
+  return { name, root, move };
+}
+
+/** A method's name, and a filled or an empty circle for each training; the one that is shown is outlined. */
+const tally = (name, { points }, training) => h("li", {}, h("span", {}, name),
+  points.map((point, k) => h("span", { class: `cw-kept${good(point) ? " cw-yes" : ""}${k === training ? " cw-now" : ""}` }, good(point) ? "✓" : "–")));
+
+function plane(marks) {
+  const { width, height, left, right, top, bottom } = PLANE;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Debiasing methods by change of popularity and of accuracy; the text gives the numbers" },
+    svg("rect", { class: "cw-corner", x: left, y: top, width: x(0) - left, height: y(0) - top, rx: 8 }),
+    svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
+    svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),
+    [-10, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft", x: x(value), y: y(0) + 20 }, `${signed(value)} %`)),
+    [-15, -10, -5, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
+    svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 12 }, "← less popular lists"),
+    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 12 }, "more popular lists →"),
+    svg("text", { class: "cw-hero-text cw-start", x: x(0) + 8, y: top + 16 }, "↑ more accurate, %"),
+    marks.map(({ root }) => root));
+}

@@ -1,0 +1,51 @@
+"""The hero of the chapter: eight ways to make lists less popular, and what each does to accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import traitlets
+
+from course_lib.lessons.shared.widgets.base import Count, read
+from course_lib.lessons.shared.widgets.paper import Hero
+
+STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py of the tests
+TRAININGS = 3  # and after them their mean
+METHODS = ("IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC")
+SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "MovieLens-1M"}
+CHANGES = ("AvgPop@10 change %", "MRR@10 change %")
+
+
+def hits(t3: Any, lists: Any, data: str, backbone: str) -> list[int]:
+    """Change of popularity and of MRR@10, in per cent of a backbone of P1-T3, of the list of hits in LISTS-X1."""
+    where = {"data": data, "backbone": backbone}
+    levels = {
+        "mean count@10": t3.mean("AvgPop@10", method=None, **where),
+        "mrr@10": t3.mean("MRR@10", method=None, **where),
+    }
+    of_hits = {"data": data, "split": "random 8:1:1", "list": "most popular"}
+    return [round(float(100 * (np.mean(lists.values(name, **of_hits)) / level - 1))) for name, level in levels.items()]
+
+
+class Rivals(Hero):
+    """Each debiasing method against the same model without it: `Rivals(training=3, panel=0)`.
+
+    training  which of the three trainings is shown, counted from 0; 3 is their mean, with 95 % intervals
+    panel     which pair of model and data set is shown, counted from 0
+    """
+
+    module_name: ClassVar[str] = "rivals"
+    caption: ClassVar[str] = (
+        "Across: how much more or less popular the lists become, in per cent. Upwards: how much more or less accurate. "
+        "The model without a method stands where the two lines cross. Shaded: the corner that every method promises, "
+        "less popular and more accurate. With JavaScript this picture moves."
+    )
+
+    panels = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
+    training = Count(TRAININGS, 0, TRAININGS)
+    panel = Count(0, 0, lambda shown: len(shown.panels) - 1)
+
+    def __init__(self, **state: Any) -> None:
+        super().__init__(panels=read(STORED), **state)
