@@ -22,9 +22,9 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
+from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from exercises.engine.grading.harmless import markdown2html
-from exercises.engine.grading.notebooks import CODE_STUB, TEXT_STUB
-from exercises.engine.grading.preprocessors import GetGradesAndWaiting, Judge, NameGrader, Rebuild
+from exercises.engine.grading.preprocessors import Carry, GetGradesAndWaiting, Judge, NameGrader, Rebuild
 from exercises.engine.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
@@ -54,7 +54,8 @@ c.Autograde.autograde_preprocessors = [
     CheckCellMetadata,
 ]
 c.GenerateAssignment.preprocessors.prepend([NameGrader])
-c.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "graded_with"}
+c.GenerateAssignment.preprocessors.append(Carry)
+c.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "graded_with", "receipt"}
 c.OverwriteCells.add_missing_cells = True
 c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
 # Our page of feedback, and formgrader's own pages, which it finds only here where the class lies in this folder.

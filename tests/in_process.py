@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from course_lib.lessons.shared.grading import sandbox
 from exercises.engine import chapters, simulate, solving
-from exercises.engine.grading import judge, sandbox
+from exercises.engine.grading import judge
 
 ASSIGNMENTS = simulate.assignments()
 public_checks = simulate.public_checks

@@ -10,7 +10,7 @@ import shutil
 
 import nbformat
 
-from exercises.engine.grading import notebooks
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.office.room import Room
 
 ASSIGNMENTS = ("ddc", "gauge-freedom")  # names of true assignments: the fingerprint of a grading asks for their checks

@@ -43,8 +43,8 @@ except ImportError as error:
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
     )
 
+from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading import judge
-from exercises.engine.grading.sandbox import NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table", "export")

@@ -39,8 +39,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.chapters import HERE
-from exercises.engine.grading import notebooks
 from exercises.engine.office.late import read_deadlines
 from exercises.engine.office.people import lines_of_students
 from exercises.engine.office.tables import write_table

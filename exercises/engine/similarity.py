@@ -24,9 +24,10 @@ except ImportError:
     sys.exit("copydetect is missing. `make similarity` installs it, or: pip install '.[classroom]'")
 
 from course_lib.dependencies import dependencies
+from course_lib.lessons.shared.grading import notebooks
+from course_lib.lessons.shared.grading.reading import python_only
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge, notebooks
-from exercises.engine.grading.reading import python_only
+from exercises.engine.grading import judge
 
 ROOT = chapters.HERE.parent
 LEAST = 0.5

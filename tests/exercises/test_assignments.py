@@ -16,9 +16,10 @@ from classroom_helpers import classroom, grade_table, needs_nbgrader
 from drafts import one_quickly
 from in_process import NEW, verdict_on
 
+from course_lib.lessons.shared.grading import sandbox
+from course_lib.lessons.shared.grading.sandbox import Sandbox
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge, sandbox
-from exercises.engine.grading.sandbox import Sandbox
+from exercises.engine.grading import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL_KINDS = "gauge-freedom"  # the assignment that every hostile kind is tried on; the others get a few
@@ -198,7 +199,7 @@ def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", one_quickly(NEW))
 def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     """Neither by import, nor by file, nor through a module that an open room imported for itself."""
-    from exercises.engine.grading import notebooks
+    from course_lib.lessons.shared.grading import notebooks
 
     source = notebooks.read_source(chapters.file(name, "assignment.ipynb"))
     closed = {"geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "in_batch", "gramians", "correction"}
@@ -236,7 +237,7 @@ def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: s
         own,
         "exercises/engine/inputs.py",
         "exercises/engine/grading/judge.py",
-        "exercises/engine/grading/walls.py",
+        "course_lib/lessons/shared/grading/walls.py",
     }
     assert any(
         file.startswith(("course_lib/arrays", "course_lib/geometry")) for file in files

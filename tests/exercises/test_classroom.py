@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from classroom_helpers import SHORT, Graded, classroom, grade_table, needs_nbgrader
 
+from course_lib.lessons.shared.grading.sandbox import ALL_WALLS
 from exercises.engine import simulate
-from exercises.engine.grading.sandbox import ALL_WALLS
 from exercises.engine.office.book import Book
 from exercises.engine.office.room import Room
 

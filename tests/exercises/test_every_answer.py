@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge, notebooks
+from exercises.engine.grading import judge
 from exercises.engine.grading.harmless import harmless_html
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,8 +16,9 @@ import pytest
 from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate, solving
-from exercises.engine.grading import judge, notebooks
+from exercises.engine.grading import judge
 
 NOTEBOOKS = int(os.environ.get("COURSE_TRIES", "12"))
 SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")

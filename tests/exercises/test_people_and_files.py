@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from exercises.engine.grading import notebooks, skim
+from course_lib.lessons.shared.grading import notebooks, skim
 from exercises.engine.office import archives, intake, late, people
 
 MOODLE = "assignsubmission_file_"

@@ -12,10 +12,11 @@ import pytest
 import sympy
 
 from course_lib.lessons.shared import plain
+from course_lib.lessons.shared.grading import notebooks, reading, sandbox
+from course_lib.lessons.shared.grading.looking import graded_with
+from course_lib.lessons.shared.grading.sandbox import Sandbox
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge, notebooks, reading, sandbox
-from exercises.engine.grading.looking import graded_with
-from exercises.engine.grading.sandbox import Sandbox
+from exercises.engine.grading import judge
 
 pytestmark = pytest.mark.seconds
 
@@ -156,7 +157,7 @@ def test_a_helper_below_its_use_counts_and_is_named(cells: Cells, tmp_path: Path
     found = verdict(cells, tmp_path)
     assert not failed(found)
     assert found["look_at"] == [
-        "task 2, test_best_score: passed with the names as they are at the end of the notebook, not at its place"
+        "task 2: passed with the names as they are at the end of the notebook, not at its place"
     ]
 
 
@@ -184,7 +185,7 @@ def test_two_answers_in_one_cell_above_what_was_handed_out(cells: Cells, tmp_pat
 def test_an_answers_cell_that_does_not_run_here_is_named_with_the_reason(
     cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, reason: str
 ) -> None:
-    monkeypatch.setattr("exercises.engine.grading.sandbox.USUAL", sandbox.Limits(step=1.0))
+    monkeypatch.setattr("course_lib.lessons.shared.grading.sandbox.USUAL", sandbox.Limits(step=1.0))
     cell = cells[at(cells, "best_score")]
     cell["source"] = f"{first}\n{cell['source']}"
     found = verdict(cells, tmp_path)
@@ -197,7 +198,7 @@ def test_an_answers_cell_that_does_not_run_here_is_named_with_the_reason(
 def test_a_function_that_cannot_run_here_is_named_at_its_check(cells: Cells, tmp_path: Path) -> None:
     calls(cells[at(cells, "best_score")], "import beside_the_notebook")
     (line,) = verdict(cells, tmp_path)["look_at"]
-    assert line.startswith("task 2, test_best_score: best_score raised ModuleNotFoundError")
+    assert line.startswith("task 2: best_score raised ModuleNotFoundError")
 
 
 def _passed(cell: dict[str, Any]) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons.shared import plain
-from exercises.engine.grading import notebooks, sandbox
-from exercises.engine.grading.sandbox import ALL_WALLS, Sandbox, StudentError
-from exercises.engine.grading.walls import FIRST_USER, READS_ALL, USERS
+from course_lib.lessons.shared.grading import notebooks, sandbox
+from course_lib.lessons.shared.grading.sandbox import ALL_WALLS, Sandbox, StudentError
+from course_lib.lessons.shared.grading.walls import FIRST_USER, READS_ALL, USERS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's"), pytest.mark.seconds]
@@ -203,7 +203,7 @@ def test_what_root_grades_runs_as_a_user_whom_nobody_else_is() -> None:
 @AS_ROOT
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
 def test_root_that_may_not_change_its_user_is_told_the_way_out() -> None:
-    code = "from exercises.engine.grading.sandbox import Sandbox\nwith Sandbox(['x = 1']): pass"
+    code = "from course_lib.lessons.shared.grading.sandbox import Sandbox\nwith Sandbox(['x = 1']): pass"
     weak = ["setpriv", "--inh-caps=-setuid", "--bounding-set=-setuid", sys.executable, "-c", code]
     done = subprocess.run(weak, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "does not offer user" in done.stderr and "sudo -u NAME" in done.stderr

@@ -17,8 +17,8 @@ from drafts import DRAFTS
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
 
 from course_lib.lessons.shared import forms
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import notebooks
 from tests.lessons.every import modules
 from tools.address import repository
 from tools.toc import page_of

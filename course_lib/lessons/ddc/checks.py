@@ -28,6 +28,7 @@ from course_lib.lessons.shared.forms import (
     public,
     unit,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 from course_lib.lessons.shared.real import bpr_films
 
 Case = tuple[list[Any], list[Any], list[Any], list[Any]]

@@ -20,6 +20,7 @@ from course_lib.lessons.shared.forms import (
     is_list,
     public,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 from course_lib.lessons.shared.real import film_factors
 
 HALF = Fraction(1, 2)

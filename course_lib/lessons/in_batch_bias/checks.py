@@ -23,6 +23,7 @@ from course_lib.lessons.shared.forms import (
     plain_check,
     public,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
 SEVEN = [[0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 0, 0]]

@@ -27,6 +27,7 @@ from course_lib.lessons.shared.forms import (
     plain_check,
     public,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.papers import p0
 

@@ -21,6 +21,7 @@ from course_lib.lessons.shared.forms import (
     is_whole,
     public,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 Q = [[1.0, 0.0], [0.5, -1.0], [2.0, 1.0], [-1.0, 0.5]]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from traitlets import Bool, Float
 
-from . import notebooks
-from .looking import graded_with
-from .sandbox import USUAL, Limits
+from course_lib.lessons.shared.grading import notebooks
+from course_lib.lessons.shared.grading.looking import graded_with
+from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
+from tools.address import is_set, repository
+
 from .verdicts import verdict_on, verdict_path
 
 Resources = dict[str, Any]
+_TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
 class _Course(NbGraderPreprocessor):
@@ -38,18 +43,39 @@ class _Course(NbGraderPreprocessor):
 
 
 class NameGrader(NbGraderPreprocessor):
-    """At release: the second cell says on what the answers will run."""
+    """At release: the second cell says on what the answers will run, and the last one replays the saved notebook."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        name = resources["nbgrader"]["notebook"]
         text = (
             f"**Where your answers run.** On {graded_with()} and `course_lib`; other packages, and a newer Python, may "
             "not be there. The cells run in this order, and each check sees your functions as they are at its place: "
             "restart the kernel and run all cells before you hand in. Lines with `!`, `%pip`, threads, and files that "
             "lie beside this notebook do nothing there, or end the cell."
         )
-        about = {"grade": False, "grade_id": notebooks.GRADED_WITH, "locked": True, "solution": False, "task": False}
-        cell = new_markdown_cell(text, metadata={"nbgrader": {**about, "schema_version": 3}}, id=notebooks.GRADED_WITH)
-        nb.cells.insert(1, cell)
+        last = (
+            "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes a "
+            f'minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
+        )
+        if not is_set(repository()):  # nothing is published there
+            for cell in nb.cells:
+                cell.source = _TO_REPOSITORY.sub(r"\1", cell.source)
+        nb.cells.insert(1, _locked(new_markdown_cell, text, notebooks.GRADED_WITH))
+        nb.cells.append(_locked(new_code_cell, last, notebooks.HAND_IN))
+        nb.metadata["course"] = {**nb.metadata.get("course", {}), "assignment": name, "graded_with": graded_with()}
+        return nb, resources
+
+
+def _locked(make: Callable[..., NotebookNode], text: str, name: str) -> NotebookNode:
+    about = {"grade": False, "grade_id": name, "locked": True, "solution": False, "task": False, "schema_version": 3}
+    return make(text, metadata={"nbgrader": about}, id=name)
+
+
+class Carry(NbGraderPreprocessor):
+    """At the end of a release: the notebook carries what was handed out, for `hand_in`."""
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        nb.metadata["course"] = {**nb.metadata.get("course", {}), "released": notebooks.packed(nb)}
         return nb, resources
 
 
@@ -60,7 +86,9 @@ class Rebuild(_Course):
         about = resources["nbgrader"]
         released = self.course / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
         content = json.dumps(nb).encode()
-        return notebooks.rebuilt(notebooks.read_source(released), notebooks.working_copy(content)), resources
+        rebuilt = notebooks.rebuilt(notebooks.read_source(released), notebooks.working_copy(content))
+        rebuilt.metadata["receipt"] = notebooks.receipt(rebuilt)
+        return rebuilt, resources
 
 
 class Judge(_Course):
@@ -89,7 +117,15 @@ class Judge(_Course):
 
 
 class GetGradesAndWaiting(GetGrades):
-    """For the page of feedback: the scores, and which of them a person has still to give."""
+    """For the page of feedback: the scores, which of them a person has still to give, and what students call a cell."""
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        titles = notebooks.titles(nb)
+        for cell in nb.cells:
+            if not notebooks.is_own(cell):
+                cell.metadata.nbgrader["title"] = titles[notebooks.grading(cell)["grade_id"]]
+        graded: tuple[NotebookNode, Resources] = super().preprocess(nb, resources)
+        return graded
 
     def _get_score(self, cell: NotebookNode, resources: Resources) -> None:
         super()._get_score(cell, resources)

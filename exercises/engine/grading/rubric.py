@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from . import notebooks
+from course_lib.lessons.shared.grading import notebooks
 
 Resources = dict[str, Any]
 _MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")

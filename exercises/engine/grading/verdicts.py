@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWalls
+
 from .judge import fingerprint
-from .sandbox import ROOT, USUAL, Limits, NoWalls
 
 
 def verdict_path(course: Path, assignment: str, student: str, notebook: str) -> Path:

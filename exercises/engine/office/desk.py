@@ -19,8 +19,8 @@ from typing import Any
 
 import nbformat
 
+from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.chapters import assignments
-from exercises.engine.grading import notebooks
 from exercises.engine.grading.judge import write_whole
 
 from .intake import Assignment, arrivals, numbers
@@ -180,7 +180,8 @@ def _content(room: Room, content: bytes) -> Content:
     pristine = notebooks.read_source(room.handed_out())
     rebuilt = notebooks.rebuilt(pristine, cells)
     if notebooks.is_worked_on(rebuilt, pristine):
-        return Content(True, answers=_sha256(json.dumps(answers(rebuilt), sort_keys=True).encode()))
+        same = _sha256(json.dumps(answers(rebuilt), sort_keys=True).encode())
+        return Content(True, answers=same, receipt=notebooks.receipt(rebuilt))
     names = {notebooks.grading(cell).get("grade_id") for cell in pristine.cells}
     if not any(cell.name in names for cell in cells):
         return Content(False, "none of the assignment's cells is in it")

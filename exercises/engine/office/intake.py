@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from exercises.engine.grading import notebooks
+from course_lib.lessons.shared.grading import notebooks
 
 from . import archives
 from .ledger import Arrival, Receipt

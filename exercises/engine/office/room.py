@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config.loader import PyFileConfigLoader
 
+from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint
-from exercises.engine.grading.sandbox import USUAL, Limits
 from exercises.engine.grading.verdicts import verdict_path
 
 if TYPE_CHECKING:

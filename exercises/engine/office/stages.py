@@ -13,10 +13,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from exercises.engine.grading import notebooks
-from exercises.engine.grading.looking import graded_with
-from exercises.engine.grading.sandbox import NoWalls
+from course_lib.lessons.shared.grading import notebooks
+from course_lib.lessons.shared.grading.looking import graded_with
+from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading.verdicts import verdict_on
+from tools.address import repository
 
 from .book import Book
 from .desk import Desk, answers
@@ -55,8 +56,9 @@ def is_released(room: Room) -> bool:
 
 
 def _checksum(room: Room) -> str:
-    """Of the source, and of what stands in a release besides: on what the answers will run."""
-    return hashlib.sha256(room.notebook("source").read_bytes() + graded_with().encode()).hexdigest()
+    """Of the source, and of what stands in a release besides: on what answers will run, and the course's address."""
+    besides = f"{graded_with()}, {repository()}"
+    return hashlib.sha256(room.notebook("source").read_bytes() + besides.encode()).hexdigest()
 
 
 def _make_way(room: Room, source: Any) -> None:

@@ -23,6 +23,8 @@ class Content:
     problem: str | None = None
     answers: str = ""
     """A checksum of all that marks are given for: the same in two files, the same marks."""
+    receipt: str = ""
+    """What `hand_in` prints for this work."""
 
 
 @dataclass(frozen=True)

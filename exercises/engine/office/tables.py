@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exercises.engine.grading import notebooks
+from course_lib.lessons.shared.grading import notebooks
 
 from .desk import Desk
 from .late import Lateness
 from .ledger import Receipt
 from .room import Room, text_of
 from .stages import graded, settle
-from .standing import Standing, shown, undo
+from .standing import Content, Standing, shown, undo
 
 FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
 NOT_GRADED = "not graded yet: run grade"
@@ -120,11 +120,11 @@ def files(desk: Desk, every: Iterable[Room]) -> Path:
     lines = []
     for receipt in desk.ledger.receipts():
         room = rooms.get(receipt.assignment or "")
-        unreadable = desk.look(room, receipt.sha256).problem if room and receipt.sha256 else None
-        problem = receipt.problem or unreadable
+        content = desk.look(room, receipt.sha256) if room and receipt.sha256 else Content(False)
+        problem = receipt.problem or content.problem
         state = "taken back" if receipt.withdrawn else "cannot count" if problem else "kept"
         state = "counts" if receipt.id in counting else "same answers again" if receipt.id in again else state
-        lines.append({**vars(receipt), "state": state, "problem": problem})
+        lines.append({**vars(receipt), "state": state, "problem": problem, "receipt": content.receipt})
     path = desk.course / "grades" / "files.csv"
     names = [
         "id",
@@ -135,6 +135,7 @@ def files(desk: Desk, every: Iterable[Room]) -> Path:
         "assignment",
         "handed_in",
         "sha256",
+        "receipt",
         "state",
         "problem",
         "advice",

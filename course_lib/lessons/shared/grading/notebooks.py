@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,9 +36,12 @@ LONGEST_SAVED = 100  # characters
 MOST_OF_OUTPUTS = 20_000  # bytes that are looked at: a public check prints a line
 FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or a remark
 GRADED_WITH = "graded_with"  # the cell that `release` adds: on what the answers run
+HAND_IN = "hand_in"  # the last cell, which `release` adds, too
+ADDED = (GRADED_WITH, HAND_IN)
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
 _ERROR = re.compile(rb'"ename": *"(\w{1,100})"')
+_TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 Attachments = dict[str, dict[str, str]]
 
@@ -96,6 +101,54 @@ def is_own(cell: NotebookNode) -> bool:
 def answer_names(notebook: NotebookNode) -> frozenset[str]:
     """The grade_ids of the cells that students write."""
     return frozenset(grading(cell)["grade_id"] for cell in notebook.cells if is_answer(cell))
+
+
+def titles(notebook: NotebookNode) -> dict[str, str]:
+    """grade_id -> what a cell is called for its reader: "Task 3", or "Task 3, check 2 of 2"."""
+    task, tasks = "", dict[str, str]()
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and not is_own(cell) and (match := _TASK.search(cell.source)):
+            task = match[1]
+        if not is_own(cell):
+            tasks[grading(cell)["grade_id"]] = task
+    checks = [grading(cell)["grade_id"] for cell in notebook.cells if is_test(cell)]
+    found = dict(tasks)
+    for name in checks:
+        same = [other for other in checks if tasks[other] == tasks[name]]
+        if len(same) > 1:
+            found[name] = f"{tasks[name] or 'this task'}, check {same.index(name) + 1} of {len(same)}"
+    return {name: title or name for name, title in found.items()}
+
+
+def receipt(notebook: NotebookNode) -> str:
+    """Sixteen letters for all that a student wrote into a rebuilt notebook; outputs and settings change nothing."""
+    own = [cell for cell in notebook.cells if is_answer(cell) or is_own(cell)]
+    said = [[grading(cell).get("grade_id"), cell.source.strip(), cell.get("attachments", {})] for cell in own]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def packed(notebook: NotebookNode) -> str:
+    """A released notebook in a line, which it carries with it: what was handed out, whatever becomes of its cells."""
+    return base64.b64encode(zlib.compress(json.dumps(notebook).encode(), 9)).decode()
+
+
+def handed_out(content: bytes) -> NotebookNode:
+    """What a saved notebook was when it was handed out: as it carries it, else its own cells of the assignment.
+
+    Unreadable for a file that holds neither.
+    """
+    try:
+        saved = json.loads(content)
+        carried = saved["metadata"].get("course", {}).get("released")
+        if carried:
+            return nbformat.from_dict(json.loads(zlib.decompress(base64.b64decode(carried))))
+        cells = [cell for cell in saved["cells"] if grading(cell).get("grade_id")]
+    except (ValueError, TypeError, KeyError, AttributeError, zlib.error) as error:
+        raise Unreadable("the file is no notebook in format 4") from error
+    if not cells:
+        raise Unreadable("none of an assignment's cells is in it")
+    texts = [{**cell, "source": _text(cell.get("source"))} for cell in cells]
+    return nbformat.from_dict({**saved, "cells": texts})
 
 
 # ---- reading what was handed in ----
@@ -244,6 +297,8 @@ class _Placing:
     def take(self, cell: Cell) -> None:
         """An answer's part, a mark of where we are, or a cell of the student's own."""
         name = self._name_of(cell)
+        if name is None and cell.name in ADDED:  # `pristine` is the source, which has neither
+            return
         if name is None:
             self.own.setdefault(self.place, []).append(cell)
             return
@@ -252,7 +307,10 @@ class _Placing:
         self.saved[name] = self.saved.get(name) or cell.saved
         if name in self.parts:
             self.parts[name].append(cell)
-        elif name != GRADED_WITH and _squeezed(cell.source) not in ("", _released(self.known[name].source)):
+        elif name not in ADDED and _squeezed(cell.source) not in (
+            "",
+            _released(self.known[name].source),
+        ):
             text = cell.source if cell.kind == "code" else EDITED + cell.source
             self.own.setdefault(name, []).append(replace(cell, name=None, source=text))
 

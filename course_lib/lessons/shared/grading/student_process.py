@@ -126,7 +126,7 @@ def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType,
     """Imports everything that the walls will later hide, and raises the walls."""
     sys.path.insert(0, ROOT)
     from course_lib.lessons.shared import plain
-    from exercises.engine.grading import shell, walls
+    from course_lib.lessons.shared.grading import shell, walls
 
     import_module("numpy")
     rooms = opened()
@@ -134,7 +134,7 @@ def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType,
         hide(name)
     sys.meta_path.insert(0, ClosedRooms())
     raised = walls.raise_walls(readable=readable(rooms), writable=FOLDER, cpu_seconds=CPU_SECONDS)
-    if "landlock" in raised and can_read(os.path.join(ROOT, "exercises", "engine", "grading", "walls.py")):
+    if "landlock" in raised and can_read(os.path.join(ROOT, "course_lib", "lessons", "shared", "grading", "walls.py")):
         raised.remove("landlock")  # the course lies inside a folder of Python's own: the wall has a hole
     return plain.loads, plain.dumps, plain, shell, raised
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from nbformat import NotebookNode
@@ -17,14 +16,20 @@ PACKAGES = ("NumPy", "SciPy", "SymPy", "Matplotlib")
 WHY_MISSING = ". Its cell did not run to its end: "
 """Stands in a check's message between what was missing and the error of the cell that would have defined it."""
 LONGEST_LINE = 300  # characters
-_TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
 _OF_THE_GRADER = ("ModuleNotFoundError", "ImportError", "SyntaxError")
 """Errors that another Python, or other packages, may not have."""
 
 
 def graded_with() -> str:
     """The Python and the packages that answers meet: those of this environment, which the judge and the walls use."""
-    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name.lower())}" for name in PACKAGES)])
+    return ", ".join([f"Python {platform.python_version()}", *map(_version, PACKAGES)])
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package.lower())}"
+    except PackageNotFoundError:  # on a student's computer
+        return f"no {package}"
 
 
 def look_at(
@@ -36,25 +41,19 @@ def look_at(
     the saved notebook shows too is the student's own, and needs nobody.
     """
     lost = any(not check["passed"] for check in checks.values())
-    task = ""
+    titles, task = notebooks.titles(notebook), ""
     for cell in notebook.cells:
-        task = _task(cell) or task
-        where = ", ".join(
-            filter(None, [task, notebooks.grading(cell).get("grade_id") or "a cell of the student's own"])
-        )
-        if cell.cell_type != "code":
+        name = notebooks.grading(cell).get("grade_id")
+        if name:
+            task = titles[name].partition(",")[0] if titles[name] != name else ""
+        if cell.cell_type != "code" or name == notebooks.HAND_IN:
             continue
-        found = (
-            _of_check(cell, checks[notebooks.grading(cell)["grade_id"]])
-            if notebooks.is_test(cell)
-            else _of_cell(cell, outputs.get(cell.id, {}), lost)
-        )
-        yield from (f"{where}: {line}"[:LONGEST_LINE] for line in found)
-
-
-def _task(cell: NotebookNode) -> str:
-    match = _TASK.search(cell.source) if cell.cell_type == "markdown" and not notebooks.is_own(cell) else None
-    return match[1].lower() if match else ""
+        if notebooks.is_test(cell):
+            where, found = titles[name], _of_check(cell, checks[name])
+        else:
+            where = ", ".join(filter(None, [task, name or "a cell of the student's own"]))
+            found = _of_cell(cell, outputs.get(cell.id, {}), lost)
+        yield from (f"{where[:1].lower()}{where[1:]}: {line}"[:LONGEST_LINE] for line in found)
 
 
 def _of_cell(cell: NotebookNode, result: Mapping[str, Any], lost: bool) -> Iterator[str]:

@@ -19,7 +19,7 @@ from course_lib.lessons.shared import plain
 
 from .notebooks import OPEN_ROOMS
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 BUDGETS = ("own", "answers", "calls")
 """The cells that a student added; those of the assignment; the calls that the checks make. None eats another's time."""
 SLOW_SECONDS = 1.0
