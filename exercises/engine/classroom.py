@@ -1,5 +1,6 @@
 """A whole class, from release to grades, with the real nbgrader underneath.
 
+    python -m exercises.engine.classroom roster --from EXPORT
     python -m exercises.engine.classroom release
     python -m exercises.engine.classroom all --submissions FOLDER --workers 2
     python -m exercises.engine.classroom grade --assignment gauge-freedom
@@ -33,7 +34,7 @@ try:
 
     from exercises.engine import by_hand, chapters
     from exercises.engine.chapters import HERE
-    from exercises.engine.office import exports, stages, tables
+    from exercises.engine.office import exports, rosters, stages, tables
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
@@ -47,7 +48,7 @@ from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading import judge
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
-STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table", "export")
+STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "undo", "table", "export")
 REPORTED = (Failed, NoWalls, BadRoster, BadDeadlines)
 
 
@@ -87,7 +88,10 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
     parser.add_argument("--student", help="whose newest file `undo` takes back (without it: the last collection)")
-    parser.add_argument("--to", choices=sorted(exports.SYSTEMS), help="the learning platform that `export` writes for")
+    parser.add_argument("--to", choices=exports.systems(), help="the learning platform that `export` writes for")
+    parser.add_argument("--from", dest="export", type=Path, help="a platform's export of the class, for `roster`")
+    parser.add_argument("--column", action="append", default=[], help="which column is which: name='Vorname,Nachname'")
+    parser.add_argument("--encoding", help="of a file that is not in Unicode, such as cp1252")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
     judge.add_limits(parser)
@@ -95,7 +99,9 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
-        parser.error(f"export needs --to {' or '.join(sorted(exports.SYSTEMS))}")
+        parser.error(f"export needs --to {' or '.join(exports.systems())}")
+    if given.step == "roster" and given.export is None:
+        parser.error("roster needs --from EXPORT, a platform's own list of the class")
     if given.workers < 1:
         parser.error("--workers must be at least 1")
     return given
@@ -106,8 +112,11 @@ def main(arguments: list[str] | None = None) -> None:
     course, began = given.course.resolve(), time.monotonic()
     try:
         with only_one(usable(course)):
-            prepare(course)
-            run(given, course)
+            if given.step == "roster":
+                rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
+            else:
+                prepare(course)
+                run(given, course)
     except REPORTED as error:
         sys.exit("\n".join(f"{given.step}: {reason}" for reason in _reasons(error)))
     print(f"{given.step}: {time.monotonic() - began:.0f} s")

@@ -11,6 +11,7 @@ import pytest
 from drafts import classes
 
 from exercises.engine import chapters, exam, simulate
+from exercises.engine.grading import rubric
 from tools import conclusions, prose, toc
 from tools.slides import deck
 
@@ -59,12 +60,6 @@ def test_every_assignment_has_sample_essays() -> None:
     assert chapters.assignments() == ESSAYS
 
 
-def points_of(rubric: str) -> list[str]:
-    """What each point of a rubric is for; "for each experiment" is two points."""
-    clauses = re.findall(r"1 point(?: for)?:? (each \w+|[^.]+)", rubric)
-    return [text for clause in clauses for text in ([clause] * 2 if clause.startswith("each ") else [clause])]
-
-
 @pytest.mark.parametrize("name", ESSAYS)
 def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(name: str) -> None:
     question, solution = ("".join(cell["source"]) for cell in simulate.source(name)["cells"][-2:])
@@ -73,8 +68,7 @@ def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(name: str) -
     assert number and intro.startswith(f"# Three essays on `{name}`, task {number[1]}\n")
     bullets = re.findall(r"^- (.+?): (.+)[;.]$", intro, re.MULTILINE)
     stated = [f"{name}: {text}" for names, text in bullets for name in re.findall(r"\*\*([^*]+)\*\*", names)]
-    points = points_of(solution.split("**Rubric.** ")[1])
-    assert len(stated) == len(points)
+    assert len(stated) == sum(one.points for one in rubric.of_answer(solution))
 
 
 @pytest.mark.parametrize("name", ESSAYS)

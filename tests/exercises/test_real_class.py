@@ -177,18 +177,35 @@ def test_a_person_grades_in_the_browser_and_the_student_reads_it_there(course: P
     page.get_by_text("For graders only").wait_for()
     assert ESSAY in page.content() and "Rubric." in page.content()
     with page.expect_response(lambda reply: "/api/grade/" in reply.url and reply.request.method == "PUT"):
-        page.locator("input.score#criticise").fill("4")
+        page.locator(".rubric input").nth(0).check()
+    for place in (1, 2, 5):
+        with page.expect_response(lambda reply: "/api/grade/" in reply.url and reply.request.method == "PUT"):
+            page.locator(".rubric input").nth(place).check()
+    assert page.locator("input.score#criticise").input_value() == "4"
+    with page.expect_response(lambda reply: "/api/comment/" in reply.url and reply.request.method == "PUT"):
+        ticked = page.locator("textarea#criticise-comment").input_value()
+        page.locator("textarea#criticise-comment").fill(f"{ticked}\n\nThe second experiment cannot fail.")
         page.keyboard.press("Tab")
     with page.expect_response(lambda reply: "/api/comment/" in reply.url and reply.request.method == "PUT"):
-        page.locator("textarea#criticise-comment").fill("The second experiment cannot fail.")
-        page.keyboard.press("Tab")
+        page.locator(".rubric input").nth(3).check()  # a fifth, and a change of mind
+    with page.expect_response(lambda reply: "/api/grade/" in reply.url and reply.request.method == "PUT"):
+        page.locator(".rubric input").nth(3).uncheck()
+    page.reload()
+    page.locator(".rubric input:enabled").first.wait_for()
+    assert [box.is_checked() for box in page.locator(".rubric input").all()] == [True, True, True, False, False, True]
+    assert page.locator(".rubric output").inner_text() == "4"
+    if folder := os.environ.get("COURSE_PICTURES"):
+        page.screenshot(path=f"{folder}/rubric.png", full_page=True)
     page.close()
     classroom("feedback", "--course", course)
     page = browser.new_page()
     page.goto(feedback(course, "anna"))
     assert "32.0 / 34.0" in page.locator("#top").inner_text()
     assert "4.0 of 6.0" in page.locator("section#criticise").inner_text()
-    assert "The second experiment cannot fail." in page.locator("section#criticise").inner_text()
+    said = page.locator("section#criticise").inner_text()
+    assert "The second experiment cannot fail." in said
+    assert said.count("☑") == 4 and said.count("☐") == 2 and '☑ "destroyed" is refuted (1)' in said
+    assert "ticks" not in grade_table(course)["anna"]["look_at"] and "test_" not in page.locator("#top").inner_text()
     page.close()
 
 

@@ -227,7 +227,7 @@ def test_a_check_that_passed_where_it_was_written_is_named(
     copy = notebooks.rebuilt(released, notebooks.handed_in(json.dumps({"cells": cells}).encode()))
     found = verdict(copy.cells, tmp_path)
     assert failed(found) == {"test_best_score"}
-    told = [line.partition("test_best_score: ")[2] for line in found["look_at"]]
+    told = [line.partition("task 2: ")[2] for line in found["look_at"]]
     assert len(told) == bool(named) and all(line.startswith(str(named)) for line in told)
 
 

@@ -19,6 +19,7 @@ from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_chec
 from course_lib.lessons.shared import forms
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate
+from exercises.engine.grading import rubric
 from tests.lessons.every import modules
 from tools.address import repository
 from tools.toc import page_of
@@ -179,10 +180,8 @@ def test_the_written_task_has_a_rubric_that_adds_up(name: str) -> None:
     (essay,) = [
         cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "criticise"
     ]
-    text = "".join(essay["source"])
-    rubric = text[text.index("**Rubric.**") :]
-    single, each = rubric.count("1 point:"), rubric.count("1 point for each")
-    assert single + 2 * each == essay["metadata"]["nbgrader"]["points"]
+    items = rubric.of_answer("".join(essay["source"]))
+    assert sum(one.points for one in items) == essay["metadata"]["nbgrader"]["points"]
 
 
 @pytest.mark.seconds

@@ -62,9 +62,21 @@ def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | No
     return formulas.put_back(str(_CLEANER.clean(html)))
 
 
+_TRUSTED: dict[str, str] = {}
+
+
+def trusted(html: str) -> str:
+    """A word that nobody can guess, in whose place `markdown2html` puts HTML of our own, once."""
+    word = secrets.token_hex(16)
+    _TRUSTED[word] = html
+    return word
+
+
 @pass_context
 def markdown2html(context: Mapping[str, Any], source: str) -> str:
     """`harmless_html` as a filter of nbconvert's templates, with the pictures of the cell at hand."""
+    if source in _TRUSTED:
+        return _TRUSTED.pop(source)
     cell = context.get("cell") or {}
     return harmless_html(source, cell.get("attachments"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,27 +9,13 @@ from typing import Any
 from .desk import Desk
 from .people import Person
 from .room import Room
+from .rosters import platforms
 from .tables import totals, write_table
 
-SYSTEMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    # column that the system asks for -> columns of roster.csv to take it from, the first that is filled
-    "canvas": {
-        "Student": ("name", "student"),
-        "ID": ("ID", "canvas_id"),
-        "SIS User ID": ("SIS User ID", "sis_user_id"),
-        "SIS Login ID": ("SIS Login ID", "sis_login_id", "student"),
-        "Section": ("Section", "section"),
-    },
-    "moodle": {
-        "Username": ("Username", "moodle_username", "student"),
-        "ID number": ("ID number", "moodle_id"),
-        "Email address": ("Email address", "email"),
-    },
-    "blackboard": {
-        "Username": ("Username", "blackboard_username", "student"),
-        "Student ID": ("Student ID", "student_id"),
-    },
-}
+
+def systems() -> list[str]:
+    """The platforms that `export` writes for."""
+    return sorted(name for name, one in platforms().items() if one.export)
 
 
 @dataclass(frozen=True)
@@ -83,7 +68,7 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     A student who handed nothing in gets an empty cell, which the systems leave as it is. Marks that are not complete
     yet go out as they are, and are named on the screen.
     """
-    columns = SYSTEMS[system]
+    columns = platforms()[system].export
     names = [room.assignment for room in rooms]
     lines: list[dict[str, Any]] = []
     every = marks(desk, rooms)

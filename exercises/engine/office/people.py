@@ -71,7 +71,8 @@ class Person:
 
     def spellings(self) -> Iterable[str]:
         """Everything by which this person may be called."""
-        return filter(None, (self.student, self.name, self.email, self.email.split("@")[0], *self.numbers.values()))
+        others = (one.strip() for cell in self.numbers.values() for one in cell.split(";"))
+        return filter(None, (self.student, self.name, self.email, self.email.split("@")[0], *others))
 
 
 @dataclass(frozen=True)
@@ -225,23 +226,34 @@ def read_roster(course: Path) -> Roster:
 
 
 def lines_of_students(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each line that says something, with its number: column -> cell. Commas, semicolons or tabs are between cells."""
+    """`lines_of` a table of the class's own, which has a column `student`. ValueError for one that has none."""
+    yield from lines_of(text, ["student"])
+
+
+def lines_of(text: str, known: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line that says something, with its number: column -> cell. Commas, semicolons or tabs are between cells.
+
+    `known` are columns of which the table has one. ValueError for a table that has none of them.
+    """
     heads = text.splitlines()[:2]  # Excel may write `sep=;` above the names of the columns
-    sign = next((s for s in ",;\t" if any("student" in _cells(head.split(s)) for head in heads)), ",")
+    names = set(known)
+    sign = next((s for s in ",;\t" if any(names & {*_cells(head.split(s))} for head in heads)), ",")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
     some = ((rows.line_num, _cells(row)) for row in rows)
     full = ((line, cells) for line, cells in some if any(cells) and not cells[0].startswith("sep="))
-    _, names = next(full, (1, []))
-    if "student" not in names:
-        raise ValueError(f"the columns are {names}; expected one called 'student'")
-    if twice := {name for name in names if name and names.count(name) > 1}:
+    _, header = next(full, (1, []))
+    if not names & {*header}:
+        asked = "one called 'student'" if names == {"student"} else f"some of {', '.join(sorted(names))}"
+        raise ValueError(f"the columns are {header}; expected {asked}")
+    counted = names if len(names) > 1 else {*header} - {""}  # a platform's marks may have one name
+    if twice := {name for name in counted if header.count(name) > 1}:
         raise ValueError(f"the column {', '.join(sorted(twice))} stands there twice")
     for line, cells in full:
-        if any(cells[len(names) :]):
+        if any(cells[len(header) :]):
             raise ValueError(
-                f"line {line} has {len(cells)} cells for {len(names)} columns: put a name with {sign!r} in quotes"
+                f"line {line} has {len(cells)} cells for {len(header)} columns: put a name with {sign!r} in quotes"
             )
-        yield line, {name: cell for name, cell in zip_longest(names, cells[: len(names)], fillvalue="") if name}
+        yield line, {name: cell for name, cell in zip_longest(header, cells[: len(header)], fillvalue="") if name}
 
 
 def _cells(row: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
+from exercises.engine.grading import rubric
 
 from .desk import Desk
 from .late import Lateness
@@ -31,7 +32,8 @@ def table(desk: Desk, room: Room) -> Path:
     found, late = desk.standings(room), desk.lateness(room)
     present = graded(room, found)
     everybody, astray = sorted({*found, *desk.roster.people}), desk.nobodys(None)
-    columns, lines = _columns(room), []
+    source = notebooks.read_source(room.notebook("source"))
+    columns, rubrics, lines = _columns(source), _rubrics(source), []
     with room.gradebook() as gradebook:
         for student in everybody:
             person = desk.roster.people.get(student)
@@ -43,7 +45,7 @@ def table(desk: Desk, room: Room) -> Path:
             elif student in present:
                 booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
                 line |= _marks(booked)
-                line |= _about(room, standing, late.get(student, Lateness()), [*unplaced, *_above(booked)])
+                line |= _about(room, standing, late.get(student, Lateness()), [*unplaced, *_of_hand(booked, rubrics)])
             else:
                 line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced])}
             lines.append(line)
@@ -64,10 +66,15 @@ def totals(desk: Desk, room: Room) -> dict[str, tuple[float, bool]]:
         return found
 
 
-def _columns(room: Room) -> list[str]:
+def _columns(source: Any) -> list[str]:
     """The graded cells of an assignment, in their order."""
-    cells = notebooks.read_source(room.notebook("source")).cells
-    return [notebooks.grading(cell)["grade_id"] for cell in cells if notebooks.grading(cell).get("grade")]
+    return [notebooks.grading(cell)["grade_id"] for cell in source.cells if notebooks.grading(cell).get("grade")]
+
+
+def _rubrics(source: Any) -> dict[str, list[rubric.Item]]:
+    """written task -> the items of its rubric."""
+    graded = [cell for cell in source.cells if notebooks.grading(cell).get("grade") and notebooks.is_answer(cell)]
+    return {notebooks.grading(cell)["grade_id"]: rubric.of_answer(cell.source) for cell in graded}
 
 
 def _marks(notebook: Any) -> dict[str, Any]:
@@ -100,9 +107,12 @@ def _earlier(standing: Standing, late: Lateness) -> str | None:
     return f"{shown(standing.before)} came before, with other answers; if it is meant: {undo(standing.counts)}"
 
 
-def _above(notebook: Any) -> Iterator[str]:
-    """Marks by hand that were given before the points of a task went down."""
+def _of_hand(notebook: Any, rubrics: Mapping[str, Sequence[rubric.Item]]) -> Iterator[str]:
+    """Marks by hand that were given before the points of a task went down, and those that the ticks do not give."""
+    comments = {comment.name: comment.comment for comment in notebook.comments}
     for grade in notebook.grades:
+        if wrong := rubric.doubt(rubrics.get(grade.name, []), comments.get(grade.name) or "", grade.manual_score):
+            yield f"{grade.name} {wrong}"
         if grade.score - (grade.extra_credit or 0) > grade.max_score:
             yield f"{grade.name}: {grade.score:g} of {grade.max_score:g} points; give the mark once more"
 

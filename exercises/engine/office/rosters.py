@@ -1,0 +1,145 @@
+"""The class's roster from a platform's own export: `python -m exercises.engine.classroom roster --from EXPORT`.
+
+What each platform calls its columns stands in platforms.yml; `--column name="Vorname,Nachname"` says it for any other
+file, and `--encoding cp1252` for one that is not in Unicode. A number identifies a person, a name only helps: who comes
+again under another name, or another login, stays the same student, and the old name still finds the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, read_roster
+from .tables import write_table
+from .texts import decoded
+
+ASKED = ("student", "name", "email", "number")
+FORMER = "former_names"
+
+
+class Platform(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One platform of platforms.yml."""
+
+    known_by: list[str]
+    roster: dict[str, list[str]]
+    no_people: list[str] = []
+    export: dict[str, list[str]] = {}
+
+
+@cache
+def platforms() -> dict[str, Platform]:
+    """The presets."""
+    text = Path(__file__).with_name("platforms.yml").read_bytes()
+    return msgspec.yaml.decode(text, type=dict[str, Platform])
+
+
+def columns_of(given: Iterable[str]) -> dict[str, list[str]]:
+    """Columns by flags: ["name=Vorname,Nachname"] -> {"name": ["Vorname", "Nachname"]}. BadRoster for another form."""
+    found = {}
+    for one in given:
+        what, _, columns = one.partition("=")
+        if what not in ASKED or not columns:
+            raise BadRoster(f"--column {one}: expected one of {', '.join(ASKED)}, =, and names of columns")
+        found[what] = [name.strip() for name in columns.split(",")]
+    return found
+
+
+def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | None = None) -> list[Person]:
+    """The people of an export. BadRoster names the line, or what its columns are and how to say which is which."""
+    try:
+        text = decoded(path, encoding)
+        known = [name for one in platforms().values() for name in one.known_by]
+        lines = list(lines_of(text, [*known, *(name for names in given.values() for name in names)]))
+    except ValueError as error:
+        raise BadRoster(f"{path}: {error}") from None
+    header = list(lines[0][1]) if lines else []
+    system, preset = next(((k, v) for k, v in platforms().items() if set(v.known_by) <= set(header)), ("", None))
+    columns = {**(preset.roster if preset else {}), **given}
+    unknown = [name for what in given for name in given[what] if name not in header]
+    if unknown or "student" not in columns:
+        what = f"no column {unknown[0]!r}" if unknown else "the export of no platform that is known here"
+        raise BadRoster(
+            f"{path}: {what}; its columns are {', '.join(header)}. Say which they are: "
+            f"--column student=... --column name=... --column number=..., or write them into {Path(__file__).parent}/"
+            "platforms.yml"
+        )
+    nobody = preset.no_people if preset else [""]
+    found = [_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody]
+    if twice := {one.student for one in found if [other.student for other in found].count(one.student) > 1}:
+        raise BadRoster(f"{path}: {min(twice)!r} stands there twice: take another column, --column student=...")
+    return found
+
+
+def _name(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> str:
+    asked = columns.get("name") or columns["student"]
+    return " ".join(filter(None, (cells.get(column, "") for column in asked))).strip()
+
+
+def _person(line: int, cells: Mapping[str, str], columns: Mapping[str, Sequence[str]], system: str) -> Person:
+    first = {what: next((cells[name] for name in columns.get(what, []) if cells.get(name)), "") for what in ASKED}
+    name = _name(cells, columns)
+    student = first["student"] if is_identifier(first["student"]) else identifier(first["student"] or name)
+    if student is None:
+        raise BadRoster(f"line {line}: nothing says who {name!r} is: say --column student=...")
+    own = {name for known in platforms().values() for names in known.export.values() for name in names}
+    numbers = {column: cell for column, cell in cells.items() if column in own - {"student", "name", "email"}}
+    if digits := re.search(r"\d+", first["number"]):
+        numbers[f"{system.partition('_')[0] or 'platform'}_id"] = digits[0]
+    return Person(student, name, first["email"], numbers)
+
+
+def joined(old: Iterable[Person], new: Iterable[Person]) -> Iterator[tuple[Person, str]]:
+    """The people of a class after a new export, each with what changed: "new", "was called ...", "gone" or nothing.
+
+    Who is gone from the export stays in the roster: what was handed in is theirs.
+    """
+    before = {one.student: one for one in old}
+    by_number = {key: one for one in before.values() for key in _numbers(one)}
+    met = set()
+    for person in new:
+        same = next((by_number[key] for key in _numbers(person) if key in by_number), before.get(person.student))
+        if same is None:
+            yield person, "new"
+            continue
+        met.add(same.student)
+        told = f"was called {same.name}" if same.name and same.name != person.name else ""
+        former = [same.numbers.get(FORMER, ""), same.name if told else ""]
+        several = {key: _both(same.numbers.get(key, ""), cell) for key, cell in person.numbers.items()}
+        numbers = {**same.numbers, **several, FORMER: "; ".join(filter(None, former))}
+        yield Person(same.student, person.name, person.email or same.email, numbers), told
+    yield from ((one, "gone from the export; kept") for one in before.values() if one.student not in met)
+
+
+def _numbers(person: Person) -> Iterator[tuple[str, str]]:
+    """What identifies a person for good: the numbers and logins of a platform, each by its column."""
+    known = {name for one in platforms().values() for what in ("student", "number") for name in one.roster[what]}
+    for column, cell in person.numbers.items():
+        if column in known or column.endswith("_id"):
+            yield from ((column, number) for number in cell.split())
+
+
+def _both(old: str, new: str) -> str:
+    """Moodle gives a person a number in each assignment: all of them stand in the cell."""
+    return " ".join(dict.fromkeys([*old.split(), *new.split()])) if new.isdigit() and old != new else new or old
+
+
+def update(course: Path, export: Path, given: Mapping[str, Sequence[str]], encoding: str | None = None) -> Path:
+    """Writes roster.csv from an export, and says who is new, called otherwise, or gone."""
+    old = read_roster(course)
+    found = list(joined(old.people.values(), people_of(export, given, encoding)))
+    for person, told in found:
+        if told:
+            print(f"roster: {person.student}, {person.name}: {told}")
+    columns = dict.fromkeys(key for person, _ in found for key in person.numbers)
+    lines: list[dict[str, Any]] = [
+        {"student": person.student, "name": person.name, "email": person.email, **person.numbers} for person, _ in found
+    ]
+    write_table(course / ROSTER, ["student", "name", "email", *columns], lines)
+    print(f"roster: {len(lines)} people in {course / ROSTER}")
+    return course / ROSTER
