@@ -2,6 +2,7 @@
 
     questions.md, questions.html                    what students get, without the seed
     answers-and-marks.md, answers-and-marks.html    model answers and marking schemes, for graders
+    exam.yml                                        these schemes as a rubric, for the class's marks.toml
 
 They lie in a folder whose name does not show the seed. The numbers come from the seed, the answers from course_lib. The
 same seed makes the same exam; keep it from students: with it anybody can print the answers. QUESTIONS is how many of
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from exercises.engine import chapters
 from exercises.engine.asking import MINUTES_PER_POINT, Exam, Kind, Question, Template
@@ -109,7 +111,7 @@ def asked(templates: Sequence[Template], questions: str, seed: str) -> list[Temp
 
 
 def write(folder: Path, chosen: dict[str, list[Template]], seed: str) -> list[Path]:
-    """The four files of an exam; returns their paths."""
+    """The files of an exam; returns their paths."""
     drawn = [(template, template.draw(seed)) for templates in chosen.values() for template in templates]
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -119,7 +121,8 @@ def write(folder: Path, chosen: dict[str, list[Template]], seed: str) -> list[Pa
             path = folder / f"{name}{suffix}"
             path.write_text(content, encoding="utf-8")
             written.append(path)
-    return written
+    (folder / "exam.yml").write_text(rubric_of(drawn), encoding="utf-8")
+    return [*written, folder / "exam.yml"]
 
 
 Drawn = Sequence[tuple[Template, Question]]
@@ -154,6 +157,13 @@ def answers_of(drawn: Drawn, seed: str) -> str:
             f"| points | for |\n|---|---|\n{scheme}",
         ]
     return "\n\n".join(lines) + "\n"
+
+
+def rubric_of(drawn: Drawn) -> str:
+    """The marking schemes as a rubric, for marks.toml: `rubric = "exam.yml"`."""
+    every = [(number, *one) for number, (_, question) in enumerate(drawn, start=1) for one in question.marking()]
+    found = [{"points": points, "item": f"{number}. {' '.join(what.split())}"} for number, points, what in every]
+    return str(yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=1000))
 
 
 def heading(number: int, template: Template) -> str:

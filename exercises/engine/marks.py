@@ -14,9 +14,14 @@
     weight = 20
     from = "hand"
 
+    [parts.project]
+    weight = 20
+    from = "project.csv"            # in the class's folder: columns student and, for each item, what was earned
+    rubric = "project.yml"          # the items, with their points
+
     [parts.exam]
-    weight = 60
-    from = "exam.csv"               # in the class's folder: columns student and points
+    weight = 40
+    from = "exam.csv"               # columns student and points
     out_of = 90
 
     [void]                          # checks that count for nobody, as if they had never been asked
@@ -24,6 +29,8 @@
 
 Weights add up to 100. An assignment counts with its weight in deadlines.toml, with its penalty for late work, and 0
 where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`.
+`--sheet project` writes project.csv for everybody in the class, with a column an item: an x there is all of its points,
+a number so many. With --confirm, each student's items and the comment go to feedback/STUDENT/project.html.
 """
 
 from __future__ import annotations
@@ -41,6 +48,9 @@ import pandas as pd
 
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.chapters import HERE
+from exercises.engine.exam import html_of
+from exercises.engine.grading import items
+from exercises.engine.grading.judge import write_whole
 from exercises.engine.office.late import read_deadlines
 from exercises.engine.office.people import lines_of_students
 from exercises.engine.office.tables import write_table
@@ -48,6 +58,7 @@ from exercises.engine.office.texts import written
 
 FILE = "marks.toml"
 KINDS = ("machine", "hand")
+TICKS = ("x", "✓", "✔", "☑", "true", "yes")
 
 
 class BadMarks(ValueError):
@@ -61,6 +72,7 @@ class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     source: str = msgspec.field(name="from")
     drop_lowest: int = 0
     out_of: float | None = None
+    rubric: str | None = None
 
 
 class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -92,10 +104,13 @@ def _check(path: Path, name: str, part: Part) -> None:
         raise BadMarks(f"{path}: parts.{name}: expected a weight of 0 to 100 and a drop_lowest of 0 or more")
     if part.source not in KINDS and not part.source.endswith(".csv"):
         raise BadMarks(f"{path}: parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
-    if part.source.endswith(".csv") and (part.out_of is None or part.out_of <= 0 or part.drop_lowest):
-        raise BadMarks(f"{path}: parts.{name}: expected out_of, the points that can be had, and no drop_lowest")
-    if part.source in KINDS and part.out_of is not None:
-        raise BadMarks(f"{path}: parts.{name}: out_of is for files; the points of assignments are known")
+    one = (part.out_of is None) != (part.rubric is None) and (part.out_of is None or part.out_of > 0)
+    if part.source.endswith(".csv") and (not one or part.drop_lowest):
+        raise BadMarks(
+            f"{path}: parts.{name}: expected out_of, the points that can be had, or a rubric, no drop_lowest"
+        )
+    if part.source in KINDS and (part.out_of, part.rubric) != (None, None):
+        raise BadMarks(f"{path}: parts.{name}: out_of and rubric are for files; the points of assignments are known")
 
 
 def read_table(path: Path, columns: Iterable[str]) -> pd.DataFrame:
@@ -181,11 +196,78 @@ def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
     return (table * kept).sum(axis=1) / kept.sum(axis=1)
 
 
+def rubric_of(course: Path, part: Part) -> list[items.Item]:
+    """The items of a part. BadMarks where they cannot be read."""
+    path = course / str(part.rubric)
+    try:
+        return items.read_items(written(path))
+    except ValueError as error:
+        raise BadMarks(f"{path}: {error}") from None
+
+
+def earned(path: Path, table: pd.DataFrame, rubric: list[items.Item]) -> pd.DataFrame:
+    """The points of each item: an x is all of them, a number so many. BadMarks for more, and for what is neither."""
+    full = {one.line: one.points for one in rubric}
+    ticked = table[list(full)].apply(lambda cells: cells.where(~cells.str.lower().isin(TICKS), str(full[cells.name])))
+    found = numbers(path, table.assign(**ticked), list(full))
+    for line, most in full.items():
+        if len(wrong := table[~found[line].between(0, most)]):
+            raise BadMarks(
+                f"{path}, line {wrong.line.iloc[0]}: {line} is {wrong[line].iloc[0]}; expected x, or 0 to {most:g}"
+            )
+    return found
+
+
+def part_of_items(course: Path, part: Part) -> pd.Series:
+    """student -> share of a part that is graded by a rubric."""
+    path, rubric = course / part.source, rubric_of(course, part)
+    table = once(path, read_table(path, [one.line for one in rubric]))
+    graded = table[[one.line for one in rubric]].ne("").any(axis=1)  # an empty line is no mark of 0
+    return earned(path, table, rubric)[graded].sum(axis=1) / sum(one.points for one in rubric)
+
+
+def sheet(course: Path, name: str) -> Path:
+    """Writes the file of a part that is graded by a rubric: a line a student, a column an item. Never over another."""
+    part = read_plan(course).parts.get(name)
+    if part is None or part.rubric is None:
+        raise BadMarks(f"{FILE}: parts.{name}: expected a part with a rubric")
+    path, columns = course / part.source, ["student", "name", *(one.line for one in rubric_of(course, part)), "comment"]
+    if path.exists():
+        raise BadMarks(f"{path} is there already, perhaps with marks in it; delete or rename it first")
+    book = once(path, read_table(course / "grades" / "gradebook.csv", ["name"]))
+    write_table(path, columns, book.reset_index().to_dict("records"))
+    return path
+
+
+def pages(course: Path) -> list[Path]:
+    """Writes each student's items and comment: feedback/STUDENT/PART.html."""
+    found = []
+    for name, part in read_plan(course).parts.items():
+        if part.rubric is None:
+            continue
+        path, rubric = course / part.source, rubric_of(course, part)
+        table = read_table(path, [one.line for one in rubric])
+        points = earned(path, table, rubric)
+        graded = table[[one.line for one in rubric]].ne("").any(axis=1)
+        for student, cells in table[graded].iterrows():
+            own = points.loc[student]
+            lines = [f"# {name.capitalize()}: {own.sum():g} of {sum(one.points for one in rubric):g} points", ""]
+            for one in rubric:
+                some = f": {own[one.line]:g}" if 0 < own[one.line] < one.points else ""
+                lines.append(f"- {items.EARNED if own[one.line] == one.points else items.MISSED} {one.line}{some}")
+            text = "\n".join([*lines, "", cells.get("comment", "")])
+            write_whole(course / "feedback" / str(student) / f"{name}.html", html_of(name.capitalize(), text))
+            found.append(course / "feedback" / str(student) / f"{name}.html")
+    return found
+
+
 def part_of_file(course: Path, part: Part) -> pd.Series:
     """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
     path = course / part.source
     if not path.exists():
-        raise BadMarks(f"{path} is missing; expected columns student and points")
+        raise BadMarks(f"{path} is missing; expected columns student and points, or, for a rubric, see --sheet")
+    if part.rubric:
+        return part_of_items(course, part)
     table = read_table(path, ["points"])
     points = pd.to_numeric(table["points"], errors="coerce").astype(float)
     twice, nobody = table.index.duplicated(keep=False), table.index == ""
@@ -259,10 +341,14 @@ def confirmed(course: Path) -> pd.DataFrame:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
+    parser.add_argument("--sheet", metavar="PART", help="write the file in which a part is graded by its rubric")
     parser.add_argument("--confirm", action="store_true", help="write the marks; without it they are only shown")
     given = parser.parse_args(arguments)
     course = given.course.resolve()
     try:
+        if given.sheet:
+            print(f"marks: {sheet(course, given.sheet)}")
+            return
         now = marks(course)
         lines = changes(confirmed(course), now)
     except (BadMarks, FileNotFoundError) as error:
@@ -271,7 +357,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.confirm:
         path = file_of(course)
         write_table(path, ["student", *now.columns], now.reset_index().to_dict("records"))
-        print(f"marks: {path}")
+        print(f"marks: {path}, and {len(pages(course))} pages of feedback")
     elif lines:
         print(f"marks: {len(lines)} would change; nothing is written without --confirm")
 

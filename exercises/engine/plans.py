@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -34,8 +35,12 @@ LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 """The rule for late work, as the syllabus states it and deadlines.toml has it."""
 MARKS = {"machine": 20, "criticism": 20, "project": 25, "exam": 30, "participation": 5}
 """What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
-SOURCES = {"machine": 'from = "machine"', "criticism": 'from = "hand"'}
-OUT_OF = {"project": 100, "exam": 90, "participation": 10}
+SOURCES = {
+    "machine": 'from = "machine"',
+    "criticism": 'from = "hand"',
+    "project": 'from = "project.csv"\nrubric = "project.yml"',
+}
+OUT_OF = {"exam": 90, "participation": 10}
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
@@ -187,7 +192,7 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
 
 def marks() -> str:
     """The marks.toml of the syllabus: `exercises.engine.marks` computes the mark from it."""
-    lines = ["# See exercises/engine/marks.py. A file has the columns student and points."]
+    lines = ["# See exercises/engine/marks.py. A file has the columns student and points, or those of its rubric."]
     for name, weight in MARKS.items():
         source = SOURCES[name] if name in SOURCES else f'from = "{name}.csv"\nout_of = {OUT_OF[name]}'
         lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
@@ -227,7 +232,8 @@ def main(arguments: list[str] | None = None) -> None:
         due = given.out / "deadlines.toml"
         due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
         (given.out / "marks.toml").write_text(marks(), encoding="utf-8")
-        print(f"deadlines: {due}, and marks.toml; copy them into the classroom's folder")
+        shutil.copy(HERE / "project.yml", given.out)
+        print(f"deadlines: {due}, marks.toml and project.yml; copy them into the classroom's folder")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ except ImportError:
 from course_lib.dependencies import dependencies
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.reading import python_only
+from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge
 
 ROOT = chapters.HERE.parent
 LEAST = 0.5
@@ -76,8 +76,8 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
         autoopen=False,
         silent=True,
     )
-    for path in sorted(dependencies(judge.checks_name(name))):
-        if path.suffix == ".py":
+    for path in sorted(dependencies(checks_name(name))):
+        if path.suffix == ".py" and path.parent.name != "grading":
             detector.add_file(str(path), type="ref")
     detector.run()
     folder.with_suffix(".html").write_text(_page(name, detector), encoding="utf-8")

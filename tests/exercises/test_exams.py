@@ -15,6 +15,7 @@ from drafts import classes
 
 from exercises.engine import asking, exam
 from exercises.engine.asking import POINTS, Exam, Kind, Numbers, Template
+from exercises.engine.grading import items
 
 pytestmark = pytest.mark.seconds
 
@@ -110,7 +111,10 @@ def written(tmp_path: Path) -> dict[str, str]:
 
 
 def test_no_answer_leaks_into_the_questions(written: dict[str, str]) -> None:
-    assert set(written) == {f"{name}{end}" for name in ("questions", "answers-and-marks") for end in (".md", ".html")}
+    pages = {f"{name}{end}" for name in ("questions", "answers-and-marks") for end in (".md", ".html")}
+    assert set(written) == {*pages, "exam.yml"}
+    rubric = items.read_items(written["exam.yml"])  # what a grader ticks is what the exam is worth
+    assert sum(one.points for one in rubric) == sum(template.points for template in TEMPLATES)
     asked = written["questions.md"]
     assert SEEDS[0] not in asked and SEEDS[0] in written["answers-and-marks.md"]
     for template in TEMPLATES:
@@ -194,7 +198,7 @@ def test_what_cannot_be_is_said(arguments: list[str], message: str, tmp_path: Pa
 def test_a_listing_of_the_folder_does_not_show_the_seed(seed: str, tmp_path: Path) -> None:
     exam.main(["--seed", seed, "--chapters", "first-model", "--out", str(tmp_path)])
     [folder] = tmp_path.iterdir()
-    assert re.fullmatch(r"[0-9a-f]{8}", folder.name) and len(list(folder.iterdir())) == 4
+    assert re.fullmatch(r"[0-9a-f]{8}", folder.name) and len(list(folder.iterdir())) == 5
     assert folder.name != exam.folder_of(seed + "!") and seed in (folder / "answers-and-marks.md").read_text("utf-8")
 
 

@@ -11,7 +11,7 @@ import pytest
 from drafts import classes
 
 from exercises.engine import chapters, exam, simulate
-from exercises.engine.grading import rubric
+from exercises.engine.grading.items import of_answer
 from tools import conclusions, prose, toc
 from tools.slides import deck
 
@@ -68,7 +68,7 @@ def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(name: str) -
     assert number and intro.startswith(f"# Three essays on `{name}`, task {number[1]}\n")
     bullets = re.findall(r"^- (.+?): (.+)[;.]$", intro, re.MULTILINE)
     stated = [f"{name}: {text}" for names, text in bullets for name in re.findall(r"\*\*([^*]+)\*\*", names)]
-    assert len(stated) == sum(one.points for one in rubric.of_answer(solution))
+    assert len(stated) == sum(one.points for one in of_answer(solution))
 
 
 @pytest.mark.parametrize("name", ESSAYS)

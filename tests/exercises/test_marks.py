@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,7 @@ import planted_class
 import pytest
 
 from exercises.engine import marks, plans
+from exercises.engine.grading import items
 
 PLAN = """
 [parts.machine]
@@ -217,3 +219,97 @@ def test_the_syllabus_and_its_plan_of_marks_say_the_same(tmp_path: Path) -> None
     assert {name: part.weight for name, part in plan.parts.items()} == plans.MARKS
     text = plans.syllabus("eight-weeks")
     assert all(f"| {weight} % |" in text for weight in plans.MARKS.values()) and "«" not in text
+
+
+PROJECT = '\n[parts.project]\nweight = 60\nfrom = "project.csv"\nrubric = "project.yml"\n'
+
+
+@pytest.fixture
+def with_project(course: Path) -> Path:
+    """The same class, with a project in the exam's place."""
+    (course / "marks.toml").write_text(PLAN.partition("[parts.exam]")[0] + PROJECT)
+    (course / "project.yml").write_text("- {points: 4, item: 'claim, dated'}\n- {points: 2, item: a baseline}\n")
+    marks.main(["--course", str(course), "--sheet", "project"])
+    return course
+
+
+def fill(course: Path, **cells: list[str]) -> None:
+    table = pd.read_csv(course / "project.csv", index_col="student", dtype=str, keep_default_na=False)
+    for student, (claim, baseline, comment) in cells.items():
+        table.loc[student, ["claim, dated (4)", "a baseline (2)", "comment"]] = [claim, baseline, comment]
+    table.to_csv(course / "project.csv")
+
+
+def test_a_project_is_graded_by_its_rubric_and_the_student_reads_the_ticks(
+    with_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(with_project, student0=["x", "", "No <b>control</b>."], student1=["2.5", "X", ""], student2=["0", "0", ""])
+    found = marks.marks(with_project)
+    assert found.loc["student0", "project"] == pytest.approx(100 * 4 / 6, abs=0.01)
+    assert found.loc["student1", "project"] == pytest.approx(100 * 4.5 / 6, abs=0.01)
+    assert found.loc["student2", "project"] == 0 and "project" not in found.loc["student2", "open"]
+    assert found.loc["student3", "project"] == 0 and "project" in found.loc["student3", "open"]
+    assert not (with_project / "feedback").exists()
+    marks.main(["--course", str(with_project), "--confirm"])
+    first, second = ((with_project / "feedback" / f"student{k}" / "project.html").read_text() for k in (0, 1))
+    assert "Project: 4 of 6 points" in first and "☑ claim, dated (4)" in first and "☐ a baseline (2)" in first
+    assert "No" in first and "☐ claim, dated (4): 2.5" in second and "☑ a baseline (2)" in second
+    assert not (with_project / "feedback" / "student3").exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["5", "", ""], r"project.csv, line 2: claim, dated \(4\) is 5; expected x, or 0 to 4"),
+        (["-1", "", ""], "expected x, or 0 to 4"),
+        (["most", "", ""], r"claim, dated \(4\) is 'most'; expected a number, or nothing for 0"),
+    ],
+)
+def test_what_is_no_mark_of_an_item_is_named(with_project: Path, cells: list[str], told: str) -> None:
+    fill(with_project, student0=cells)
+    with pytest.raises(marks.BadMarks, match=told):
+        marks.marks(with_project)
+
+
+@pytest.mark.parametrize(
+    ("rubric", "told"),
+    [
+        ("- {points: 0, item: a}", "more than 0 points"),
+        ("- {points: 1, item: a}\n- {points: 2, item: a}", "each of another name"),
+        ("points: 1", "expected lines such as"),
+        ("- {points: 1, name: a}", "expected lines such as"),
+        ("[]", "at least one item"),
+    ],
+)
+def test_a_rubric_of_another_form_is_named(with_project: Path, rubric: str, told: str) -> None:
+    (with_project / "project.yml").write_text(rubric)
+    with pytest.raises(marks.BadMarks, match=f"project.yml: .*{told}"):
+        marks.marks(with_project)
+
+
+def test_a_sheet_with_marks_in_it_is_not_written_over(with_project: Path) -> None:
+    with pytest.raises(SystemExit, match="is there already"):
+        marks.main(["--course", str(with_project), "--sheet", "project"])
+    with pytest.raises(SystemExit, match=r"parts.machine: expected a part with a rubric"):
+        marks.main(["--course", str(with_project), "--sheet", "machine"])
+
+
+def test_the_rubric_of_the_projects_is_that_of_their_page() -> None:
+    text = (plans.HERE / "projects.md").read_text(encoding="utf-8")
+    stated = {name: float(points) for name, points in re.findall(r"^\| ([^|]+) \| (\d+) \| ", text, re.MULTILINE)}
+    found = items.read_items((plans.HERE / "project.yml").read_text(encoding="utf-8"))
+    added: dict[str, float] = {}
+    for one in found:
+        name = one.item.partition(":")[0]
+        added[name] = added.get(name, 0) + one.points
+    assert added == {name: points for name, points in stated.items() if name in added} and sum(added.values()) == 40
+
+
+def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:
+    rubric = items.read_items("- {points: 1, item: a}\n- {points: 2, item: b}")
+    both, one = "- ☑ a (1)\n- ☑ b (2)\n\nGood.", "- ☑ a (1)\n- ☐ b (2)"
+    assert items.doubt(rubric, both, 3.0) is items.doubt(rubric, one, 1.0) is items.doubt(rubric, "Good.", 2.0) is None
+    assert items.doubt(rubric, both, None) is None
+    assert items.doubt(rubric, one, 3.0) == "has a mark of 3, and its ticks add up to 1"
+    assert items.doubt(rubric, one, 0.0) == "has a mark of 0, and its ticks add up to 1"
+    assert items.doubt(rubric[:1], one, 1.0) == "was ticked by another rubric; tick it once more"

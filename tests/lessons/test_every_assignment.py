@@ -19,7 +19,7 @@ from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_chec
 from course_lib.lessons.shared import forms
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate
-from exercises.engine.grading import rubric
+from exercises.engine.grading.items import of_answer
 from tests.lessons.every import modules
 from tools.address import repository
 from tools.toc import page_of
@@ -180,7 +180,7 @@ def test_the_written_task_has_a_rubric_that_adds_up(name: str) -> None:
     (essay,) = [
         cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "criticise"
     ]
-    items = rubric.of_answer("".join(essay["source"]))
+    items = of_answer("".join(essay["source"]))
     assert sum(one.points for one in items) == essay["metadata"]["nbgrader"]["points"]
 
 

@@ -54,8 +54,8 @@ class NameGrader(NbGraderPreprocessor):
             "lie beside this notebook do nothing there, or end the cell."
         )
         last = (
-            "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes a "
-            f'minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
+            "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes\n"
+            f'# a minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
         )
         if not is_set(repository()):  # nothing is published there
             for cell in nb.cells:

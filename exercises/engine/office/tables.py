@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
-from exercises.engine.grading import rubric
+from exercises.engine.grading import items
 
 from .desk import Desk
 from .late import Lateness
@@ -71,10 +71,10 @@ def _columns(source: Any) -> list[str]:
     return [notebooks.grading(cell)["grade_id"] for cell in source.cells if notebooks.grading(cell).get("grade")]
 
 
-def _rubrics(source: Any) -> dict[str, list[rubric.Item]]:
+def _rubrics(source: Any) -> dict[str, list[items.Item]]:
     """written task -> the items of its rubric."""
     graded = [cell for cell in source.cells if notebooks.grading(cell).get("grade") and notebooks.is_answer(cell)]
-    return {notebooks.grading(cell)["grade_id"]: rubric.of_answer(cell.source) for cell in graded}
+    return {notebooks.grading(cell)["grade_id"]: items.of_answer(cell.source) for cell in graded}
 
 
 def _marks(notebook: Any) -> dict[str, Any]:
@@ -107,11 +107,11 @@ def _earlier(standing: Standing, late: Lateness) -> str | None:
     return f"{shown(standing.before)} came before, with other answers; if it is meant: {undo(standing.counts)}"
 
 
-def _of_hand(notebook: Any, rubrics: Mapping[str, Sequence[rubric.Item]]) -> Iterator[str]:
+def _of_hand(notebook: Any, rubrics: Mapping[str, Sequence[items.Item]]) -> Iterator[str]:
     """Marks by hand that were given before the points of a task went down, and those that the ticks do not give."""
     comments = {comment.name: comment.comment for comment in notebook.comments}
     for grade in notebook.grades:
-        if wrong := rubric.doubt(rubrics.get(grade.name, []), comments.get(grade.name) or "", grade.manual_score):
+        if wrong := items.doubt(rubrics.get(grade.name, []), comments.get(grade.name) or "", grade.manual_score):
             yield f"{grade.name} {wrong}"
         if grade.score - (grade.extra_credit or 0) > grade.max_score:
             yield f"{grade.name}: {grade.score:g} of {grade.max_score:g} points; give the mark once more"

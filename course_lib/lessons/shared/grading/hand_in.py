@@ -92,7 +92,7 @@ def _unsaved(names: list[str], sources: list[str]) -> Iterator[str]:
 
     from .reading import defined
 
-    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+    shell: Any = get_ipython()
     ran = shell.history_manager.input_hist_raw if shell else []
     kept = {source.strip() for source in sources}
     for name in names:

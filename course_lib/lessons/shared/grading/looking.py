@@ -43,7 +43,7 @@ def look_at(
     lost = any(not check["passed"] for check in checks.values())
     titles, task = notebooks.titles(notebook), ""
     for cell in notebook.cells:
-        name = notebooks.grading(cell).get("grade_id")
+        name: str = notebooks.grading(cell).get("grade_id", "")
         if name:
             task = titles[name].partition(",")[0] if titles[name] != name else ""
         if cell.cell_type != "code" or name == notebooks.HAND_IN:

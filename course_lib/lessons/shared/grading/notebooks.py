@@ -141,14 +141,16 @@ def handed_out(content: bytes) -> NotebookNode:
         saved = json.loads(content)
         carried = saved["metadata"].get("course", {}).get("released")
         if carried:
-            return nbformat.from_dict(json.loads(zlib.decompress(base64.b64decode(carried))))
+            out: NotebookNode = nbformat.from_dict(json.loads(zlib.decompress(base64.b64decode(carried))))
+            return out
         cells = [cell for cell in saved["cells"] if grading(cell).get("grade_id")]
     except (ValueError, TypeError, KeyError, AttributeError, zlib.error) as error:
         raise Unreadable("the file is no notebook in format 4") from error
     if not cells:
         raise Unreadable("none of an assignment's cells is in it")
     texts = [{**cell, "source": _text(cell.get("source"))} for cell in cells]
-    return nbformat.from_dict({**saved, "cells": texts})
+    found: NotebookNode = nbformat.from_dict({**saved, "cells": texts})
+    return found
 
 
 # ---- reading what was handed in ----
