@@ -1,5 +1,6 @@
 """Where the files of a chapter's class lie: exercises/<chapter>/, and what a typical wrong answer is.
 
+warm-up.ipynb     small tasks for a week's first hours
 assignment.ipynb  statements, solutions, rubric        essays.md   sample essays with their marks
 hidden.py         the hidden checks                    board.md    two sessions at the board
 typical.py        typical wrong answers                slides.yml  the decks of two lectures
@@ -14,6 +15,8 @@ import importlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+
+from course_lib.lessons.shared.grading.replay import WARM_UP
 
 HERE = Path(__file__).resolve().parents[1]
 """exercises/, which is also the folder of a class that names no other."""
@@ -58,9 +61,20 @@ def assignments() -> list[str]:
     return with_file("assignment.ipynb")
 
 
-def hand_over(chapter: str, course: Path) -> Path:
-    """Copies an assignment, and nothing else, into the folder of a class; returns where nbgrader looks for it."""
-    content, target = file(chapter, "assignment.ipynb").read_bytes(), course / "source" / chapter / f"{chapter}.ipynb"
+def warm_ups() -> list[str]:
+    """The names of the warm-ups, as a class has them."""
+    return [f"{chapter}{WARM_UP}" for chapter in with_file("warm-up.ipynb")]
+
+
+def notebook_of(name: str) -> Path:
+    """The instructor's notebook of an assignment or of a warm-up."""
+    chapter = name.removesuffix(WARM_UP)
+    return file(chapter, "assignment.ipynb" if chapter == name else "warm-up.ipynb")
+
+
+def hand_over(name: str, course: Path) -> Path:
+    """Copies an assignment, or a warm-up, into the folder of a class; returns where nbgrader looks for it."""
+    content, target = notebook_of(name).read_bytes(), course / "source" / name / f"{name}.ipynb"
     if not target.exists() or target.read_bytes() != content:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters
 from exercises.engine.chapters import HERE, Wrong, assignments, module_of
 
@@ -249,7 +250,7 @@ FILES: dict[str, Callable[[Notebook], bytes]] = {
 
 def public_checks(assignment: str = FIRST) -> ModuleType:
     """The public checks of an assignment, which lie with the lesson of its chapter."""
-    return importlib.import_module(f"course_lib.lessons.{module_of(assignment)}.checks")
+    return importlib.import_module(checks_name(assignment))
 
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
@@ -259,7 +260,7 @@ def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
 
 
 def source(assignment: str = FIRST) -> Notebook:
-    path = chapters.file(assignment, "assignment.ipynb")
+    path = chapters.notebook_of(assignment)
     notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
     return notebook
 

@@ -22,6 +22,9 @@ from .looking import WHY_MISSING, graded_with, look_at
 from .reading import defined
 from .sandbox import Limits, NotStarted, NoWalls, Sandbox, StudentError
 
+WARM_UP = "-warm-up"
+"""The end of a warm-up's name: in-batch-bias-warm-up."""
+
 
 def replay(
     assignment: str, pristine: NotebookNode, submitted: Iterable[notebooks.Cell], limits: Limits | None = None
@@ -48,8 +51,12 @@ def replay(
 
 
 def checks_name(assignment: str) -> str:
-    """The module of an assignment's public checks: in-batch-bias -> course_lib.lessons.in_batch_bias.checks."""
-    return f"course_lib.lessons.{assignment.replace('-', '_')}.checks"
+    """The module of an assignment's public checks: in-batch-bias -> course_lib.lessons.in_batch_bias.checks.
+
+    That of a warm-up is `warm_up`, beside it.
+    """
+    chapter = assignment.removesuffix(WARM_UP)
+    return f"course_lib.lessons.{chapter.replace('-', '_')}.{'checks' if chapter == assignment else 'warm_up'}"
 
 
 class Answer:
