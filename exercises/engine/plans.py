@@ -41,6 +41,10 @@ SOURCES = {
     "project": 'from = "project.csv"\nrubric = "project.yml"',
 }
 OUT_OF = {"exam": 90, "participation": 10}
+MIDDLE, SUNDAY = 2, 6
+DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
+WEIGHT_OF_WARM_UP = 0.25
+"""Beside an assignment, which weighs 1."""
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
@@ -91,11 +95,17 @@ def week(about: dict[str, Any]) -> Week:
         tasks.append(Task("exercises: " + ", ".join(f"*{name}*" for name in wanted), sum(wanted.values())))
         if "main" in about["pages"]:
             tasks.append(Task("the quiz", QUIZ))
-        if about.get("assignment"):
-            tasks.append(Task(f"hand in the assignment `{about['chapter']}`", assignment_minutes(about["chapter"])))
+    tasks += [Task(f"hand in `{name}` by {DAYS[day]}", assignment_minutes(name)) for name, day in handed_in(about)]
     if "project" in about:
         tasks.append(Task(about["project"], 60.0 * about.get("hours", 0)))
     return Week(title, tuple(tasks))
+
+
+def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
+    """What is handed in in a week, each with its day, counted from Monday: warm-ups early, assignments at the end."""
+    early = [(f"{chapter}{chapters.WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    asked = about.get("assignment")
+    return [*early, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else early
 
 
 def text_of(page: str) -> str:
@@ -139,9 +149,8 @@ def assigned(page: str) -> list[str]:
 
 
 def assignment_minutes(name: str) -> int:
-    """The minutes that an assignment states, task by task."""
-    path = chapters.file(name, "assignment.ipynb")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    """The minutes that an assignment, or a warm-up, states, task by task."""
+    cells = json.loads(chapters.notebook_of(name).read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
 
@@ -176,7 +185,7 @@ def syllabus(name: str, start: date | None = None) -> str:
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
-    """The deadlines.toml of a plan: each assignment is due on the Sunday of the week that asks for it."""
+    """The deadlines.toml of a plan: assignments are due on Sundays, warm-ups, which count less, on Wednesdays."""
     rule = [f"{key} = {number}" for key, number in LATE.items()]
     lines = [
         "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
@@ -184,9 +193,9 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
         *rule,
     ]
     for number, one in enumerate(plan["weeks"]):
-        if one.get("assignment"):
-            sunday = start + timedelta(weeks=number, days=6)
-            lines += ["", f"[assignments.{one['chapter']}]", f"due = {sunday}T23:59:00"]
+        for name, day in handed_in(one):
+            lines += ["", f"[assignments.{name}]", f"due = {start + timedelta(weeks=number, days=day)}T23:59:00"]
+            lines += [f"weight = {WEIGHT_OF_WARM_UP}"] * name.endswith(chapters.WARM_UP)
     return "\n".join([*lines, ""])
 
 

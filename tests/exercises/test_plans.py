@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+import tomllib
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exercises.engine import plans
+from exercises.engine.chapters import assignments
 from exercises.engine.office import late
 from tools import guide, study_time
 from tools.toc import page_of
@@ -75,7 +77,25 @@ def test_no_assignment_is_handed_out_before_its_chapter() -> None:
     for plan in PLANS.values():
         chapters = [about.get("chapter") for about in plan["weeks"]]
         for week, about in enumerate(plan["weeks"]):
-            assert not about.get("assignment") or week - early >= chapters.index(about["chapter"])
+            for name, _ in plans.handed_in(about):
+                chapter = name.removesuffix("-warm-up")
+                assert chapter == "first-model" or week - early >= chapters.index(chapter)
+
+
+def test_twelve_weeks_use_every_chapter_and_swing_between_three_and_six_hours() -> None:
+    plan = PLANS["twelve-weeks"]
+    hours = [one.hours for one in plans.weeks(plan)]
+    assert min(hours) >= 3 and max(hours) <= 6
+    assert sorted(about["chapter"] for about in plan["weeks"] if "chapter" in about) == assignments()
+    assert [name for about in plan["weeks"] for name, _ in plans.handed_in(about) if "warm-up" in name]
+
+
+def test_a_warm_up_is_due_in_the_middle_of_its_week_and_weighs_less() -> None:
+    read = tomllib.loads(plans.deadlines(PLANS["twelve-weeks"], date(2027, 1, 11)))["assignments"]
+    assert (read["ddc-warm-up"]["due"].date(), read["ddc-warm-up"]["weight"]) == (date(2027, 3, 10), 0.25)
+    assert (
+        read["jacobian-conditions"]["due"].date() == date(2027, 1, 31) and "weight" not in read["jacobian-conditions"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,9 +137,9 @@ def test_the_syllabus_is_filled_in(name: str, tmp_path: Path) -> None:
 def test_the_classroom_reads_the_same_due_dates_and_the_same_rule_for_late_work(name: str, tmp_path: Path) -> None:
     plans.main(["--plan", name, "--start", "2027-01-11", "--out", str(tmp_path)])
     found = late.read_deadlines(tmp_path)
-    handed_out = [one["chapter"] for one in PLANS[name]["weeks"] if one.get("assignment")]
-    assert list(found.due) == handed_out
-    assert all((due.weekday(), due.hour, due.minute) == (6, 23, 59) for due in found.due.values())
+    handed_in = [one for about in PLANS[name]["weeks"] for one in plans.handed_in(about)]
+    assert [(one, due.weekday()) for one, due in found.due.items()] == handed_in
+    assert all((due.hour, due.minute) == (23, 59) for due in found.due.values())
     text = " ".join((tmp_path / f"{name}.md").read_text(encoding="utf-8").split())
     assert f"has {found.free_days} late days in the term" in text
     assert f"costs {found.percent_per_day:g} % of the points earned, at most {found.at_most_percent:g} %" in text
