@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 

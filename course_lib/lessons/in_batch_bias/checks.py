@@ -22,6 +22,7 @@ from course_lib.lessons.shared.forms import (
     is_whole,
     plain_check,
     public,
+    short,
 )
 from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 
@@ -39,6 +40,20 @@ def counterexample(answer: Answer, **numbers: int) -> None:
 
 
 @plain_check
+def gap(answer: Answer, **numbers: int) -> None:
+    """Task 3, second check: which way the loss is biased; by how much, is not looked at here."""
+    labels, size, cell, stated = counterexample_form(answer(), **numbers)
+    right = local_count_gap(labels, size)[cell]
+    expect(right != 0, "no bias at this cell, so there is no gap to state")
+    expect(
+        stated * right > 0,
+        f"at cell {cell} the loss gives l- {'more' if right > 0 else 'less'} weight than is claimed; "
+        f"a gap of {short(stated)} says otherwise",
+    )
+    print(PASSED.replace("inputs", "grounds: how large the gap is, is not looked at here"))
+
+
+@plain_check
 def shard_weights(answer: Answer, negative: str = "1", positive: str = "0") -> None:
     """Task 4 on shards of two of three and of four positives: the negatives only."""
     check_shard_negatives(answer, np.array([[1, 0], [1, 1]]), 2, negative)
@@ -47,11 +62,26 @@ def shard_weights(answer: Answer, negative: str = "1", positive: str = "0") -> N
 
 
 @plain_check
+def shard_of_everything(answer: Answer, negative: str = "1", positive: str = "0") -> None:
+    """Task 4, second check: a shard that holds all three positives. Nothing is left to chance, on positives either."""
+    check_shard_positives(answer, np.array([[1, 0], [1, 1]]), 3, positive)
+    print(PASSED.replace("inputs", "inputs, and with shards that are drawn"))
+
+
+@plain_check
 def share_pushed_down(answer: Answer, odds: int = 1) -> None:
     """Task 5 on the six pairs of Figure 2, and on seven pairs where s/M in place of rho gives another share."""
     for labels, sizes in ((FIG2, [3, 5]), (SEVEN, [2])):
         users, items = np.nonzero(np.array(labels))
         check_share(answer, users.tolist(), items.tolist(), sizes, odds)
+    print(PASSED)
+
+
+@plain_check
+def share_of_names(answer: Answer, odds: int = 1) -> None:
+    """Task 5, second check: the numbers of users and items are names. Other names, with gaps, change no share."""
+    users, items = np.nonzero(np.array(FIG2))
+    check_share(answer, (4 * users + 2).tolist(), (3 * items + 7).tolist(), [3, 5], odds)
     print(PASSED)
 
 
@@ -194,6 +224,17 @@ def check_shard_negatives(answer: Answer, labels: np.ndarray, size: int, negativ
         not wrong.any(),
         f"shards of {size}: the expected weight of l- on a negative pair is not {negative}/(mn). A shard is a uniform "
         "draw of h positives, whatever the other devices hold: which batch size belongs in rho?",
+    )
+
+
+def check_shard_positives(answer: Answer, labels: np.ndarray, size: int, positive: str = "0") -> None:
+    """Task 4: on O every expected weight of l- is `positive`/(mn)."""
+    left = "some l-" if positive == "0" else f"another weight of l- than {positive}/(mn)"
+    wrong = (expected_shard(answer, labels, size) * labels.size != Fraction(positive)) & (labels == 1)
+    expect(
+        not wrong.any(),
+        f"shards of {size}: a positive pair keeps {left} on average. It appears on the diagonal and, through "
+        "two other pairs, off it; the diagonal must settle both.",
     )
 
 
