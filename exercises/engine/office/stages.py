@@ -70,6 +70,7 @@ def _make_way(room: Room, source: Any) -> None:
         about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))
     }
     kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items()}
+    kinds |= dict.fromkeys(notebooks.ADDED, (False, False))  # every release has these two besides
     new = {name: float(about.get("points", 0)) for name, about in cells.items() if about.get("grade")}
     with room.gradebook() as gradebook:
         try:
