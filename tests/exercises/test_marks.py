@@ -13,6 +13,7 @@ import pytest
 
 from exercises.engine import marks, plans
 from exercises.engine.grading import items
+from exercises.engine.office import exports
 
 PLAN = """
 [parts.machine]
@@ -303,6 +304,13 @@ def test_the_rubric_of_the_projects_is_that_of_their_page() -> None:
         name = one.item.partition(":")[0]
         added[name] = added.get(name, 0) + one.points
     assert added == {name: points for name, points in stated.items() if name in added} and sum(added.values()) == 40
+
+
+def test_confirmed_marks_go_to_the_platforms(course: Path) -> None:
+    assert exports.confirmed(course) == {}
+    marks.main(["--course", str(course), "--confirm"])
+    table = marks.marks(course)
+    assert {k: float(v) for k, v in exports.confirmed(course).items()} == table["percent"].to_dict()
 
 
 def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from .desk import Desk
-from .people import Person
+from .people import Person, lines_of_students
 from .room import Room
 from .rosters import platforms
 from .tables import totals, write_table
+from .texts import written
+
+TERM = "Course mark"
+"""The column of an export that holds the percent of the term."""
 
 
 def systems() -> list[str]:
@@ -65,10 +69,11 @@ def gradebook(desk: Desk, rooms: list[Room]) -> Path:
 def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     """Writes grades/SYSTEM.csv, to be imported there: its own columns from the roster, then a column an assignment.
 
+    Where the marks of the term are confirmed, they stand in the last column.
     A student who handed nothing in gets an empty cell, which the systems leave as it is. Marks that are not complete
     yet go out as they are, and are named on the screen.
     """
-    columns = platforms()[system].export
+    columns, term = platforms()[system].export, confirmed(desk.course)
     names = [room.assignment for room in rooms]
     lines: list[dict[str, Any]] = []
     every = marks(desk, rooms)
@@ -78,12 +83,21 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     for student, own in every.items():
         known = {**_about(desk, student), **_person(desk, student).numbers}
         line = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
-        lines.append({**line, **{name: mark.total for name, mark in own.items()}})
+        lines.append({**line, **{name: mark.total for name, mark in own.items()}, TERM: term.get(student, "")})
     if system == "canvas":
-        lines.insert(0, {"Student": "    Points Possible", **{room.assignment: _most(room) for room in rooms}})
+        most = {room.assignment: _most(room) for room in rooms}
+        lines.insert(0, {"Student": "    Points Possible", **most, TERM: 100})
     path = desk.course / "grades" / f"{system}.csv"
-    write_table(path, [*columns, *names], lines)
+    write_table(path, [*columns, *names, *[TERM] * bool(term)], lines)
     return path
+
+
+def confirmed(course: Path) -> dict[str, str]:
+    """student -> percent of the term, as exercises.engine.marks wrote them; nobody before."""
+    path = course / "grades" / "marks.csv"
+    return (
+        {cells["student"]: cells["percent"] for _, cells in lines_of_students(written(path))} if path.exists() else {}
+    )
 
 
 def _person(desk: Desk, student: str) -> Person:
