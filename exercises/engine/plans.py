@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from course_lib.lessons.shared.grading.replay import WARM_UP
 from exercises.engine import chapters
 from tools import guide, study_time
 from tools.toc import page_of
@@ -103,7 +104,7 @@ def week(about: dict[str, Any]) -> Week:
 
 def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
     """What is handed in in a week, each with its day, counted from Monday: warm-ups early, assignments at the end."""
-    early = [(f"{chapter}{chapters.WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    early = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
     asked = about.get("assignment")
     return [*early, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else early
 
@@ -195,7 +196,7 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
     for number, one in enumerate(plan["weeks"]):
         for name, day in handed_in(one):
             lines += ["", f"[assignments.{name}]", f"due = {start + timedelta(weeks=number, days=day)}T23:59:00"]
-            lines += [f"weight = {WEIGHT_OF_WARM_UP}"] * name.endswith(chapters.WARM_UP)
+            lines += [f"weight = {WEIGHT_OF_WARM_UP}"] * name.endswith(WARM_UP)
     return "\n".join([*lines, ""])
 
 
