@@ -116,6 +116,21 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path, monkeypat
         hand_in(f"{ASSIGNMENT} (1).ipynb")
 
 
+def test_on_colab_the_notebook_on_the_screen_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Colab's interface is known to be; not tried there."""
+
+    class Colab:
+        class _message:
+            @staticmethod
+            def blocking_request(what: str, timeout_sec: int) -> dict[str, Any]:
+                return {"ipynb": {"cells": [what, timeout_sec]}}
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "google.colab", Colab)
+    content, when = last_cell._saved(Path("anything.ipynb"))
+    assert json.loads(content) == {"cells": ["get_ipynb", 60]} and when == "as it is on the screen"
+
+
 def test_unsaved_work_is_what_ran_last_and_is_not_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     class Shell:
         class history_manager:
