@@ -27,7 +27,7 @@ def hand_in(file: str | Path) -> None:
     Parameters
     ----------
     file : str or Path
-        The notebook, such as "in-batch-bias.ipynb", in the folder of the kernel. On Colab: the one on the screen.
+        The notebook, such as "my-topic.ipynb", in the folder of the kernel. On Colab: the one on the screen.
 
     Raises
     ------

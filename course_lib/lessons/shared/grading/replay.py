@@ -23,7 +23,7 @@ from .reading import defined
 from .sandbox import Limits, NotStarted, NoWalls, Sandbox, StudentError
 
 WARM_UP = "-warm-up"
-"""The end of a warm-up's name: in-batch-bias-warm-up."""
+"""The end of a warm-up's name: my-topic-warm-up."""
 
 
 def replay(
@@ -51,7 +51,7 @@ def replay(
 
 
 def checks_name(assignment: str) -> str:
-    """The module of an assignment's public checks: in-batch-bias -> course_lib.lessons.in_batch_bias.checks.
+    """The module of an assignment's public checks: my-topic -> course_lib.lessons.my_topic.checks.
 
     That of a warm-up is `warm_up`, beside it.
     """
