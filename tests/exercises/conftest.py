@@ -12,7 +12,9 @@ from classroom_helpers import Graded, classroom, grade_table, needs_nbgrader
 from exercises.engine import simulate
 
 # Without nbgrader these are left out; each imports it only where it is asked, for it takes a second.
-NEED_NBGRADER = "classroom every_answer exchange hand_in histories kernel marks rosters office people_and_files real_class shell"
+NEED_NBGRADER = (
+    "classroom every_answer exchange hand_in histories kernel marks rosters office people_and_files real_class shell"
+)
 collect_ignore = [] if find_spec("nbgrader") else [f"test_{name}.py" for name in NEED_NBGRADER.split()]
 
 
