@@ -15,6 +15,7 @@ from course_lib.lessons.shared.forms import (
     is_whole,
     public,
 )
+from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 
 Numbers = list[Fraction]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
