@@ -155,6 +155,14 @@ def test_a_receipt_is_of_what_was_written_and_of_nothing_else() -> None:
     assert notebooks.receipt(first) == notebooks.receipt(same) != notebooks.receipt(other)
 
 
+def test_a_text_that_lost_the_address_of_a_link_is_no_text_of_the_students() -> None:
+    """A release leaves out addresses at which nothing is published."""
+    pristine = released()
+    pristine.cells[0].source = pristine.cells[0].source.replace("](https://github.com", "](https://elsewhere.example")
+    rebuilt = notebooks.rebuilt(pristine, notebooks.handed_in(json.dumps(simulate.empty(ASSIGNMENT)).encode()))
+    assert "https" in pristine.cells[0].source and not [cell for cell in rebuilt.cells if notebooks.is_own(cell)]
+
+
 def test_a_notebook_whose_settings_were_lost_is_replayed_by_its_own_checks() -> None:
     content = json.dumps({**simulate.reference(ASSIGNMENT), "metadata": {}}).encode()
     kept = {notebooks.grading(cell)["grade_id"] for cell in notebooks.handed_out(content).cells}

@@ -41,6 +41,7 @@ ADDED = (GRADED_WITH, HAND_IN)
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
 _ERROR = re.compile(rb'"ename": *"(\w{1,100})"')
+_LINK = re.compile(r"\[([^\]]*)\]\([^()\s]*\)")
 _TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 Attachments = dict[str, dict[str, str]]
@@ -422,7 +423,8 @@ def _released(source: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return " ".join(text.split())
+    """A text without its line ends, and without addresses of links: a release leaves out those that lead nowhere."""
+    return " ".join(_LINK.sub(r"\1", text).split())
 
 
 # ---- what a person should see, and what runs ----
