@@ -163,6 +163,7 @@ def _audited(given: argparse.Namespace) -> Report:
         k=given.k,
         rng=np.random.default_rng(given.seed),
         wide=given.wide,
+        index=given.index,
         drop_zero_rows=given.drop_zero_rows,
         progress=sys.stderr.isatty(),
     )
@@ -245,6 +246,13 @@ def _parser() -> argparse.ArgumentParser:
     add("-k", type=int, default=10, help="neighbours to look at, and length of the lists (10)")
     add("--seed", type=int, default=0, help="of everything that is drawn (0)")
     add("--wide", action="store_true", help=f"count linear gauges above width {LINEAR_WIDTH} (slow)")
+    add(
+        "--index",
+        nargs="?",
+        const="",
+        metavar="FILE.faiss",
+        help="build IVF, HNSW, PQ and int8 with faiss: what they find of the exact lists; with FILE, your own too",
+    )
     add("--drop-zero-rows", action="store_true", help="leave out zero rows, with their counts and pairs")
     add("--out", metavar="FILE.html", help="write the report as one page of HTML")
     add(

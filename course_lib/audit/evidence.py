@@ -183,7 +183,9 @@ def of_users(data: Interactions, users: Ids) -> Interactions:
     place = np.full(data.n_users, -1, dtype=np.int64)
     place[users] = np.arange(len(users))
     rows = place[data.users]
-    return Interactions(rows[rows >= 0], data.items[rows >= 0], n_users=len(users), n_items=data.n_items)
+    kept, times = rows >= 0, data.times
+    when = None if times is None else times[kept]
+    return Interactions(rows[kept], data.items[kept], n_users=len(users), n_items=data.n_items, times=when)
 
 
 def with_items(data: Interactions, order: Ids) -> Interactions:

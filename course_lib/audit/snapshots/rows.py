@@ -168,7 +168,8 @@ def _of(found: Found | None, items: Ids, users: Ids | None) -> Interactions | No
     item_place, user_place = (_inverse(shared, size) for shared, size in ((items, data.n_items), (users, data.n_users)))
     left, right = user_place[data.users], item_place[data.items]
     kept = (left >= 0) & (right >= 0)
-    return Interactions(left[kept], right[kept], n_users=len(users), n_items=len(items))
+    times = None if data.times is None else data.times[kept]
+    return Interactions(left[kept], right[kept], n_users=len(users), n_items=len(items), times=times)
 
 
 def _inverse(shared: Ids, size: int) -> Ids:
