@@ -22,6 +22,7 @@ from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
+from course_lib.audit.schema import declared
 from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import files_in, read_snapshot
 from course_lib.audit.sources import STEMS, is_parts
@@ -121,7 +122,8 @@ def _check_outputs(given: argparse.Namespace) -> None:
 
 def _compared(given: argparse.Namespace) -> Comparison:
     where = {"old": given.table, "new": given.new} | ({"again": given.again} if given.again else {})
-    read = {name: read_snapshot(each, name, drop_zero_rows=given.drop_zero_rows) for name, each in where.items()}
+    more: Any = {"schema": declared(given.columns), "drop_zero_rows": given.drop_zero_rows}
+    read = {name: read_snapshot(each, name, **more) for name, each in where.items()}
     _take_from_folder(given, given.new, "new", ("pairs", "held_out", "counts"))
     new = read["new"]
     pairs, held_out = _pairs(given, new.users, new.items)
@@ -148,10 +150,11 @@ def _audited(given: argparse.Namespace) -> Report:
         raise ValueError("items: the item table was given twice or not at all; expected --items ITEMS, once")
     if given.remedies is not None and None in (given.users, given.pairs, given.held_out):
         raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
-    items = read_table(where, "items", ids=given.item_ids, drop_zero_rows=given.drop_zero_rows)
+    more: Any = {"schema": declared(given.columns), "drop_zero_rows": given.drop_zero_rows}
+    items = read_table(where, "items", ids=given.item_ids, **more)
     users = None
     if given.users is not None:
-        users = read_table(given.users, "users", ids=given.user_ids, drop_zero_rows=given.drop_zero_rows)
+        users = read_table(given.users, "users", ids=given.user_ids, **more)
     pairs, held_out = _pairs(given, users, items)
     return audit(
         items,
@@ -185,8 +188,9 @@ def _take_from_folder(given: argparse.Namespace, folder: str, name: str, stems: 
 def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tuple[Found | None, Found | None]:
     if (given.pairs or given.held_out) and users is None:
         raise ValueError("users: pairs were given without a user table; expected --users USERS, whose rows they name")
+    schema = declared(given.columns)
     found = [
-        read_pairs(where, name, users, items) if where and users is not None else None
+        read_pairs(where, name, users, items, schema) if where and users is not None else None
         for name, where in (("pairs", given.pairs), ("held_out", given.held_out))
     ]
     return found[0], found[1]
@@ -198,14 +202,16 @@ def _training(given: argparse.Namespace) -> Training:
 
 
 def _write_remedies(report: Report | Comparison, folder: Path) -> None:
-    """FOLDER/<remedy>/users.npy and items.npy, the rows that were audited in their order, of each remedy."""
+    """FOLDER/<remedy>/users.npy and items.npy of each remedy: the audited rows, in the order of their files."""
     if isinstance(report, Comparison) or not report.remedies:  # few users with both, or all items with one count
         raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
+    assert report.evidence is not None
+    places = (report.evidence.user_places, report.evidence.places)
     for effect in report.remedies:
         where = folder / effect.remedy.replace(",", "").replace(" ", "-")
         where.mkdir(parents=True, exist_ok=True)
-        for name, table in zip(("users", "items"), report.remedied(effect.remedy), strict=True):
-            np.save(where / f"{name}.npy", table)
+        for name, table, rows in zip(("users", "items"), report.remedied(effect.remedy), places, strict=True):
+            np.save(where / f"{name}.npy", table if rows is None else table[np.argsort(rows)])
 
 
 def _json(report: Report | Comparison) -> str:
@@ -237,6 +243,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--held-out", metavar="PAIRS", help="pairs that were not trained on")
     add("--item-ids", metavar="FILE", help="the item of each row, as the pairs call it, where the table does not say")
     add("--user-ids", metavar="FILE", help="the same for the users")
+    add(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="what columns are called, in tables and in pairs: id, user, item, time, rating, dimensions, ignored "
+        "(user=uid item=sku ignored=price,age); - for none; without it, it is inferred and said",
+    )
     add("--training", type=Path, metavar="FILE.toml", help=f"what is known of the training: {', '.join(TRAINING)}")
     add("--loss", choices=LOSSES, metavar="LOSS", help=f"one of {', '.join(LOSSES)}")
     add("--batch-size", type=int, metavar="N", help="pairs in a batch")

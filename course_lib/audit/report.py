@@ -6,7 +6,8 @@ The JSON (`Report.to_dict`), schema_version "2":
     tool            {name, version}
     inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
                     repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}};
-                    a table or pairs from a file also have `read`: how much of it was read, and what as what
+                    a table or pairs from a file also have `read`: how much of it was read, and what as what; and
+                    `schema`: {id, dimensions, ignored} of a table, {user, item, time, rating, ignored} of pairs
     options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
                     was made of no whole number
     headline        the report in one sentence
@@ -394,8 +395,9 @@ def _evidence(
         0 if users is None else len(users.zero_rows),
         shared,
         offered,
-        items.kept if len(items.zero_rows) else None,
+        items.kept if items.moved else None,
         None if items.ids is None else items.aligned(items.ids),
+        None if users is None or not users.moved else users.kept,
     )
 
 
@@ -407,13 +409,14 @@ def _inputs(
             return None
         rows, width = table.rows.shape
         facts = {"rows": rows, "width": width, "dtype": str(table.rows.dtype), "source": table.source}
-        return facts | {"zero_rows": len(table.zero_rows)} | ({"read": table.read} if table.read else {})
+        facts |= {"zero_rows": len(table.zero_rows)}
+        return facts | ({"read": table.read, "schema": table.schema} if table.read else {})
 
     def of_pairs(each: Found | None) -> dict[str, Any] | None:
         if each is None:
             return None
         facts = {"pairs": len(each.pairs), "repeated": each.repeated, "of_zero_rows": each.lost}
-        return facts | ({"read": each.read} if each.read else {})
+        return facts | ({"read": each.read, "schema": each.schema} if each.read else {})
 
     given = "given" if counts is not None else None if evidence.counts is None else "of the pairs"
     tables = {"items": of_table(items), "users": of_table(users), "counts": given}

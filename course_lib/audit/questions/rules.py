@@ -66,7 +66,7 @@ FURTHER_RULES: dict[str, str] = {  # for each entry of FURTHER, which never is a
     "temperature": f"no table can give the right item a mean probability of {scores.LIKELY:g} over the catalogue",
     "time": f"{100 * exposed.LEAK:g} % of the training pairs or more are later than a held-out pair",
     "index": (
-        f"one more coordinate lifts the recall of cells or of a graph by {searched.GAIN:g}, surely, and no group of items "
-        f"loses as much; or an index of your own finds less than {searched.WELL:g} of the exact lists"
+        f"one more coordinate lifts the recall of cells or of a graph by {searched.GAIN:g}, surely, and no group of "
+        f"items loses as much; or an index of your own finds less than {searched.WELL:g} of the exact lists"
     ),
 }

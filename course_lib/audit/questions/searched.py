@@ -125,8 +125,8 @@ def _better(shares: dict[str, Float], rows: dict[str, dict[str, Number]]) -> str
         if change.difference >= GAIN and change.difference * SIDES >= SURE * (change.difference - change.low):
             return (
                 f"Search by distance with one more coordinate: {kind} finds {more.mean():.3f} of the exact lists and "
-                f"not {shares[kind].mean():.3f} (difference {change.difference:+.3f}, 95 % interval {change.low:+.3f} to "
-                f"{change.high:+.3f})."
+                f"not {shares[kind].mean():.3f} (difference {change.difference:+.3f}, 95 % interval {change.low:+.3f} "
+                f"to {change.high:+.3f})."
             )
     return ""
 

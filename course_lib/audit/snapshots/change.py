@@ -16,11 +16,7 @@ from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions
 
 LISTED_USERS = 500  # users whose lists are compared, drawn at random
-AGES = (
-    "newest",
-    "younger",
-    "older",
-)  # the tenth of the items with the latest first pair (or none), up to a half, the rest
+AGES = ("newest", "younger", "older")  # as GROUPS, by the time of the first pair; newest also where there is none
 BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins
 
 
