@@ -52,7 +52,8 @@ def cli(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     try:
         report = _answered(given)
-        for path, text in ((given.out, report.html), (given.json, lambda: _json(report))):
+        written = {given.out: report.html, given.json: lambda: _json(report), given.markdown: report.markdown}
+        for path, text in written.items():
             if path is not None and path != "-":
                 Path(path).write_text(text(), encoding="utf-8")
         if given.remedies is not None:
@@ -105,7 +106,7 @@ def _answered(given: argparse.Namespace) -> Report | Comparison:
 
 def _check_outputs(given: argparse.Namespace) -> None:
     """Raises ValueError for what could not be written, before anything is computed."""
-    for name in ("out", "json"):
+    for name in ("out", "json", "markdown"):
         value = getattr(given, name)
         path = Path("-" if value is None else value)
         if path.is_dir() or not path.parent.is_dir():
@@ -222,7 +223,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="two-tower-audit",
         description="What the course's theorems say about a trained two-tower model.",
-        epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet; pairs: .npz, .npy, .csv, .parquet. FILE#NAME picks "
+        epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet, flat .faiss, .vec; pairs: .npz, .npy, .csv, .parquet; "
+        "folders of Parquet parts. FILE#NAME picks "
         "one of several arrays. In a folder lie files named items, users, pairs, held_out, counts, item_ids, user_ids, "
         "those that there are. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for "
         "bad input, or where the command itself fails.",
@@ -276,6 +278,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE.json",
         help="write the numbers as JSON; without a file, print them",
     )
+    add("--markdown", metavar="FILE.md", help="write a summary, such as for a pull request")
     add("--remedies", metavar="FOLDER", help="write the new tables of each remedy that was measured into a folder")
     add("--fail-on", choices=("fault",), help="exit with 1 where a fault was found")
     add("--traceback", action="store_true", help="say where an error arose")

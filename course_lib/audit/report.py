@@ -59,6 +59,7 @@ from course_lib.audit import remedies
 from course_lib.audit.actions import MOST, Action, actions, headline, passed_over
 from course_lib.audit.cosines import Cosines, look
 from course_lib.audit.evidence import Evidence
+from course_lib.audit.markdown import summary
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
@@ -212,6 +213,11 @@ class Report:
     def html(self) -> str:
         """One page of HTML that needs nothing else."""
         return page(self._contents())
+
+    def markdown(self) -> str:
+        """A summary for CI (`markdown.summary`)."""
+        said = (" ".join(self.read()), self.headline, self.quality())
+        return summary(f"Audit of {self.inputs['items']['source']}", said, self.verdicts, self.further, self.actions)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
