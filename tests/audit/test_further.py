@@ -226,11 +226,11 @@ def test_without_being_asked_no_index_is_built() -> None:
 
 def test_one_more_coordinate_is_advised_only_where_no_group_loses() -> None:
     rows = {name: {"recall": 0.5, "head": 0.5, "tail": tail} for name, tail in (("HNSW", 0.5), ("IVF", 0.5))}
-    shares = {"HNSW": np.full(50, 0.5), "IVF": np.full(50, 0.5), "HNSW, one more coordinate": np.full(50, 0.7)}
+    shares = {"HNSW": np.full(50, 0.5), "IVF": np.full(50, 0.5), "HNSW with one more coordinate": np.full(50, 0.7)}
     for tail, advised in ((0.5, True), (0.3, False)):
-        rows["HNSW, one more coordinate"] = {"recall": 0.7, "head": 0.8, "tail": tail}
+        rows["HNSW with one more coordinate"] = {"recall": 0.7, "head": 0.8, "tail": tail}
         assert bool(searched._better(shares, rows)) is advised
-    shares["HNSW, one more coordinate"] = np.full(50, 0.52)
+    shares["HNSW with one more coordinate"] = np.full(50, 0.52)
     assert not searched._better(shares, rows)
 
 

@@ -115,9 +115,9 @@ def calibration(bench: Bench | None) -> Verdict:
         figures |= {f"expected_{each}": float(expected[at]), f"held_out_{each}": float(wanted[at])}
     listed = ", ".join(f"{law} {each.mean():.3f}" for law, each in cost.items())
     support = (
-        f"Read as log probabilities over the items that a user does not know, the scores cost, in nats a held-out "
-        f"pair: {listed} (the best temperature, {1 / scale:.3g}, is that of the other half of the users). At "
-        f"{'the best' if tau is None else 'the training'} temperature they expect {_of(expected[0])} of the pairs in "
+        f"Read as log probabilities, the scores cost, in nats a held-out pair: {listed}. The law is over the items that "
+        f"a user does not know, and the best temperature, {1 / scale:.3g}, is that of the other half of the users. At "
+        f"{'the best' if tau is None else 'the training'} temperature the scores expect {_of(expected[0])} of the pairs in "
         f"the most popular tenth of the items, and {_of(expected[-1])} in the less popular half; "
         f"{_of(wanted[0])} and {_of(wanted[-1])} are there."
     )

@@ -85,11 +85,13 @@ def _searched(evidence: Evidence, asked: str) -> Verdict:
         cells = max(1, round(math.sqrt(len(some))))
         more = {"cells": cells, "probes": max(1, cells // LOOKED)} if kind == "ivf" else {}
         built = index.build(items, kind, space=space, seed=0, **more)
-        name = KINDS[kind] + (", one more coordinate" if space == MORE else "")
+        name = KINDS[kind] + (" with one more coordinate" if space == MORE else "")
         lists, clock = _timed(built, users, evidence.k)
         rows[name], shares[name] = setting.row(lists, _size(built), clock), setting.shares(lists)
     of = f"{len(some):,} items" + (f", drawn at random out of {n:,}," if len(some) < n else "")
-    support = f"Of the exact {evidence.k} best of {of} for {len(setting.users):,} users, known ones among them: "
+    recalls = "; ".join(f"{name} {row['recall']:.3f}" for name, row in rows.items() if name != "exact")
+    support = f"Of the exact {evidence.k} best of {of} for {len(setting.users):,} users, known ones too, are found: "
+    support += f"{recalls}. By group, with megabytes, and milliseconds of one thread for a user: "
     support += "; ".join(_of_row(name, row) for name, row in rows.items()) + "."
     better = _better(shares, rows)
     answer: Answer = "noted" if better else "fine"
@@ -99,9 +101,12 @@ def _searched(evidence: Evidence, asked: str) -> Verdict:
         support = f"Your index finds {own['recall']:.3f} of the exact lists over all {n:,} items. {support}"
         answer = "noted" if better or (own["recall"] or 0) < WELL else "fine"
     figures = {f"{_key(name)}_{what}": value for name, row in rows.items() for what, value in row.items()}
-    columns: dict[str, list[Any]] = {"index": [*rows]}
-    columns |= {what: [row.get(what) for row in rows.values()] for what in next(iter(rows.values()))}
-    picture = Picture("Recall of the exact lists", "bars", "", "recall", columns)
+    parts = [[share for each in ("recall", *GROUPS_OF) if (share := row.get(each)) is not None] for row in rows.values()]
+    columns: dict[str, list[Any]] = {"index": [*rows], "recall": [each[0] for each in parts]}
+    columns |= {"least group": [min(each) for each in parts], "largest group": [max(each) for each in parts]}
+    columns |= {what: [row.get(what) for row in rows.values()] for what in next(iter(rows.values())) if what != "recall"}
+    title = "Recall of the exact lists, from the group of items of which least is found to the one of which most is"
+    picture = Picture(title, "points", "index", "recall", columns)
     return Verdict(NAME, answer, support, figures, better, (picture,))
 
 
@@ -116,10 +121,10 @@ def _kinds(evidence: Evidence, n: int) -> Iterator[tuple[str, str]]:
 def _better(shares: dict[str, Float], rows: dict[str, dict[str, Number]]) -> str:
     """Where one more coordinate finds GAIN more, surely, and of no group of items GAIN less: the advice."""
     for kind in ("HNSW", "IVF"):
-        more = shares.get(f"{kind}, one more coordinate")
+        more = shares.get(f"{kind} with one more coordinate")
         if more is None:
             continue
-        change, after = Change.of(more - shares[kind]), rows[f"{kind}, one more coordinate"]
+        change, after = Change.of(more - shares[kind]), rows[f"{kind} with one more coordinate"]
         if any((after[name] or 0) < (before or 0) - GAIN for name, before in rows[kind].items() if name in GROUPS_OF):
             continue
         if change.difference >= GAIN and change.difference * SIDES >= SURE * (change.difference - change.low):
@@ -186,7 +191,7 @@ def _one_thread() -> Iterator[None]:
 
 def _of_row(name: str, row: dict[str, Number]) -> str:
     groups = "".join(f"{each} {row[each]:.2f}, " for each in ENDS if row.get(each) is not None)
-    return f"{name} {row['recall']:.3f} ({groups}{row['megabytes']:.3g} MB, {row['milliseconds']:.2g} ms a user)"
+    return f"{name} ({groups}{row['megabytes']:.3g} MB, {row['milliseconds']:.2g} ms)"
 
 
 def _key(name: str) -> str:
