@@ -16,7 +16,7 @@ from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
 
-SCORES, FEWEST = 2e7, 40  # scores held at once: of so many users, but of at least FEWEST
+SCORES, FEWEST = 1e7, 20  # scores held at once: of so many users, but of at least FEWEST
 RANGE = math.log(1e3)  # how far from the spread of the scores a temperature is looked for, on either side
 CLOSE = 0.02  # of the logarithm of the best temperature
 NOTHING = 1e-30  # a scale at which all scores are alike, and a known item stays at -inf
