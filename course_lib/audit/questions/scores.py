@@ -115,17 +115,16 @@ def calibration(bench: Bench | None) -> Verdict:
         figures |= {f"expected_{each}": float(expected[at]), f"held_out_{each}": float(wanted[at])}
     listed = ", ".join(f"{law} {each.mean():.3f}" for law, each in cost.items())
     support = (
-        f"Read as log probabilities, the scores cost, in nats a held-out pair: {listed}. The law is over the items that "
-        f"a user does not know, and the best temperature, {1 / scale:.3g}, is that of the other half of the users. At "
-        f"{'the best' if tau is None else 'the training'} temperature the scores expect {_of(expected[0])} of the pairs in "
-        f"the most popular tenth of the items, and {_of(expected[-1])} in the less popular half; "
+        f"Read as log probabilities, the scores cost, in nats a held-out pair: {listed}. The law is over the items "
+        f"that a user does not know, and the best temperature, {1 / scale:.3g}, is that of the other half of the "
+        f"users. At {'the best' if tau is None else 'the training'} temperature the scores expect "
+        f"{_of(expected[0])} of the pairs in the most popular tenth, and {_of(expected[-1])} in the less popular half; "
         f"{_of(wanted[0])} and {_of(wanted[-1])} are there."
     )
     pictures = (Picture("Where the scores expect held-out pairs", "bars", "items, by popularity", "share", columns),)
     if tau is None:
-        return cannot_tell(
-            name, support, "Give --temperature to judge the scores as they were trained.", figures, pictures
-        )
+        needed = "Give --temperature to judge the scores as they were trained."
+        return cannot_tell(name, support, needed, figures, pictures)
     change = Change.of(cost["temperature of training"] - cost["best temperature"])
     figures |= {"cost": change.difference, "low": change.low, "high": change.high}
     sure = change.difference * SIDES >= SURE * (change.difference - change.low)

@@ -101,10 +101,11 @@ def _searched(evidence: Evidence, asked: str) -> Verdict:
         support = f"Your index finds {own['recall']:.3f} of the exact lists over all {n:,} items. {support}"
         answer = "noted" if better or (own["recall"] or 0) < WELL else "fine"
     figures = {f"{_key(name)}_{what}": value for name, row in rows.items() for what, value in row.items()}
-    parts = [[share for each in ("recall", *GROUPS_OF) if (share := row.get(each)) is not None] for row in rows.values()]
+    every = [*rows.values()]
+    parts = [[share for each in ("recall", *GROUPS_OF) if (share := row.get(each)) is not None] for row in every]
     columns: dict[str, list[Any]] = {"index": [*rows], "recall": [each[0] for each in parts]}
     columns |= {"least group": [min(each) for each in parts], "largest group": [max(each) for each in parts]}
-    columns |= {what: [row.get(what) for row in rows.values()] for what in next(iter(rows.values())) if what != "recall"}
+    columns |= {what: [row.get(what) for row in every] for what in every[0] if what != "recall"}
     title = "Recall of the exact lists, from the group of items of which least is found to the one of which most is"
     picture = Picture(title, "points", "index", "recall", columns)
     return Verdict(NAME, answer, support, figures, better, (picture,))
