@@ -14,7 +14,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from course_lib.audit import files, pairs, report_of
+from course_lib import geometry
+from course_lib.audit import cli, files, pairs, report_of
 from course_lib.audit.schema import declared
 
 pytestmark = pytest.mark.seconds
@@ -242,6 +243,20 @@ def test_every_writer_and_every_order_give_the_same_json(tmp_path_factory: pytes
     assert len(found) >= 6 and first["remedies"] and first["further"][0]["figures"]
     for kind, each in found.items():
         assert each == first, kind
+
+
+def test_remedies_are_written_in_the_order_of_the_files(tmp_path: Path) -> None:
+    write_model(tmp_path, ".npz", ".csv", "text", np.random.default_rng(1))
+    given = {
+        name: (tmp_path / f"{stem}.path").read_text() for name, stem in {"items": "items", "users": "users"}.items()
+    }
+    given |= {"pairs": (tmp_path / "pairs.path").read_text(), "held-out": (tmp_path / "held.path").read_text()}
+    words = [word for name, path in given.items() for word in (f"--{name}", path)]
+    assert cli([*words, "--remedies", f"{tmp_path}/new"]) == 0
+    rows = {name: np.load(given[name])["vectors"] for name in ("items", "users")}
+    found = tmp_path / "new" / "normalise-the-items"
+    np.testing.assert_allclose(np.load(found / "items.npy"), geometry.normalise(rows["items"]), rtol=1e-6)
+    np.testing.assert_array_equal(np.load(found / "users.npy"), rows["users"])
 
 
 @settings(deadline=None, max_examples=8)
