@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import losses
+from course_lib.lessons.negatives import quiz
 from course_lib.losses import floors
 
 WRONG_FORMULAS = [
