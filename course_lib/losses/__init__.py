@@ -11,9 +11,6 @@ from course_lib.losses.batch import one_minus_cosine_squared as one_minus_cosine
 from course_lib.losses.batch import triplet_margin as triplet_margin
 from course_lib.losses.batch import two_way_softmax as two_way_softmax
 from course_lib.losses.chunked import chunked_softmax as chunked_softmax
-from course_lib.losses.floors import largest_tau as largest_tau
-from course_lib.losses.floors import loss_floor as loss_floor
-from course_lib.losses.floors import most_probable as most_probable
 from course_lib.losses.negatives import StreamFrequencies as StreamFrequencies
 from course_lib.losses.negatives import false_negatives as false_negatives
 from course_lib.losses.negatives import hardest_law as hardest_law

@@ -29,7 +29,7 @@ def loss_floor(n: int, tau: float) -> float:
 
     Examples
     --------
-    >>> from course_lib.losses import loss_floor
+    >>> from course_lib.losses.floors import loss_floor
     >>> round(loss_floor(512, 0.2), 2)
     1.48
     """
@@ -54,7 +54,7 @@ def most_probable(n: int, tau: float) -> float:
 
     Examples
     --------
-    >>> from course_lib.losses import most_probable
+    >>> from course_lib.losses.floors import most_probable
     >>> round(most_probable(512, 1.0), 4)
     0.0053
     """
@@ -83,7 +83,7 @@ def largest_tau(n: int, probability: float) -> float:
 
     Examples
     --------
-    >>> from course_lib.losses import largest_tau
+    >>> from course_lib.losses.floors import largest_tau
     >>> round(largest_tau(682, 0.9), 3)
     0.115
     """

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from course_lib import losses
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users
 from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
+from course_lib.losses import floors
 
 SCORES, FEWEST = 1e7, 20  # scores held at once: of so many users, but of at least FEWEST
 RANGE = math.log(1e3)  # how far from the spread of the scores a temperature is looked for, on either side
@@ -148,7 +148,7 @@ def _of_users(found: Choices, law: tuple[float, Float | float], judged: Ids) -> 
 
 
 def temperature(evidence: Evidence) -> Verdict:
-    """Of cosines: the least loss and the largest mean probability over batch and catalogue (`losses.loss_floor`).
+    """Of cosines: the least loss and the largest mean probability over batch and catalogue (`losses.floors`).
 
     Noted where no table can give the right item a mean probability of LIKELY over the catalogue. Rows of one length
     other than 1 count as a smaller temperature.
@@ -162,23 +162,23 @@ def temperature(evidence: Evidence) -> Verdict:
         )
         return cannot_tell(name, why, "Of cosines, audit users and items of length 1.")
     size = float(np.median(evidence.norms)) * float(np.linalg.norm(evidence.users[0]))
-    own, largest = tau / size, losses.largest_tau(n, LIKELY)
-    likely = losses.most_probable(n, own)
+    own, largest = tau / size, floors.largest_tau(n, LIKELY)
+    likely = floors.most_probable(n, own)
     figures: dict[str, Number] = {"temperature": tau, "items": n, "most_probable": likely, "largest": largest * size}
     support = (
         f"At the temperature {tau:g} no table of cosines of any width gives the right one of {n:,} items a mean "
         f"probability above {likely:.3g}; {LIKELY:g} needs {largest * size:.3g} or less"
     )
     if batch := evidence.training.batch_size:
-        floor = losses.loss_floor(batch, own)
+        floor = floors.loss_floor(batch, own)
         figures |= {"batch_size": batch, "loss_floor": floor, "most_probable_in_batch": math.exp(-floor)}
         support += (
             f". In a batch of {batch:,} the loss of a pair cannot fall below {floor:.3g} nats, and the mean "
             f"probability cannot rise above {math.exp(-floor):.3g}"
         )
-    shares = {count: losses.most_probable(count, own) for count in _sizes(n, batch)}
+    shares = {count: floors.most_probable(count, own) for count in _sizes(n, batch)}
     columns: dict[str, list[Any]] = {"items in the softmax": [*shares], "most probable": [*shares.values()]}
-    columns["at the largest temperature"] = [losses.most_probable(count, largest) for count in shares]
+    columns["at the largest temperature"] = [floors.most_probable(count, largest) for count in shares]
     title = "The largest mean probability of the right item"
     picture = Picture(title, "line", "items in the softmax", "probability", columns, log_x=True)
     return Verdict(name, "noted" if likely < LIKELY else "fine", f"{support}.", figures, "", (picture,))
