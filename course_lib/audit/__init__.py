@@ -31,4 +31,5 @@ from course_lib.audit.tables import Table as Table
 from course_lib.audit.training import Training as Training
 from course_lib.audit.verdicts import CATALOGUE as CATALOGUE
 from course_lib.audit.verdicts import CHANGES as CHANGES
+from course_lib.audit.verdicts import FURTHER as FURTHER
 from course_lib.audit.verdicts import Verdict as Verdict

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_lib.audit.questions.belonging import NAME as ROWS
+from course_lib.audit.questions.searched import NAME as INDEX
 from course_lib.audit.remedies import (
     BACK,
     CENTRE,
@@ -83,7 +84,7 @@ def actions(
     """All actions: remedies by their gain, then a list of hits that ranks better, then the repairs of faults."""
     remedies = [_of_remedy(effect, k, temperature) for effect in _advised(effects)]
     ahead = [_of_hits(effect, k) for effect in _ahead(baselines)[:1]]
-    return [*remedies, *ahead, *_repairs(verdicts, effects)]
+    return [*remedies, *ahead, *_of_index(verdicts), *_repairs(verdicts, effects)]
 
 
 def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: Sequence[Effect], *, k: int) -> str:
@@ -217,6 +218,18 @@ def _of_hits(effect: Effect, k: int) -> Action:
     code = (f"hits = {counts}[:, None]", f"lists = metrics.top_k(np.ones((len(users), 1)), hits, train, {k})")
     title = f"Find out why {HITS[effect.remedy]} rank better, and keep their list beside every number."
     return Action(title, why, "evaluation", code, None, effect.remedy)
+
+
+def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
+    """One more coordinate, where it was measured to find more."""
+    for verdict in verdicts:
+        if verdict.id == INDEX and verdict.advice:
+            kind = "hnsw" if "HNSW" in verdict.advice else "ivf"
+            code = (
+                'users, items = index.arranged(users, items, "one more coordinate")',
+                f'made = index.build(items, "{kind}", space="one more coordinate")',
+            )
+            yield Action("Search by distance, with one more coordinate.", verdict.advice, "index", code, None, INDEX)
 
 
 REPAIRS: dict[str, tuple[str, str, tuple[str, str]]] = {  # {id of a verdict: title, decision, code}

@@ -22,6 +22,7 @@ from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
+from course_lib.audit.schema import declared
 from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import files_in, read_snapshot
 from course_lib.audit.sources import STEMS, is_parts
@@ -51,7 +52,8 @@ def cli(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     try:
         report = _answered(given)
-        for path, text in ((given.out, report.html), (given.json, lambda: _json(report))):
+        written = {given.out: report.html, given.json: lambda: _json(report), given.markdown: report.markdown}
+        for path, text in written.items():
             if path is not None and path != "-":
                 Path(path).write_text(text(), encoding="utf-8")
         if given.remedies is not None:
@@ -104,7 +106,7 @@ def _answered(given: argparse.Namespace) -> Report | Comparison:
 
 def _check_outputs(given: argparse.Namespace) -> None:
     """Raises ValueError for what could not be written, before anything is computed."""
-    for name in ("out", "json"):
+    for name in ("out", "json", "markdown"):
         value = getattr(given, name)
         path = Path("-" if value is None else value)
         if path.is_dir() or not path.parent.is_dir():
@@ -121,7 +123,8 @@ def _check_outputs(given: argparse.Namespace) -> None:
 
 def _compared(given: argparse.Namespace) -> Comparison:
     where = {"old": given.table, "new": given.new} | ({"again": given.again} if given.again else {})
-    read = {name: read_snapshot(each, name, drop_zero_rows=given.drop_zero_rows) for name, each in where.items()}
+    more: Any = {"schema": declared(given.columns), "drop_zero_rows": given.drop_zero_rows}
+    read = {name: read_snapshot(each, name, **more) for name, each in where.items()}
     _take_from_folder(given, given.new, "new", ("pairs", "held_out", "counts"))
     new = read["new"]
     pairs, held_out = _pairs(given, new.users, new.items)
@@ -148,10 +151,11 @@ def _audited(given: argparse.Namespace) -> Report:
         raise ValueError("items: the item table was given twice or not at all; expected --items ITEMS, once")
     if given.remedies is not None and None in (given.users, given.pairs, given.held_out):
         raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
-    items = read_table(where, "items", ids=given.item_ids, drop_zero_rows=given.drop_zero_rows)
+    more: Any = {"schema": declared(given.columns), "drop_zero_rows": given.drop_zero_rows}
+    items = read_table(where, "items", ids=given.item_ids, **more)
     users = None
     if given.users is not None:
-        users = read_table(given.users, "users", ids=given.user_ids, drop_zero_rows=given.drop_zero_rows)
+        users = read_table(given.users, "users", ids=given.user_ids, **more)
     pairs, held_out = _pairs(given, users, items)
     return audit(
         items,
@@ -163,6 +167,7 @@ def _audited(given: argparse.Namespace) -> Report:
         k=given.k,
         rng=np.random.default_rng(given.seed),
         wide=given.wide,
+        index=given.index,
         drop_zero_rows=given.drop_zero_rows,
         progress=sys.stderr.isatty(),
     )
@@ -184,8 +189,9 @@ def _take_from_folder(given: argparse.Namespace, folder: str, name: str, stems: 
 def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tuple[Found | None, Found | None]:
     if (given.pairs or given.held_out) and users is None:
         raise ValueError("users: pairs were given without a user table; expected --users USERS, whose rows they name")
+    schema = declared(given.columns)
     found = [
-        read_pairs(where, name, users, items) if where and users is not None else None
+        read_pairs(where, name, users, items, schema) if where and users is not None else None
         for name, where in (("pairs", given.pairs), ("held_out", given.held_out))
     ]
     return found[0], found[1]
@@ -197,14 +203,16 @@ def _training(given: argparse.Namespace) -> Training:
 
 
 def _write_remedies(report: Report | Comparison, folder: Path) -> None:
-    """FOLDER/<remedy>/users.npy and items.npy, the rows that were audited in their order, of each remedy."""
+    """FOLDER/<remedy>/users.npy and items.npy of each remedy: the audited rows, in the order of their files."""
     if isinstance(report, Comparison) or not report.remedies:  # few users with both, or all items with one count
         raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
+    assert report.evidence is not None
+    places = (report.evidence.user_places, report.evidence.places)
     for effect in report.remedies:
         where = folder / effect.remedy.replace(",", "").replace(" ", "-")
         where.mkdir(parents=True, exist_ok=True)
-        for name, table in zip(("users", "items"), report.remedied(effect.remedy), strict=True):
-            np.save(where / f"{name}.npy", table)
+        for name, table, rows in zip(("users", "items"), report.remedied(effect.remedy), places, strict=True):
+            np.save(where / f"{name}.npy", table if rows is None else table[np.argsort(rows)])
 
 
 def _json(report: Report | Comparison) -> str:
@@ -215,7 +223,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="two-tower-audit",
         description="What the course's theorems say about a trained two-tower model.",
-        epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet; pairs: .npz, .npy, .csv, .parquet. FILE#NAME picks "
+        epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet, flat .faiss, .vec; pairs: .npz, .npy, .csv, .parquet; "
+        "folders of Parquet parts. FILE#NAME picks "
         "one of several arrays. In a folder lie files named items, users, pairs, held_out, counts, item_ids, user_ids, "
         "those that there are. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for "
         "bad input, or where the command itself fails.",
@@ -236,6 +245,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--held-out", metavar="PAIRS", help="pairs that were not trained on")
     add("--item-ids", metavar="FILE", help="the item of each row, as the pairs call it, where the table does not say")
     add("--user-ids", metavar="FILE", help="the same for the users")
+    add(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="what columns are called, in tables and in pairs: id, user, item, time, rating, dimensions, ignored "
+        "(user=uid item=sku ignored=price,age); - for none; without it, it is inferred and said",
+    )
     add("--training", type=Path, metavar="FILE.toml", help=f"what is known of the training: {', '.join(TRAINING)}")
     add("--loss", choices=LOSSES, metavar="LOSS", help=f"one of {', '.join(LOSSES)}")
     add("--batch-size", type=int, metavar="N", help="pairs in a batch")
@@ -245,6 +262,13 @@ def _parser() -> argparse.ArgumentParser:
     add("-k", type=int, default=10, help="neighbours to look at, and length of the lists (10)")
     add("--seed", type=int, default=0, help="of everything that is drawn (0)")
     add("--wide", action="store_true", help=f"count linear gauges above width {LINEAR_WIDTH} (slow)")
+    add(
+        "--index",
+        nargs="?",
+        const="",
+        metavar="FILE.faiss",
+        help="build IVF, HNSW, PQ and int8 with faiss: what they find of the exact lists; with FILE, your own too",
+    )
     add("--drop-zero-rows", action="store_true", help="leave out zero rows, with their counts and pairs")
     add("--out", metavar="FILE.html", help="write the report as one page of HTML")
     add(
@@ -254,6 +278,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE.json",
         help="write the numbers as JSON; without a file, print them",
     )
+    add("--markdown", metavar="FILE.md", help="write a summary, such as for a pull request")
     add("--remedies", metavar="FOLDER", help="write the new tables of each remedy that was measured into a folder")
     add("--fail-on", choices=("fault",), help="exit with 1 where a fault was found")
     add("--traceback", action="store_true", help="say where an error arose")

@@ -71,7 +71,7 @@ def _line(axes: Any, picture: Picture) -> None:
 
 
 def _bars(axes: Any, picture: Picture) -> None:
-    (_, x), *series = picture.columns.items()
+    (_, x), *series = [*picture.columns.items()][: len(SERIES) + 1]
     words = isinstance(x[0], str)
     width = (0.6 if words else 0.85 * (x[1] - x[0])) / len(series)
     for at, ((name, heights), (colour, *_)) in enumerate(zip(series, SERIES, strict=False)):
@@ -95,8 +95,8 @@ def _bars(axes: Any, picture: Picture) -> None:
 
 
 def _points(axes: Any, picture: Picture) -> None:
-    """A row for each name: difference, low, high."""
-    names, middle, low, high = picture.columns.values()
+    """A row for each name: value, low, high; further columns stand in the table alone."""
+    names, middle, low, high, *_ = picture.columns.values()
     places = list(range(len(names)))[::-1]
     below = [at - end for at, end in zip(middle, low, strict=True)]
     above = [end - at for at, end in zip(middle, high, strict=True)]

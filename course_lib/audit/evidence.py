@@ -44,8 +44,8 @@ class Evidence:
 
     k: neighbours, and length of the lists; seed: every question draws from a generator of its own (`rng`), so that an
     answer does not depend on which others were asked. zero_items, zero_users: rows that were left out; shared: held-out
-    pairs that are training pairs too, of the `offered` ones (held_out is without them). places (n,): the row of each
-    item in its source; item_ids (n,): its name in the pairs; None where that is the row here.
+    pairs that are training pairs too, of the `offered` ones (held_out is without them). places (n,), user_places (m,):
+    the row of each item and user in its source; item_ids (n,): its name in the pairs; None where that is the row here.
     """
 
     items: AnyArray
@@ -62,6 +62,7 @@ class Evidence:
     offered: int = 0
     places: Ids | None = None
     item_ids: AnyArray | None = None
+    user_places: Ids | None = None
 
     def rng(self, purpose: str) -> Generator:
         """The generator of one purpose."""
@@ -183,7 +184,9 @@ def of_users(data: Interactions, users: Ids) -> Interactions:
     place = np.full(data.n_users, -1, dtype=np.int64)
     place[users] = np.arange(len(users))
     rows = place[data.users]
-    return Interactions(rows[rows >= 0], data.items[rows >= 0], n_users=len(users), n_items=data.n_items)
+    kept, times = rows >= 0, data.times
+    when = None if times is None else times[kept]
+    return Interactions(rows[kept], data.items[kept], n_users=len(users), n_items=data.n_items, times=when)
 
 
 def with_items(data: Interactions, order: Ids) -> Interactions:

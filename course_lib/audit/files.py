@@ -4,7 +4,9 @@
 
     .npy .npz                 numpy.save, numpy.savez: an (n, d) array
     .pt .pth .bin .ckpt       torch.save of tensors or a state_dict, read with weights_only=True
-    .safetensors              needs the package safetensors
+    .safetensors              needs the package safetensors; also the .json that says which file has which tensor
+    .faiss .index             a flat index of faiss, with its ids where it has such; read without faiss
+    .vec .w2v .txt            word2vec's text: a line with both sizes, or none, then a row a line, behind its id
     .parquet .arrow .feather  a column of lists, or d columns of numbers whose names differ in a number (dim_0, dim_1,
                               ..., in the order of the numbers); also a folder of Parquet parts; needs pyarrow
 
@@ -20,13 +22,15 @@ whole numbers (also as floats) or text (also as bytes in UTF-8); one that is nul
 
 from __future__ import annotations
 
+import json
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +40,17 @@ from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
 from course_lib.audit.columns import Candidates, candidates, families, number_of
-from course_lib.audit.ids import IDS, checked_ids
+from course_lib.audit.ids import IDS, by_id, checked_ids
+from course_lib.audit.lines import lines_of
 from course_lib.audit.row_names import Beside, side_of
+from course_lib.audit.schema import INFERRED, NONE, Schema
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
 from course_lib.audit.tables import AnyArray, Table, no_codes, table_of
 
-TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
+TABLES = (
+    "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors (or its .json), .parquet, .arrow, .feather, .faiss, "
+    ".index, .vec, .w2v or .txt (word2vec's text)"
+)
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
@@ -61,16 +70,24 @@ class Rows:
     total: int | None = None
 
 
-def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: bool = False) -> Table:
-    """The table of FILE or FILE#NAME, with its ids where the file has them, or from the file `ids` (`read_ids`)."""
+def read_table(
+    text: str, name: str, *, ids: str | None = None, schema: Schema = INFERRED, drop_zero_rows: bool = False
+) -> Table:
+    """The table of FILE or FILE#NAME, with its ids where the file has them, or from the file `ids` (`read_ids`).
+
+    Beside a table without ids, a file named item_ids or user_ids in its folder names the rows. Rows with ids stand in
+    the order of these (`ids.by_id`).
+    """
     path, chosen = located(text, name, TABLES)
     ending = PART if path.is_dir() else path.suffix.lower()
     reader = READERS.get(ending)
     if reader is None:
-        advice = " (a .csv holds pairs or counts)" if ending in (".csv", ".tsv", ".txt") else ""
+        advice = " (a .csv holds pairs or counts)" if ending in (".csv", ".tsv") else ""
         what = f"the ending {path.suffix!r} is no table's{advice}" if path.suffix else "its name has no ending"
         raise refuse_file(name, path, what, TABLES)
-    found = reader(path, chosen, name, ids is None)
+    found = reader(path, chosen, name, schema if ids is None else replace(schema, id=NONE))
+    if ids is None and found.ids is None and schema.id != NONE:
+        ids = _ids_beside(path, name)
     names, ids_from = found.ids, found.ids_from
     if ids is not None:
         names, ids_from = read_ids(ids, f"{name} ids"), ids
@@ -79,7 +96,18 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
     no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
     table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     source = f"{path}#{chosen}" if chosen else str(path)
-    return Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from))
+    taken = {"id": ids_from or None, "dimensions": found.dimensions or None, "ignored": [*found.left_out]}
+    return by_id(Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from), taken))
+
+
+def _ids_beside(path: Path, name: str) -> str | None:
+    """The file item_ids or user_ids in the folder of a table that does not say which row is which."""
+    side = side_of(name)
+    kinds = (".npy", ".txt", ".csv")
+    held = [str(each) for end in kinds if side and (each := path.with_name(f"{side}_ids{end}")).is_file()]
+    if len(held) > 1:
+        raise refuse_file(name, path, f"beside it lie {' and '.join(held)}", f"one of them, or --{side}-ids FILE")
+    return held[0] if held else None
 
 
 def _read(table: Table, found: Rows, ids_from: str) -> str:
@@ -126,7 +154,7 @@ def read_ids(text: str, name: str) -> AnyArray:
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _read_npy(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+def _read_npy(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
     arrays, objects = numpy_arrays(path, name)
     if list(arrays) == [""]:
         if chosen:
@@ -144,10 +172,10 @@ def _read_npy(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
             raise refuse_objects(name, path, at)
         return vectors[at]
 
-    return _beside(rows, key, ids, name, path) if with_ids else rows
+    return _beside(rows, key, ids, name, path, schema)
 
 
-def _read_torch(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+def _read_torch(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
     try:
         import torch
     except ImportError:
@@ -174,31 +202,114 @@ def _read_torch(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
         raise refuse_file(name, path, f"its table is {kind}", "a dense tensor of floating-point numbers")
     vectors = {at: value for at, value in held.items() if _may_be_ids(value)}
     rows = Rows(table, f"{key}, {_width(table)}" if key else "", left_out=tuple(vectors))
-    return _beside(rows, key, lambda at: checking.as_numpy(vectors[at]), name, path) if with_ids else rows
+    return _beside(rows, key, lambda at: checking.as_numpy(vectors[at]), name, path, schema)
 
 
-def _read_safetensors(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
+def _read_safetensors(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
+    files = [path] if path.suffix.lower() == ".safetensors" else _shards(path, name)
     safe = package("safetensors", name, path)
+    where: dict[str, Path] = {}
+    kinds: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def tensor(key: str) -> Any:
+        with safe.safe_open(str(where[key]), framework="pt") as file:
+            return file.get_tensor(key)
+
     try:
-        with safe.safe_open(str(path), framework="pt") as file:
-            slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118  (no dictionary)
-            shapes = {key: tuple(each.get_shape()) for key, each in slices.items()}
-            key = _name_of({at: shape for at, shape in shapes.items() if len(shape) == 2}, chosen, name, path)
-            table = file.get_tensor(key)
-            left = (at for at, shape in shapes.items() if len(shape) == 1 and slices[at].get_dtype()[0] in "IU")
-            vectors = {at: checking.as_numpy(file.get_tensor(at)) for at in left}
+        for each in files:
+            with safe.safe_open(str(each), framework="pt") as file:
+                slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118  (no dictionary)
+            where |= dict.fromkeys(slices, each)
+            kinds |= {key: (tuple(each.get_shape()), each.get_dtype()) for key, each in slices.items()}
+        key = _name_of({at: shape for at, (shape, _) in kinds.items() if len(shape) == 2}, chosen, name, path)
+        table = tensor(key)
+        left = (at for at, (shape, kind) in kinds.items() if len(shape) == 1 and kind[0] in "IU")
+        vectors = {at: checking.as_numpy(tensor(at)) for at in left}
     except safe.SafetensorError as problem:
         raise refuse_file(name, path, f"it is no safetensors file ({first_line(problem)})", TABLES) from None
     rows = Rows(table, f"{key}, {_width(table)}", left_out=tuple(vectors))
-    return _beside(rows, key, lambda at: vectors[at], name, path) if with_ids else rows
+    return _beside(rows, key, lambda at: vectors[at], name, path, schema)
 
 
-def _read_arrow(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
-    found = arrow.arrow_table(path, name)
+def _shards(path: Path, name: str) -> list[Path]:
+    """The files that a model.safetensors.index.json lists, in its own folder."""
+    expected = "the index of a checkpoint in .safetensors, with a weight_map"
+    try:
+        files = {str(each) for each in json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise refuse_file(name, path, "it has no weight_map", expected) from None
+    for each in sorted(files):
+        if Path(each).name != each or not path.with_name(each).is_file():
+            raise refuse_file(name, path, f"there is no file {each} beside it", expected)
+    return [path.with_name(each) for each in sorted(files)]
+
+
+def _read_faiss(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
+    """A flat index, or one with ids around it, byte by byte as faiss writes it."""
+    expected, flat, with_ids = (
+        "a flat index that faiss.write_index wrote",
+        (b"IxFI", b"IxF2", b"IxFl"),
+        (b"IxMp", b"IxM2"),
+    )
+    head = struct.Struct("<4siqqq?i")
+    try:
+        with path.open("rb") as file:
+            kind, width, total, *_, metric = head.unpack(file.read(head.size))
+            outer = kind in with_ids
+            if outer:
+                kind, width, total, *_, metric = head.unpack(file.read(head.size))
+            if kind not in flat or metric not in (0, 1):
+                raise refuse_file(name, path, f"it is no flat index ({kind.decode('latin-1')})", expected)
+            size = struct.unpack("<Q", file.read(8))[0]
+            values = np.fromfile(file, "<f4", size)
+            ids = np.fromfile(file, "<i8", struct.unpack("<Q", file.read(8))[0]) if outer else None
+    except (struct.error, OverflowError):
+        raise refuse_file(name, path, "it ends too early", expected) from None
+    if width < 1 or len(values) != total * width or (ids is not None and len(ids) != total):
+        raise refuse_file(name, path, f"it does not hold {total} vectors of width {width}", expected)
+    rows = Rows(values.reshape(total, width), f"{width} numbers of float32, of a flat index")
+    if ids is None or schema.id == NONE:
+        return rows
+    return replace(rows, ids=ids, ids_from="the index")
+
+
+def _read_words(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
+    """word2vec's text: an id may hold spaces where the first line says how many numbers follow it."""
+    expected = "an id and as many numbers in every line, split by spaces, as word2vec and GloVe write them"
+    try:
+        lines = lines_of(path)
+        first = next(lines, (0, ""))
+        counted = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first[1])
+        width = int(counted[2]) if counted else len(first[1].split()) - 1
+        if width < 2:
+            what = f"in {path.suffix} lies word2vec's text, and line 1 is none (pairs and counts lie in .csv)"
+            raise refuse_file(name, path, what, TABLES)
+        ids, rows = [], []
+        for number, line in lines if counted else chain([first], lines):
+            word, *values = line.rstrip().rsplit(None, width)
+            try:
+                rows.append(np.array(values, np.float32))
+            except ValueError:
+                values = []
+            if len(values) != width:
+                raise refuse_file(name, path, f"line {number} does not hold an id and {width} numbers", expected)
+            ids.append(word)
+    except UnicodeDecodeError as problem:
+        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
+    if counted and int(counted[1]) != len(rows):
+        raise refuse_file(name, path, f"line 1 says {counted[1]} rows, and {len(rows)} follow", expected)
+    found = Rows(np.stack(rows), f"{width} numbers after the id", total=len(rows))
+    return found if schema.id == NONE else replace(found, ids=np.array(ids), ids_from="the first word of each line")
+
+
+def _read_arrow(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
+    found, chosen = arrow.arrow_table(path, name), chosen or schema.dimensions
     kept, span = arrow.pandas_index(found)
-    columns = {field.name: field.type for field in found.schema if not arrow.is_list(field.type)}
-    lists = {field.name: field.type for field in found.schema if arrow.is_list(field.type)}
-    possible = candidates(columns, side_of(name), index=kept)
+    kinds = {field.name: field.type for field in found.schema}
+    lists = {key: kinds[key] for key in schema.kept(kinds) if arrow.is_list(kinds[key])}
+    columns = {key: kinds[key] for key in schema.kept(kinds) if key not in lists}
+    own = schema.of_rows(side_of(name), columns)
+    possible = [Candidates((own,), True)] if own not in ("", NONE) else candidates(columns, side_of(name), index=kept)
     named = {key for each in possible for key in each.names}
     picked = _dimensions(lists, {key: kind for key, kind in columns.items() if key not in named}, chosen, name, path)
     if isinstance(picked, str):
@@ -209,13 +320,14 @@ def _read_arrow(path: Path, chosen: str, name: str, with_ids: bool) -> Rows:
         _check_family(picked, chosen, name, path)
     left = tuple(each for each in found.column_names if each not in taken)
     rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=arrow.arrow_rows(path, name))
-    if not with_ids:
+    if own == NONE:
         return rows
     beside = Beside(cache(lambda key: arrow_ids(found, key, name, path)), len(values), name, path)
     key = beside.chosen(possible)
     if key is None and span is not None:
         return replace(rows, ids=np.array(span), ids_from="the index that pandas kept")
-    return _with_ids(rows, key, beside, [each for each in left if arrow.is_short(found.column(each))], "column ")
+    likely = [each for each in schema.kept(left) if arrow.is_short(found.column(each))]
+    return _with_ids(rows, key, beside, likely, "column ")
 
 
 def _with_ids(rows: Rows, key: str | None, beside: Beside, left: Iterable[str], what: str = "") -> Rows:
@@ -227,11 +339,13 @@ def _with_ids(rows: Rows, key: str | None, beside: Beside, left: Iterable[str], 
     return replace(rows, ids=beside.ids(key), ids_from=f"{what}{key}", left_out=left_out)
 
 
-READERS: dict[str, Callable[[Path, str, str, bool], Rows]] = {
+READERS: dict[str, Callable[[Path, str, str, Schema], Rows]] = {
     ".npy": _read_npy,
     ".npz": _read_npy,
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), _read_torch),
-    ".safetensors": _read_safetensors,
+    **dict.fromkeys((".safetensors", ".json"), _read_safetensors),
+    **dict.fromkeys((".faiss", ".index"), _read_faiss),
+    **dict.fromkeys((".vec", ".w2v", ".txt"), _read_words),
     **dict.fromkeys(arrow.ENDINGS, _read_arrow),
 }
 
@@ -355,15 +469,20 @@ def _no_vector(name: str, path: Path, expected: str) -> AnyArray:
     raise refuse_file(name, path, "it holds no array with one axis", expected)
 
 
-def _beside(rows: Rows, table: str, ids: Callable[[str], AnyArray], name: str, path: Path) -> Rows:
+def _beside(rows: Rows, table: str, ids: Callable[[str], AnyArray], name: str, path: Path, schema: Schema) -> Rows:
     """The rows with the array of ids that stands beside the table, or above it in nested dictionaries."""
-    above = {at: at.rpartition(".")[0] for at in rows.left_out}
+    own = schema.of_rows(side_of(name), rows.left_out)
+    if own == NONE:
+        return rows
+    beside = Beside(ids, len(rows.values), name, path)
+    if own:
+        return _with_ids(rows, own, beside, ())
+    above = {at: at.rpartition(".")[0] for at in schema.kept(rows.left_out)}
     near = {at: at.rpartition(".")[2] for at, room in above.items() if not room or table.startswith(f"{room}.")}
     possible = [
         Candidates(tuple(at for at, last in near.items() if last in each.names), each.sure)
         for each in candidates(dict.fromkeys(near.values()), side_of(name), bare=False)
     ]
-    beside = Beside(ids, len(rows.values), name, path)
     return _with_ids(rows, beside.chosen(possible), beside, near)
 
 

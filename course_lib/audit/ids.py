@@ -7,6 +7,7 @@ An id is a whole number or a text. A text is the number that it spells only wher
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,21 @@ def checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
         what = f"the id {twice!s} names {counts.max()} rows, the first is row {first[unique == twice][0]}"
         raise refuse_file(name, path, what, "a different id for each row")
     return ids
+
+
+def by_id(table: Table) -> Table:
+    """The table with its rows in the order of their ids, so that no figure depends on how a file orders them.
+
+    As whole numbers where all ids are written so, else as texts; a table without ids as it is.
+    """
+    if table.ids is None:
+        return table
+    ids = table.aligned(table.ids)
+    keys = next((found for kind in (np.int64, np.uint64) if (found := numbers_of(ids, kind))[1].all()), None)
+    order = np.argsort(ids.astype(str) if keys is None else keys[0], kind="stable")
+    if np.array_equal(order, np.arange(len(order))):
+        return table
+    return replace(table, rows=table.rows[order], places=table.kept[order])
 
 
 class Naming:

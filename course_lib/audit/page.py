@@ -14,7 +14,7 @@ from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
 from course_lib.audit.smaller import GROUPS, Smaller
-from course_lib.audit.verdicts import Picture, Verdict, counted
+from course_lib.audit.verdicts import FURTHER, Picture, Verdict, counted
 
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
 STYLE = Path(__file__).with_name("page.css")
@@ -30,7 +30,7 @@ class Contents:
 
     remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
     to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
-    what was looked at, in sentences; headline, actions, smaller: of one model alone.
+    what was looked at, in sentences; headline, actions, smaller, further: of one model alone.
     """
 
     verdicts: Sequence[Verdict]
@@ -46,6 +46,7 @@ class Contents:
     headline: str = ""
     actions: Sequence[Action] = ()
     smaller: Sequence[Smaller] = ()
+    further: Sequence[Verdict] = ()
 
 
 def page(shown: Contents) -> str:
@@ -59,6 +60,7 @@ def page(shown: Contents) -> str:
             '<section id="verdicts"><h2>Verdicts</h2>',
             *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
             "</section>",
+            *_further(shown),
             *_appendix(shown),
             "</main>",
             f"<footer><p>two-tower-audit {shown.version}. A verdict is about these tables; what a table cannot show, "
@@ -116,7 +118,7 @@ def _section(verdict: Verdict, rule: str) -> str:
         "value": list(verdict.figures.values()),
     }
     table = _details("Figures", _table(figures, f"Figures of {verdict.id}")) if verdict.figures else ""
-    answer = "Noted" if verdict.id in NOTED else "A fault"
+    answer = "Noted" if verdict.id in (*NOTED, *FURTHER) else "A fault"
     source = (
         f'<p class="source">{answer} where {_text(rule)}. '
         f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
@@ -127,6 +129,13 @@ def _section(verdict: Verdict, rule: str) -> str:
         f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">'
         f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}{evidence}</section>"
     )
+
+
+def _further(shown: Contents) -> Iterator[str]:
+    if shown.further:
+        yield '<section id="further"><h2>What else was looked at</h2>'
+        yield from (_section(verdict, shown.rules[verdict.id]) for verdict in shown.further)
+        yield "</section>"
 
 
 def _appendix(shown: Contents) -> Iterator[str]:
@@ -187,12 +196,14 @@ def _smaller(found: Sequence[Smaller]) -> str:
     }
     for name in GROUPS:
         columns[f"recall, {name}"] = [_places(each.by_group[name], 3) for each in found]
+    for name in found[0].by_length:
+        columns[f"recall, {name}"] = [_places(each.by_length[name], 3) for each in found]
     columns["NDCG"] = [
         f"{each.change.difference:+.4f} ({each.change.low:+.4f} to {each.change.high:+.4f})" for each in found
     ]
     note = (
         "Recall: share of the exact lists that is found, of the most popular tenth of the items (head), up to a half "
-        "(middle) and the rest (tail). Fewer dimensions are the best ones for all scores. No index was built."
+        "(middle) and the rest (tail), and so by length. Fewer dimensions are the best ones for all scores."
     )
     card = f'<p><a href="{CARDS}#decision-index">The decision, in the book</a></p>'
     return f"<p>{_text(note)}</p>{_table(columns, 'Smaller vectors')}{card}"

@@ -21,7 +21,7 @@ that comes again the earliest counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,11 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_parts, arrow_rows
-from course_lib.audit.columns import SIDES, is_rating, is_time, named_like
+from course_lib.audit.columns import SIDES, is_rating, named_like
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
 from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
+from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
 from course_lib.interactions import Interactions
@@ -80,25 +81,30 @@ class Source:
 class Found:
     """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows.
 
-    read: how much of a file was read, and which columns as what.
+    read, schema: how much of a file was read, and which columns as what: a sentence, and {user, item, time, rating,
+    ignored}.
     """
 
     pairs: Interactions
     repeated: int
     lost: int
     read: str = ""
+    schema: dict[str, Any] = field(default_factory=dict)
 
 
-def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
+def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema = INFERRED) -> Found:
     """The pairs of FILE or FILE#USERS,ITEMS."""
     path, chosen = located(text, name, PAIRS)
     wanted = tuple(part.strip() for part in chosen.split(",")) if chosen else ()
     if chosen and (len(wanted) != 2 or len(set(wanted)) != 2):
         raise refuse_file(name, path, f"#{chosen} names {len(set(wanted))} columns", "two: FILE#USERS,ITEMS")
-    source = _source(path, wanted, name, items)
+    if wanted:
+        schema = replace(schema, user=wanted[0], item=wanted[1])
+    source = _source(path, schema, name, items)
     tally = Tally()
     found = _joined(tally.counted(source.chunks), f"{name} ({path})", users, items)
-    return replace(found, read=tally.said(source))
+    said, taken = tally.said(source)
+    return replace(found, read=said, schema=taken)
 
 
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
@@ -133,24 +139,30 @@ class Tally:
                 self.below, self.no_number = self.below + low, self.no_number + none
             yield chunk
 
-    def said(self, source: Source) -> str:
-        """One sentence for the report."""
+    def said(self, source: Source) -> tuple[str, dict[str, Any]]:
+        """(one sentence for the report, which column is what)."""
         users, items = source.columns
         of = "" if source.total is None else f" of {source.total:,}"
         said = f"read {self.read:,}{of} {source.unit}"
         said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
         said += f"; users: {users}; items: {items}"
-        unused = source.unused
+        unused, rated = source.unused, bool(source.rating) and self.no_number < self.pairs
         if source.time and self.clocked:
             said += f"; times: {source.time}"
         elif source.time:
             unused = (*unused, source.time)
-        if source.rating and self.no_number < self.pairs:
+        if rated:
             odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
             said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
         elif source.rating:
             unused = (source.rating, *unused)
-        return said + (f"; not used: {listed(unused)}" if unused else "")
+        taken: dict[str, Any] = {
+            "user": users,
+            "item": items,
+            "time": source.time if source.time and self.clocked else None,
+        }
+        taken |= {"rating": source.rating if rated else None, "ignored": [*unused]}
+        return said + (f"; not used: {listed(unused)}" if unused else ""), taken
 
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
@@ -183,32 +195,36 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _source(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Source:
+def _source(path: Path, schema: Schema, name: str, items: Table) -> Source:
     ending = path.suffix.lower()
     if path.is_dir() or ending in ENDINGS:
-        return _from_arrow(path, wanted, name)
+        return _from_arrow(path, schema, name)
     if ending in (".npy", ".npz"):
-        return _from_numpy(path, wanted, name)
+        return _from_numpy(path, schema, name)
     if ending in TEXTS:
-        return _from_text(path, wanted, name, items)
+        return _from_text(path, schema, name, items)
     raise refuse_file(name, path, f"the ending {ending!r} is none of pairs", PAIRS)
 
 
-def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Source:
+def _from_numpy(path: Path, schema: Schema, name: str) -> Source:
     arrays, objects = numpy_arrays(path, name)
     vectors = [key for key, array in arrays.items() if array.ndim == 1] + objects
     two = [key for key, array in arrays.items() if array.ndim == 2 and array.shape[1] == 2]
-    keys = wanted or ("users", "items")
-    if not wanted and not two and not all(key in vectors for key in keys):
-        sides = [named_like(vectors, side, loose=False) for side in SIDES]
-        keys = (vectors[sides[0][0]], vectors[sides[1][0]]) if [*map(len, sides)] == [1, 1] else keys
+    wanted = schema.user or schema.item
+    keys = (schema.user or "users", schema.item or "items")
+    if not two and not all(key in vectors for key in keys):
+        sides = [
+            _side(schema.kept(vectors), own, side) for own, side in zip((schema.user, schema.item), SIDES, strict=True)
+        ]
+        keys = (sides[0][0], sides[1][0]) if [*map(len, sides)] == [1, 1] else keys
     if bad := next((key for key in objects if key in keys), None):
         raise refuse_objects(name, path, bad)
     if all(key in arrays for key in keys):
         left, right = (_ids_of(arrays[key], key, name, path) for key in keys)
         others = [key for key in vectors if key not in keys]
-        rating = next((key for key in others if key in arrays and _rates(key, arrays[key], len(left))), "")
-        when = next((key for key in others if key in arrays and is_time(key) and arrays[key].shape == left.shape), "")
+        even = [key for key in others if key in arrays and arrays[key].shape == left.shape]
+        rating = next((key for key in even if schema.is_rating(key) and arrays[key].dtype.kind in "iufb"), "")
+        when = next((key for key in even if schema.is_time(key) and key != rating), "")
         times = _clock(arrays[when]) if when else None
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None, times=times)
         unused = tuple(key for key in others if key not in (rating, when))
@@ -245,32 +261,33 @@ def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
     return plain_ids(array, where, name, path)
 
 
-def _rates(key: str, array: AnyArray, length: int) -> bool:
-    return is_rating(key) and array.shape == (length,) and array.dtype.kind in "iufb"
+def _side(names: list[str], own: str, side: str) -> list[str]:
+    """The names that may be those of users, or of items: the declared one, or by `columns`."""
+    return [own] * names.count(own) if own else [names[place] for place in named_like(names, side, loose=False)]
 
 
-def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Source:
+def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
     seen: list[str] = []
 
     def used_of(columns: list[str]) -> list[str]:
         """Those of users and of items, and a rating and a time where there are such."""
         if len(columns) < 2:
             raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
-        places = _places(columns, wanted, name, path)
+        places = _places(columns, schema, name, path)
         if places is None and len(columns) > 2:
             raise _unclear(columns, "users and items", name, path)
         two = [columns[place] for place in places or (0, 1)]
-        rating = [key for key in columns if is_rating(key) and key not in two][:1]
+        rating = [key for key in columns if schema.is_rating(key) and key not in two][:1]
         if seen and set(seen) != set(columns):
             raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
         seen[:] = columns
-        return two + rating + [key for key in columns if is_time(key) and key not in two + rating][:1]
+        return two + rating + [key for key in columns if schema.is_time(key) and key not in two + rating][:1]
 
     def chunks(parts: Iterable[Any]) -> Iterator[Chunk]:
         at = 0
         for part in parts:
             left, right, *others = part.column_names
-            rating, time = _rating_and_time(others)
+            rating, time = _rating_and_time(others, schema)
             both = [arrow_ids(part, column, name, path, at) for column in (left, right)]
             rated = part.column(rating).to_numpy() if rating else None
             times = _clock(part.column(time).to_numpy()) if time else None
@@ -281,22 +298,22 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Source:
     first = next(parts)
     used = first.column_names
     unused = tuple(key for key in seen if key not in used)
-    rating, time = _rating_and_time(used[2:])
+    rating, time = _rating_and_time(used[2:], schema)
     total = arrow_rows(path, name)
     return Source(chunks(chain([first], parts)), total, "rows", (used[0], used[1]), rating, unused, time)
 
 
-def _rating_and_time(names: list[str]) -> tuple[str, str]:
+def _rating_and_time(names: list[str], schema: Schema) -> tuple[str, str]:
     """Which of the columns beside users and items is which; "" for none."""
-    rating = next((name for name in names if is_rating(name)), "")
+    rating = next((name for name in names if schema.is_rating(name)), "")
     return rating, next((name for name in names if name != rating), "")
 
 
-def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> Source:
+def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
     try:
         layout = layout_of(next(lines_of(path), (0, ""))[1], path.suffix.lower())
         fields = next(records(path, name, layout), (0, 0, [""]))[2]
-        places = _places([field.strip() for field in fields], wanted, name, path)
+        places = _places([field.strip() for field in fields], schema, name, path)
         total = count_lines(path)
         if places is None and by_user(path, name, layout, Naming(items, "item").knows):
             columns = ("the first field", "all other fields")
@@ -307,9 +324,9 @@ def _from_text(path: Path, wanted: tuple[str, ...], name: str, items: Table) -> 
     names = [field.strip() if header else f"column {at}" for at, field in enumerate(fields, 1)]
     used = places or (0, 1)
     others = [at for at in range(len(names)) if at not in used]
-    rating = next((at for at in others if (is_rating(names[at]) if header else at == 2)), None)
+    rating = next((at for at in others if (schema.is_rating(names[at]) if header else at == 2)), None)
     four = not header and len(names) == 4 and rating == 2  # user, item, rating, time: MovieLens
-    time = next((at for at in others if at != rating and (is_time(names[at]) if header else four)), None)
+    time = next((at for at in others if at != rating and (schema.is_time(names[at]) if header else four)), None)
     chunks = _decoded(_rows_of(path, name, layout, used, (rating, time), header), path, name)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
     unused = tuple(names[at] for at in others if at not in (rating, time))
@@ -355,15 +372,18 @@ def _lists(path: Path, name: str, layout: Layout) -> Iterator[Chunk]:
         yield Chunk(left, right, sum(taken for _, taken, _ in block), lines)
 
 
-def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -> tuple[int, int] | None:
+def _places(fields: list[str], schema: Schema, name: str, path: Path) -> tuple[int, int] | None:
     """Which columns hold the users and the items; None where the first line is no header."""
-    if wanted:
-        for column in wanted:
-            if fields.count(column) != 1:
-                what = f"it has {'several columns' if column in fields else 'no column'} {column}"
-                raise refuse_file(name, path, what, f"one of {', '.join(fields)}")
+    wanted = [column for column in (schema.user, schema.item) if column]
+    for column in wanted:
+        if fields.count(column) != 1:
+            what = f"it has {'several columns' if column in fields else 'no column'} {column}"
+            raise refuse_file(name, path, what, f"one of {', '.join(fields)}")
+    if len(wanted) == 2:
         return fields.index(wanted[0]), fields.index(wanted[1])
-    users, items = named_like(fields, "user"), named_like(fields, "item")
+    free = ["" if field in (*schema.ignored, *wanted) else field for field in fields]
+    users = [fields.index(schema.user)] if schema.user else named_like(free, "user")
+    items = [fields.index(schema.item)] if schema.item else named_like(free, "item")
     if (not users and not items) or len(fields) < 2:
         return None
     if len(fields) == 2 and len(users) + len(items) == 1 and not any(map(is_rating, fields)):

@@ -6,7 +6,8 @@ The JSON (`Report.to_dict`), schema_version "2":
     tool            {name, version}
     inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
                     repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}};
-                    a table or pairs from a file also have `read`: how much of it was read, and what as what
+                    a table or pairs from a file also have `read`: how much of it was read, and what as what; and
+                    `schema`: {id, dimensions, ignored} of a table, {user, item, time, rating, ignored} of pairs
     options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
                     was made of no whole number
     headline        the report in one sentence
@@ -27,13 +28,16 @@ The JSON (`Report.to_dict`), schema_version "2":
                     stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
                     was measured to help and stays personal (`remedies`)
     cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
+    further         [the same for `verdicts.FURTHER`]: what is described, and never is a fault
     smaller         [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
-                    {difference, low, high}}]: items in int8 and in fewer dimensions; recall of the exact lists, and
+                    {difference, low, high}, by_length: {long, medium, short} or {}}]: items in int8 and in fewer
+                    dimensions; recall of the exact lists, and
                     what NDCG on held-out pairs changes by (`smaller`)
     notes           [sentences]
 
 In "1", popularity-direction was a fault where it now is "noted", dead-rows fine where many items have no pair, and the
-keys headline, actions, cold and smaller were not there.
+keys headline, actions, cold and smaller were not there. `further` came later; with an index, it holds milliseconds, and
+these alone differ when a report is made again.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +59,7 @@ from course_lib.audit import remedies
 from course_lib.audit.actions import MOST, Action, actions, headline, passed_over
 from course_lib.audit.cosines import Cosines, look
 from course_lib.audit.evidence import Evidence
+from course_lib.audit.markdown import summary
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
@@ -60,16 +67,20 @@ from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.questions.belonging import mismatched_rows
 from course_lib.audit.questions.correction import ddc_gain
 from course_lib.audit.questions.direction import popularity_direction, shifted_centre
+from course_lib.audit.questions.exposed import exposure, in_time
 from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
-from course_lib.audit.questions.rules import RULES
+from course_lib.audit.questions.rules import FURTHER_RULES, RULES
+from course_lib.audit.questions.scores import calibration, temperature
+from course_lib.audit.questions.searched import EXPECTED, searched
 from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Bench, Effect, Tables, beside
 from course_lib.audit.smaller import Smaller, smaller
+from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict, cannot_tell, counted
+from course_lib.audit.verdicts import ANSWERS, CATALOGUE, FURTHER, Verdict, cannot_tell, counted
 
 SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
@@ -82,7 +93,7 @@ FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured
 class Report:
     """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
     remedies; smaller: what smaller vectors find of the lists; what cosines mean (`cosines.Cosines`). Where the rows do
-    not belong to the pairs, only that is said.
+    not belong to the pairs, only that is said. index: what is asked of an index (`audit`).
     """
 
     verdicts: tuple[Verdict, ...]
@@ -94,14 +105,25 @@ class Report:
     notes: tuple[str, ...] = ()
     smaller: tuple[Smaller, ...] = ()
     evidence: Evidence | None = field(default=None, compare=False)
+    bench: Bench | None = field(default=None, compare=False)
+    index: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"Report({self.inputs['items']['source']}: {counted(self.verdicts)})"
 
     def __getitem__(self, name: str) -> Verdict:
-        """The verdict with this id."""
-        checking.choice(name, "id", CATALOGUE)
-        return next(verdict for verdict in self.verdicts if verdict.id == name)
+        """The verdict, or the further answer, with this id."""
+        checking.choice(name, "id", (*CATALOGUE, *FURTHER))
+        return next(each for each in (*self.verdicts, *(self.further if name in FURTHER else ())) if each.id == name)
+
+    @cached_property
+    def further(self) -> tuple[Verdict, ...]:
+        """What is described and never a fault: exposure, calibration, temperature, time and the index."""
+        evidence = self.evidence
+        if evidence is None or self.cosines is None:  # the rows do not belong to the pairs
+            return ()
+        found = (exposure(self.bench), calibration(self.bench), temperature(evidence), in_time(evidence, self.bench))
+        return (*found, searched(evidence, self.index))
 
     def ids(self, answer: str) -> list[str]:
         """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
@@ -116,11 +138,13 @@ class Report:
         """
         checking.choice(remedy, "remedy", [effect.remedy for effect in self.remedies])
         assert self.evidence is not None
-        return remedies.remedied(remedy, Bench(self.evidence))
+        return remedies.remedied(remedy, self.bench or Bench(self.evidence))
 
     def text(self, width: int = 76) -> str:
         """What was read, the headline, what to do, and then the verdicts, the remedies and the cosines; plain text."""
         blocks = [verdict.text(width) for verdict in self.verdicts]
+        described = [each.text(width) for each in self.further]
+        described = ["", "What else was looked at", *described] if described else []
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
         measured = [line for effect in (*self.remedies, *self.baselines) for line in _measured_lines(effect)]
         if measured:
@@ -133,7 +157,7 @@ class Report:
         rows = self[ROWS]
         belonging = textwrap.fill(f"{rows.question.title} {rows.verdict.upper()}. {rows.lead}", width)
         above = [*read, belonging, "", textwrap.fill(self.headline, width), *self._to_do(width), "", "Verdicts"]
-        return "\n".join([*above, *blocks, *notes, *measured, *fewer, *cosines])
+        return "\n".join([*above, *blocks, *notes, *described, *measured, *fewer, *cosines])
 
     def _to_do(self, width: int) -> Iterator[str]:
         for at, action in enumerate(self.actions, 1):
@@ -157,7 +181,8 @@ class Report:
     def actions(self) -> list[Action]:
         """What to do, at most five: remedies by their gain, a list of hits that ranks better, repairs of faults."""
         known = {"k": self.options["k"], "temperature": self.inputs["training"]["temperature"]}
-        return actions(self.verdicts, self.remedies, self.baselines, **known)[:MOST]
+        verdicts = (*self.verdicts, *self.further)
+        return actions(verdicts, self.remedies, self.baselines, **known)[:MOST]
 
     def quality(self) -> str:
         """NDCG of the tables, of the most popular items, and of random ones; "" where it could not be measured."""
@@ -180,6 +205,7 @@ class Report:
             "baselines": [effect.to_dict() for effect in self.baselines],
             "remedies": [effect.to_dict() | {"advisable": effect.advisable} for effect in self.remedies],
             "cosines": None if self.cosines is None else self.cosines.to_dict(),
+            "further": [verdict.to_dict() for verdict in self.further],
             "smaller": [each.to_dict() for each in self.smaller],
             "notes": list(self.notes),
         }
@@ -187,6 +213,11 @@ class Report:
     def html(self) -> str:
         """One page of HTML that needs nothing else."""
         return page(self._contents())
+
+    def markdown(self) -> str:
+        """A summary for CI (`markdown.summary`)."""
+        said = (" ".join(self.read()), self.headline, self.quality())
+        return summary(f"Audit of {self.inputs['items']['source']}", said, self.verdicts, self.further, self.actions)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
@@ -204,12 +235,13 @@ class Report:
             self.notes,
             source,
             __version__,
-            RULES,
+            RULES | FURTHER_RULES,
             self.quality(),
             self.read(),
             self.headline,
             self.actions,
             self.smaller,
+            self.further,
         )
 
 
@@ -226,6 +258,7 @@ def audit(
     rng: Generator,
     wide: bool = False,
     drop_zero_rows: bool = False,
+    index: str | None = None,
     progress: bool = False,
 ) -> Report:
     """The report on an item table (n, d), with whatever else is known of the model.
@@ -234,7 +267,8 @@ def audit(
     seen in training, by default those of the pairs; pairs, held_out: `Interactions`, two arrays (N,), or one (N, 2), of
     row numbers (or of the tables' ids); training: what is known of it. They need users.
     k: neighbours looked at, and length of the lists; draws, wide: `cosines.look`; drop_zero_rows: leave out rows that
-    are zero, with their counts and pairs; progress: show a bar.
+    are zero, with their counts and pairs; index: "" to build IVF, HNSW, PQ and int8 with faiss, or the file of an
+    index that is asked as well (`questions.searched`); progress: show a bar.
     Raises ValueError for what does not fit, is not finite, or has fewer than k + 2 items.
     """
     seed, given_seed = drawn_seed(rng)
@@ -251,12 +285,14 @@ def audit(
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
     if not isinstance(training, Training | None):
         raise checking.refuse(training, "training", "an audit.Training, such as Training(loss='bpr')")
+    if index and not Path(index).is_file():
+        raise refuse_file("index", Path(index), "there is no file of this name", EXPECTED)
     given = {"pairs": pairs, "held_out": held_out}
     found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
     evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, seed)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
     with _bar(progress) as step:
-        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, step)
+        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, index, step)
 
 
 def _report(
@@ -266,6 +302,7 @@ def _report(
     found: dict[str, Found | None],
     draws: int,
     wide: bool,
+    index: str | None,
     step: Step,
 ) -> Report:
     said = [*_notes(evidence, found)]
@@ -299,7 +336,8 @@ def _report(
         shown = [*shown, correction.effect]
     said += [*notes, *more_notes]
     fewer = () if bench is None else tuple(smaller(bench))
-    return Report(verdicts, tuple(beside_them), tuple(shown), cosines, inputs, options, tuple(said), fewer, evidence)
+    measured = (tuple(beside_them), tuple(shown), cosines)
+    return Report(verdicts, *measured, inputs, options, tuple(said), fewer, evidence, bench, index)
 
 
 def _not_judged() -> Iterator[Verdict]:
@@ -363,8 +401,9 @@ def _evidence(
         0 if users is None else len(users.zero_rows),
         shared,
         offered,
-        items.kept if len(items.zero_rows) else None,
+        items.kept if items.moved else None,
         None if items.ids is None else items.aligned(items.ids),
+        None if users is None or not users.moved else users.kept,
     )
 
 
@@ -376,13 +415,14 @@ def _inputs(
             return None
         rows, width = table.rows.shape
         facts = {"rows": rows, "width": width, "dtype": str(table.rows.dtype), "source": table.source}
-        return facts | {"zero_rows": len(table.zero_rows)} | ({"read": table.read} if table.read else {})
+        facts |= {"zero_rows": len(table.zero_rows)}
+        return facts | ({"read": table.read, "schema": table.schema} if table.read else {})
 
     def of_pairs(each: Found | None) -> dict[str, Any] | None:
         if each is None:
             return None
         facts = {"pairs": len(each.pairs), "repeated": each.repeated, "of_zero_rows": each.lost}
-        return facts | ({"read": each.read} if each.read else {})
+        return facts | ({"read": each.read, "schema": each.schema} if each.read else {})
 
     given = "given" if counts is not None else None if evidence.counts is None else "of the pairs"
     tables = {"items": of_table(items), "users": of_table(users), "counts": given}

@@ -1,13 +1,13 @@
-"""What smaller vectors find of the exact lists, by popularity of the items, and what the items then weigh.
+"""What smaller vectors find of the exact lists, by popularity and length of the items, and what the items then weigh.
 
 int8: each dimension of the items is rounded to 255 steps, and the users stay as they are. Fewer dimensions: both tables
 are turned to the axes in which the first r columns give the best approximation of all scores of rank r (Eckart and
-Young), as any gauge keeps the scores, and cut after r columns. NumPy alone; an index such as HNSW is not built.
+Young), as any gauge keeps the scores, and cut after r columns. NumPy alone; `questions.searched` builds an index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from course_lib.audit.evidence import AnyArray, Ids
 from course_lib.audit.remedies import Bench, Change, Tables
 
 GROUPS = {"head": 0.1, "middle": 0.5, "tail": 1.0}  # most popular items, then up to a half, and the rest
+LENGTHS = ("long", "medium", "short")  # the same of the longest items
 STEPS = 127  # of int8, on either side of 0
 PARTS = {"half of the dimensions": 2, "a quarter of the dimensions": 4}
 MEGA = 1e6
@@ -26,7 +27,9 @@ MEGA = 1e6
 
 @dataclass(frozen=True)
 class Smaller:
-    """Items in fewer bytes: recall of the exact lists, in all and by GROUPS (None: no exact list has such an item).
+    """Items in fewer bytes: recall of the exact lists, in all, by GROUPS and by LENGTHS, where lengths differ.
+
+    None: no exact list has such an item.
 
     megabytes, exact_megabytes: of the items, and of the items as they are; change: of NDCG on held-out pairs.
     """
@@ -37,6 +40,7 @@ class Smaller:
     recall: float
     by_group: dict[str, float | None]
     change: Change
+    by_length: dict[str, float | None]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -44,25 +48,30 @@ class Smaller:
 
     def text(self) -> str:
         """One line."""
-        groups = ", ".join(
-            f"{name} {'–' if share is None else f'{share:.3f}'}" for name, share in self.by_group.items()
-        )
+        shares = self.by_group | self.by_length
+        groups = ", ".join(f"{name} {'–' if share is None else f'{share:.3f}'}" for name, share in shares.items())
         weight = f"{self.megabytes:.3g} of {self.exact_megabytes:.3g} MB"
         return f"{self.kind}: {weight}, recall {self.recall:.3f} ({groups}), NDCG {self.change.difference:+.4f}"
 
 
 def smaller(bench: Bench) -> list[Smaller]:
     """int8, and fewer dimensions where there are enough."""
-    groups, exact = _groups(bench.counts), bench.start
+    groups, lengths, exact = groups_of(bench.counts), groups_of(bench.evidence.norms), bench.start
     found = []
     for kind, tables, size in _kinds(bench):
         judged = bench.judged(tables)
-        shares = np.asarray(metrics.index_recall(judged.lists, exact.lists, groups))
-        by_group = dict(zip(GROUPS, (None if np.isnan(share) else float(share) for share in shares), strict=True))
+        by_group = recall_by(judged.lists, exact.lists, groups, GROUPS)
+        by_length = {} if bench.evidence.on_sphere else recall_by(judged.lists, exact.lists, lengths, LENGTHS)
         recall = float(metrics.index_recall(judged.lists, exact.lists))
         change = Change.of(judged.ndcg - exact.ndcg)
-        found.append(Smaller(kind, size / MEGA, bench.items.nbytes / MEGA, recall, by_group, change))
+        found.append(Smaller(kind, size / MEGA, bench.items.nbytes / MEGA, recall, by_group, change, by_length))
     return found
+
+
+def recall_by(found: Ids, exact: Ids, groups: Ids, names: Iterable[str]) -> dict[str, float | None]:
+    """`metrics.index_recall` of each group of items, by its name; None where no exact list has such an item."""
+    shares = np.asarray(metrics.index_recall(found, exact, groups))
+    return {name: None if np.isnan(share) else float(share) for name, share in zip(names, shares, strict=True)}
 
 
 def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
@@ -89,11 +98,11 @@ def turned(everybody: AnyArray, users: AnyArray, items: AnyArray) -> Tables:
     return (users @ left).astype(users.dtype), (items @ right).astype(items.dtype)
 
 
-def _groups(counts: Ids) -> Ids:
-    """(n,) 0 for the most popular items, 1 for the next, 2 for the rest, by GROUPS."""
-    n = len(counts)
+def groups_of(sizes: AnyArray) -> Ids:
+    """(n,) 0 for the most popular items, or the longest; 1 for the next, 2 for the rest, by GROUPS."""
+    n = len(sizes)
     place = np.empty(n, dtype=np.int64)
-    place[np.argsort(-counts, kind="stable")] = np.arange(n)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(n)
     ends = [max(at + 1, round(share * n)) for at, share in enumerate(GROUPS.values())]
     found: Ids = np.searchsorted(ends, place, side="right")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ class Table:
     """rows (n, d), float32 or float64, none of them zero.
 
     source: where the table comes from; size: rows in the source; zero_rows: places in it of the rows that were left
-    out; ids (size,) the names of the source's rows in the pairs, or None for 0 ... size - 1; read: what a reader took
-    from a file, and as what.
+    out; ids (size,) the names of the source's rows in the pairs, or None for 0 ... size - 1; read, schema: what a
+    reader took from a file, and as what, in a sentence and as {id, dimensions, ignored}; places (n,): the place of each
+    row in the source, where they stand in another order (`ids.by_id`).
     """
 
     rows: AnyArray
@@ -33,15 +34,24 @@ class Table:
     zero_rows: Ids
     ids: AnyArray | None = None
     read: str = ""
+    schema: dict[str, Any] = field(default_factory=dict)
+    places: Ids | None = None
 
     @property
     def kept(self) -> Ids:
         """(n,) the place of each row in the source."""
+        if self.places is not None:
+            return self.places
         return np.setdiff1d(np.arange(self.size), self.zero_rows, assume_unique=True)
 
+    @property
+    def moved(self) -> bool:
+        """Whether a row may stand at another place than in the source."""
+        return self.places is not None or len(self.zero_rows) > 0
+
     def aligned(self, values: AnyArray) -> AnyArray:
-        """`values` (size,), one for each row of the source, without those of the rows that were left out."""
-        return values[self.kept] if len(self.zero_rows) else values
+        """`values` (size,), one for each row of the source, as those of the rows here."""
+        return values[self.kept] if self.moved else values
 
 
 def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:

@@ -58,7 +58,14 @@ CHANGES: dict[str, Question] = {  # of two snapshots
     "quality-dropped": Question("Are held-out pairs ranked as well?", "geometry/gauge-freedom", "prop-gauge-freedom"),
     "new-faults": Question("Does the audit find new faults?", "geometry/gauge-freedom", "prop-cosine-gauge"),
 }
-QUESTIONS = CATALOGUE | CHANGES
+FURTHER: dict[str, Question] = {  # what is described, and never a fault
+    "exposure": Question("Which items do the lists show?", "practice/negatives", "thm-which-slot"),
+    "calibration": Question("Are the scores log probabilities?", "practice/negatives", "thm-which-slot"),
+    "temperature": Question("What can the temperature express?", "practice/negatives", "prop-temperature-floor"),
+    "time": Question("Are the held-out pairs later?", "practice/negatives", "prop-batches-in-time"),
+    "index": Question("What does an index lose?", "practice/serving", "prop-one-more-coordinate"),
+}
+QUESTIONS = CATALOGUE | CHANGES | FURTHER
 OF_TRIPLES = Question(  # in-batch-bias, of a loss of triples
     "What did the negatives do?", "debiasing/popularity-direction-further", "prop-laws-of-negatives"
 )

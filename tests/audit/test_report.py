@@ -39,7 +39,7 @@ def page(report: Report) -> str:
 def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert set(found) == {
-        *("schema_version", "tool", "inputs", "options", "headline", "actions", "cold", "smaller"),
+        *("schema_version", "tool", "inputs", "options", "headline", "actions", "cold", "smaller", "further"),
         *("verdicts", "baselines", "remedies", "cosines", "notes"),
     }
     assert found["schema_version"] == "2" and found["headline"] == report.headline
@@ -153,7 +153,7 @@ def test_the_page_has_a_name_for_everything(page: str, report: Report) -> None:
     assert len(set(outline.ids)) == len(outline.ids)
     assert set(CATALOGUE) < set(outline.ids)
     assert outline.headings[0] == "h1" and outline.headings.count("h1") == 1
-    drawn = sum(len(verdict.pictures) for verdict in report.verdicts)
+    drawn = sum(len(verdict.pictures) for verdict in (*report.verdicts, *report.further))
     assert outline.named_drawings == outline.tags.count("svg") == drawn >= 7
     inside = [link for link in outline.links if link.startswith("#")]
     assert {link[1:] for link in inside} <= set(outline.ids)

@@ -67,7 +67,7 @@ def test_the_axes_give_the_best_scores_of_each_rank(rank: int) -> None:
 def test_it_stands_in_json_page_and_text(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))["smaller"]
     assert [each["kind"] for each in found] == [each.kind for each in report.smaller] and len(found) == 3
-    assert set(found[0]) == {"kind", "megabytes", "exact_megabytes", "recall", "by_group", "change"}
+    assert set(found[0]) == {"kind", "megabytes", "exact_megabytes", "recall", "by_group", "change", "by_length"}
     page, said = report.html(), report.text()
     assert 'id="smaller"' in page
     for each in report.smaller:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE
-from course_lib.audit.questions import batch, belonging, correction, direction, gauges, lengths, rows
+from course_lib.audit.questions import (
+    batch,
+    belonging,
+    correction,
+    direction,
+    exposed,
+    gauges,
+    lengths,
+    rows,
+    scores,
+    searched,
+)
 
 NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
@@ -43,4 +54,19 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
     ),
     "leaked-test-pairs": "any held-out pair is a training pair",
     "ddc-gain": (f"DDC lifts NDCG by {100 * correction.GAIN:g} % of its value or more, with an interval above 0"),
+}
+FURTHER_RULES: dict[str, str] = {  # for each entry of FURTHER, which never is a fault: noted where ...
+    "exposure": (
+        f"head items fill {100 * exposed.TILT:g} points more or less of a list than of the user's held-out pairs, "
+        "with an interval that leaves out 0"
+    ),
+    "calibration": (
+        f"the temperature of the training costs {scores.COST:g} nats a held-out pair more than the best one, surely"
+    ),
+    "temperature": f"no table can give the right item a mean probability of {scores.LIKELY:g} over the catalogue",
+    "time": f"{100 * exposed.LEAK:g} % of the training pairs or more are later than a held-out pair",
+    "index": (
+        f"one more coordinate lifts the recall of cells or of a graph by {searched.GAIN:g}, surely, and no group of "
+        f"items loses as much; or an index of your own finds less than {searched.WELL:g} of the exact lists"
+    ),
 }

@@ -28,6 +28,7 @@ from numpy.random import Generator
 
 from course_lib import __version__, checking
 from course_lib.audit.evidence import Evidence
+from course_lib.audit.markdown import summary
 from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
@@ -91,6 +92,10 @@ class Comparison:
     def html(self) -> str:
         """One page of HTML that needs nothing else."""
         return page(self._contents())
+
+    def markdown(self) -> str:
+        """A summary for CI (`markdown.summary`)."""
+        return summary(f"What changed: {self.source}", [], self.verdicts)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, in a frame of its own."""

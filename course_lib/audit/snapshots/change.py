@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
@@ -11,9 +12,11 @@ from course_lib import gauge, geometry, metrics, popularity
 from course_lib.audit.cosines import reduced
 from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users
 from course_lib.audit.questions.lengths import slope_interval
+from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions
 
 LISTED_USERS = 500  # users whose lists are compared, drawn at random
+AGES = ("newest", "younger", "older")  # as GROUPS, by the time of the first pair; newest also where there is none
 BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins
 
 
@@ -32,11 +35,13 @@ class Lengths:
 class Change:
     """neighbours (q,): share of each query's cosine neighbours that are kept; band (q,): its place in BANDS, or None.
 
-    lists (u,): the same for users' lists by dot product; crossed (u,): of the old users with the new items, against the
-    old lists; rotated (u,): after the rotation that fits best. residual: what the best rotation and scale leave of the
-    new rows, ||c A Q - B|| / ||B||; linear: what the best matrix leaves; weights: as lengths, of the items' columns of
-    scores, which no gauge changes (None without users, and where a column is zero); centre: distance of the mean
-    directions, old rotated by the best rotation of the directions; centres: their two lengths.
+    lists (u,): the same for users' lists by dot product; by_group: of the places with items of each group, by
+    popularity (GROUPS) and by age (AGES, by the first training pair), or {} without counts or times; crossed (u,): of
+    the old users with the new items, against the old lists; rotated (u,): after the rotation that fits best. residual:
+    what the best rotation and scale leave of the new rows, ||c A Q - B|| / ||B||; linear: what the best matrix leaves;
+    weights: as lengths, of the items' columns of scores, which no gauge changes (None without users, and where a column
+    is zero); centre: distance of the mean directions, old rotated by the best rotation of the directions; centres:
+    their two lengths.
     """
 
     neighbours: Float
@@ -50,6 +55,7 @@ class Change:
     weights: Lengths | None
     centre: float
     centres: tuple[float, float]
+    by_group: dict[str, float | None] = field(default_factory=dict)
 
 
 def change(old: Evidence, new: Evidence) -> Change:
@@ -57,7 +63,7 @@ def change(old: Evidence, new: Evidence) -> Change:
     Q, scale = rotation(old.items, new.items)
     unit_Q, _ = rotation(old.unit, new.unit)
     means = [each.unit.mean(axis=0, dtype=np.float64) for each in (old, new)]
-    lists: dict[str, Float | None] = {"lists": None, "crossed": None, "rotated": None}
+    lists: dict[str, Any] = {"lists": None, "crossed": None, "rotated": None}
     if old.users is not None and new.users is not None:
         lists = _lists(old, new, Q)
     return Change(
@@ -123,7 +129,7 @@ def _lengths(before: Float, after: Float, new: Evidence) -> Lengths:
     return Lengths(scale, float(np.log(ratio).std()), slope)
 
 
-def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Float | None]:
+def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Any]:
     """Of a sample of users, known pairs left out."""
     assert old.users is not None and new.users is not None
     size = min(LISTED_USERS, len(new.users))
@@ -133,10 +139,20 @@ def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Float | None]:
     before = metrics.top_k(left, old.items.astype(np.float64), known, new.k)
     found = {"lists": right, "crossed": left, "rotated": left @ Q}
     items = new.items.astype(np.float64)
-    return {
-        name: gauge.neighbour_overlap(before, metrics.top_k(users, items, known, new.k))
-        for name, users in found.items()
-    }
+    after = {name: metrics.top_k(users, items, known, new.k) for name, users in found.items()}
+    kept = {name: gauge.neighbour_overlap(before, lists) for name, lists in after.items()}
+    groups = {} if not new.counts_vary else recall_by(after["lists"], before, groups_of(np.asarray(new.counts)), GROUPS)
+    if new.pairs is not None and new.pairs.times is not None:
+        groups |= recall_by(after["lists"], before, groups_of(first_times(new.pairs)), AGES)
+    return {**kept, "by_group": groups}
+
+
+def first_times(pairs: Interactions) -> Float:
+    """(n,) when each item had its first pair; infinite where it has none."""
+    assert pairs.times is not None
+    first = np.full(pairs.n_items, np.inf)
+    np.minimum.at(first, pairs.items, pairs.times)
+    return first
 
 
 def _known(evidence: Evidence, chosen: Ids) -> Interactions:

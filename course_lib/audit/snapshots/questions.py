@@ -107,10 +107,14 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         "users": len(change.lists),
     }
     kept_again = None if again is None else again.lists
+    for suffix, each in (("", change), ("_again", again)):
+        figures |= {} if each is None else {f"kept{suffix}_{name}": share for name, share in each.by_group.items()}
     if kept_again is not None:
         figures["kept_again"] = float(kept_again.mean())
+    groups = ", ".join(f"{name} {100 * share:.0f} %" for name, share in change.by_group.items() if share is not None)
     support = (
         f"Of the top {k} by dot product, {len(change.lists):,} users keep {100 * change.lists.mean():.0f} %"
+        + (f" (of places with items by popularity and age: {groups})" if groups else "")
         + ("" if kept_again is None else f" (a second training of the old model: {100 * kept_again.mean():.0f} %)")
         + f". Old users with the new items keep {100 * change.crossed.mean():.0f} %, and "
         f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best"

@@ -13,6 +13,7 @@ from course_lib import checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
+from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import STEMS, is_parts, refuse_file
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
 from course_lib.interactions import Interactions
@@ -39,14 +40,15 @@ def snapshot_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Snap
     return Snapshot(*(table_of(each, f"{name} {side}", drop_zero_rows=drop_zero_rows) for each, side in parts))
 
 
-def read_snapshot(text: str, name: str, *, drop_zero_rows: bool = False) -> Snapshot:
+def read_snapshot(text: str, name: str, *, schema: Schema = INFERRED, drop_zero_rows: bool = False) -> Snapshot:
     """The tables of a folder (`files_in`), or of one file (or folder of its parts) with the items."""
     if not Path(text).is_dir() or is_parts(Path(text)):
-        return Snapshot(read_table(text, f"{name} items", drop_zero_rows=drop_zero_rows))
+        return Snapshot(read_table(text, f"{name} items", schema=schema, drop_zero_rows=drop_zero_rows))
+    more: Any = {"schema": schema, "drop_zero_rows": drop_zero_rows}
     files = files_in(Path(text), name)
 
     def table(side: str, ids: str) -> Table:
-        return read_table(files[side], f"{name} {side}", ids=files.get(ids), drop_zero_rows=drop_zero_rows)
+        return read_table(files[side], f"{name} {side}", ids=files.get(ids), **more)
 
     return Snapshot(table("items", "item_ids"), table("users", "user_ids") if "users" in files else None)
 
@@ -168,7 +170,8 @@ def _of(found: Found | None, items: Ids, users: Ids | None) -> Interactions | No
     item_place, user_place = (_inverse(shared, size) for shared, size in ((items, data.n_items), (users, data.n_users)))
     left, right = user_place[data.users], item_place[data.items]
     kept = (left >= 0) & (right >= 0)
-    return Interactions(left[kept], right[kept], n_users=len(users), n_items=len(items))
+    times = None if data.times is None else data.times[kept]
+    return Interactions(left[kept], right[kept], n_users=len(users), n_items=len(items), times=times)
 
 
 def _inverse(shared: Ids, size: int) -> Ids:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import losses
-from course_lib.lessons.negatives import floors, quiz
+from course_lib.lessons.negatives import quiz
+from course_lib.losses import floors
 
 WRONG_FORMULAS = [
     (floors, "loss_floor", lambda right: lambda *given: 0.5 * right(*given), "least-mean-probability", ""),

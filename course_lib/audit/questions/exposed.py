@@ -1,0 +1,130 @@
+"""exposure and time: which items the lists show, and whether the held-out pairs are later than the training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from course_lib import metrics
+from course_lib.audit.evidence import Evidence, Float, Ids
+from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
+from course_lib.audit.smaller import GROUPS, groups_of
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
+
+TILT = 0.10  # share of the places, more or less than of the held-out pairs, that head items have: from here on noted
+LEAK = 0.01  # share of the training pairs later than a held-out one: from here on noted
+QUARTERS = 4  # of the held-out pairs, by time
+NEEDED = "Give --users, --pairs and --held-out."
+
+
+def exposure(bench: Bench | None) -> Verdict:
+    """Places of the lists against held-out pairs, by popularity; noted where head items have TILT more, or less."""
+    name = "exposure"
+    if bench is None:
+        return cannot_tell(name, "No lists were made, without users, training pairs and held-out pairs.", NEEDED)
+    group, lists, n = groups_of(bench.counts), bench.start.lists, len(bench.counts)
+    listed = lists[lists >= 0]
+    sizes = np.bincount(group, minlength=len(GROUPS))
+    shown = np.bincount(group[np.unique(listed)], minlength=len(GROUPS)) / np.maximum(sizes, 1)
+    places, wanted = _shares(group[listed]), _shares(group[bench.held_out.items])
+    trained = np.array([bench.counts[group == at].sum() for at in range(len(GROUPS))]) / bench.counts.sum()
+    change = Change.of(_heads(lists, group) - _heads_of_pairs(bench, group))
+    figures: dict[str, Number] = {}
+    for at, each in enumerate(GROUPS):
+        figures |= {f"places_{each}": float(places[at]), f"held_out_{each}": float(wanted[at])}
+        figures |= {f"training_{each}": float(trained[at]), f"coverage_{each}": float(shown[at])}
+    figures |= {"head_less_held_out": change.difference, "low": change.low, "high": change.high}
+    figures |= {"never_shown": n - len(np.unique(listed)), "gini": metrics.gini(lists, n)}
+    support = (
+        f"The most popular tenth of the items fills {_percent(places[0])} of the places, and has {_percent(wanted[0])} "
+        f"of the held-out pairs (difference in a user's list {100 * change.difference:+.1f} points, 95 % interval "
+        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}). The less popular half fills {_percent(places[-1])}, "
+        f"with {_percent(wanted[-1])} of these pairs. The lists of {len(lists):,} users show {_percent(shown[0])} of "
+        f"the head, {_percent(shown[1])} of the middle and {_percent(shown[2])} of the tail."
+    )
+    tilted = abs(change.difference) >= TILT and not change.low <= 0 <= change.high
+    columns = {"items": [*GROUPS], "places": places.tolist(), "held-out pairs": wanted.tolist()}
+    columns |= {"training pairs": trained.tolist(), "coverage": shown.tolist()}
+    picture = Picture("What the lists show, by popularity", "bars", "items, by popularity", "share", columns)
+    return Verdict(name, "noted" if tilted else "fine", support, figures, "", (picture,))
+
+
+def _shares(groups: Ids) -> Float:
+    found: Float = np.bincount(groups, minlength=len(GROUPS)) / max(len(groups), 1)
+    return found
+
+
+def _heads(lists: Ids, group: Ids) -> Float:
+    """(u,) the share of head items in each list."""
+    full = lists >= 0
+    share: Float = ((group[lists] == 0) & full).sum(axis=1) / np.maximum(full.sum(axis=1), 1)
+    return share
+
+
+def _heads_of_pairs(bench: Bench, group: Ids) -> Float:
+    """(u,) the share of head items in each user's held-out pairs."""
+    share: Float = np.asarray(bench.held_out.matrix @ (group == 0)) / bench.held_out.row_counts
+    return share
+
+
+def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
+    """How much of the training is later than a held-out pair, and NDCG by quarter of the held-out period.
+
+    Noted from LEAK on: a leak across time is a matter of how one wants to judge, and no fault of the tables.
+    """
+    name = "time"
+    train, test = evidence.pairs, evidence.held_out
+    if train is None or test is None or train.times is None or test.times is None or not len(test):
+        needed = "Give training and held-out pairs with a column of times."
+        return cannot_tell(name, "The training and the held-out pairs do not both have times.", needed)
+    clock = np.sort(train.times)
+    later = 1 - np.searchsorted(clock, test.times, side="right") / len(clock)
+    last = np.full(train.n_users, -np.inf)
+    np.maximum.at(last, train.users, train.times)
+    own = float((last[test.users] > test.times).mean())
+    leak = float(later.mean())
+    figures: dict[str, Number] = {"later": leak, "later_of_own_user": own, "held_out": len(test)}
+    kind = "by time" if leak < LEAK else "by each user's last pairs" if own < LEAK else "in another way than by time"
+    support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"
+    support += f", and {_percent(own)} of the held-out pairs have a later training pair of their own user."
+    pictures: tuple[Picture, ...] = ()
+    if bench is not None:
+        said, more, pictures = _by_quarter(bench, test.times)
+        support, figures = support + said, figures | more
+    answer: Answer = "noted" if leak >= LEAK else "fine"
+    advice = (
+        "So no number here is one of tomorrow: for that, train on pairs.split_by_time(0.9)[0], and hold out the rest."
+    )
+    return Verdict(name, answer, support, figures, advice if answer == "noted" else "", pictures)
+
+
+def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number], tuple[Picture, ...]]:
+    """NDCG of the tables, and of the lists of hits, on each quarter of the held-out pairs, by time."""
+    test = bench.held_out
+    assert test.times is not None
+    ends = np.quantile(times, np.arange(1, QUARTERS) / QUARTERS)
+    of, key = np.searchsorted(ends, test.times, side="left"), f"ndcg@{bench.evidence.k}"
+    lists = {"tables": bench.start.lists} | {name: found.lists for name, found in bench.hits.items()}
+    found: dict[str, list[float]] = {name: [] for name in lists}
+    for at in range(QUARTERS):
+        part = test.select(of == at)
+        if not len(part):
+            return "", {}, ()  # few times
+        for name, ranked in lists.items():
+            some = metrics.metrics_from_ranking(ranked, part, (bench.evidence.k,))
+            found[name].append(float(some[key]))
+    first, final = found["tables"][0], found["tables"][-1]
+    said = f" NDCG on the earliest quarter of the held-out pairs is {first:.4f}, on the latest {final:.4f}"
+    rest = {name: found[name] for name in (POPULAR, LATELY) if name in found}
+    said += "".join(f"; {name}: {values[0]:.4f} and {values[-1]:.4f}" for name, values in rest.items()) + "."
+    names = {
+        f"{name.replace(' ', '_')}_quarter_{at + 1}": value for name in found for at, value in enumerate(found[name])
+    }
+    columns: dict[str, list[Any]] = {"quarter": [str(at + 1) for at in range(QUARTERS)], **found}
+    title = "NDCG by quarter of the held-out pairs, by time"
+    return said, dict(names), (Picture(title, "bars", "quarter, by time", key, columns),)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"

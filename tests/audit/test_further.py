@@ -1,0 +1,259 @@
+"""What is described and never a fault, against independent code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit import planted
+
+from course_lib.audit import FURTHER, Report, Training, audit, compare
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.questions import scores, searched
+from course_lib.audit.questions.rules import FURTHER_RULES
+from course_lib.audit.snapshots.change import change, first_times
+from course_lib.interactions import Interactions
+
+pytestmark = pytest.mark.seconds
+
+faiss = pytest.importorskip("faiss")
+MODEL = planted.clean(3, sphere=False)
+SOFTMAX = Training(loss="in-batch-softmax", temperature=1.0, batch_size=64)
+
+
+def audited(model: planted.Model = MODEL, index: str | None = None, training: Training = SOFTMAX) -> Report:
+    return audit(
+        model.items,
+        model.users,
+        pairs=model.pairs,
+        held_out=model.held_out,
+        training=training,
+        draws=1,
+        rng=np.random.default_rng(0),
+        index=index,
+    )
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return audited(index="")
+
+
+def test_they_stand_in_json_text_and_page_and_are_never_a_fault(report: Report) -> None:
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))["further"]
+    assert [each["id"] for each in found] == [each.id for each in report.further]
+    assert {each.id for each in report.further} == set(FURTHER) == set(FURTHER_RULES)
+    page, said = report.html(), report.text()
+    for each in report.further:
+        assert each.verdict != "fault" and f'id="{each.id}"' in page and f"{each.id}: {each.verdict.upper()}" in said
+    assert max(map(len, said.splitlines())) <= 76
+
+
+def test_nothing_is_described_where_the_rows_do_not_belong() -> None:
+    model = replace(MODEL, items=np.roll(MODEL.items, 1, axis=0))
+    assert audited(model).further == ()
+
+
+# ---- exposure
+
+
+def test_places_by_popularity_are_those_of_lists_made_by_hand(report: Report) -> None:
+    able = (MODEL.held_out.row_counts > 0) & (MODEL.pairs.row_counts > 0)
+    counts, known = MODEL.pairs.col_counts, MODEL.pairs.labels().astype(bool)
+    lists = np.argsort(-np.where(known, -np.inf, MODEL.users @ MODEL.items.T), axis=1)[able, :10]
+    head = np.argsort(-counts, kind="stable")[:60]
+    figures = report["exposure"].figures
+    assert figures["places_head"] == pytest.approx(np.isin(lists, head).mean())
+    assert figures["coverage_head"] == pytest.approx(np.isin(head, lists).mean())
+    assert figures["held_out_head"] == pytest.approx(np.isin(MODEL.held_out.items, head).mean(), abs=1e-3)
+    assert figures["training_head"] == pytest.approx(counts[head].sum() / counts.sum())
+    each = [np.isin(MODEL.held_out.items[MODEL.held_out.users == user], head).mean() for user in np.flatnonzero(able)]
+    assert figures["head_less_held_out"] == pytest.approx((np.isin(lists, head).mean(axis=1) - each).mean())
+    assert figures["never_shown"] == 600 - len(np.unique(lists))
+
+
+# ---- calibration and temperature
+
+
+def test_losses_are_those_of_a_softmax_by_hand(report: Report) -> None:
+    assert report.bench is not None
+    found = scores.choices(report.bench)
+    logits = found.scores.astype(np.float64) / 0.7 + found.log_counts
+    chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    mine = -np.log(chance[found.rows, found.items])
+    np.testing.assert_allclose(found.losses(1 / 0.7, found.log_counts), mine, rtol=1e-4)
+    known = MODEL.pairs.row_counts[report.bench.chosen]
+    assert sorted(np.isinf(found.scores).sum(axis=1)) == sorted(known)
+    assert len(found.rows) == len(report.bench.held_out)
+
+
+def test_the_temperature_by_which_pairs_were_drawn_is_found_and_another_is_noted() -> None:
+    """Pairs are drawn by weight exp(score): at the temperature 1."""
+    model = planted.clean(7)
+    right, wrong = audited(model), audited(model, training=replace(SOFTMAX, temperature=3.0))
+    found = {name: each["calibration"] for name, each in (("right", right), ("wrong", wrong))}
+    assert found["right"].verdict == "fine" and found["wrong"].verdict == "noted"
+    value = found["right"].figures["best_temperature_value"]
+    assert value == found["wrong"].figures["best_temperature_value"] and 0.8 < (value or 0) < 1.25
+    assert f"{value:.3g} and not by 3" in found["wrong"].advice
+    figures = found["right"].figures
+    assert (
+        (figures["with_log(popularity)"] or 9) < (figures["best_temperature"] or 0) < (figures["all_items_alike"] or 0)
+    )
+
+
+def test_without_a_temperature_the_costs_are_said_and_nothing_is_judged() -> None:
+    verdict = audited(training=Training())["calibration"]
+    assert verdict.verdict == "cannot tell" and "--temperature" in verdict.advice
+    assert "best_temperature" in verdict.figures
+
+
+def test_the_bound_of_a_temperature_counts_lengths_in(report: Report) -> None:
+    """Users of length 8: the temperature 1 of dot products is 1/8 of cosines."""
+    assert report["temperature"].verdict == "cannot tell"
+    tau, n = 1 / planted.SHARPNESS, 600
+    found = audited(planted.clean(3))["temperature"]
+    floor = np.log1p((n - 1) * np.exp(-n / ((n - 1) * tau)))
+    assert found.figures["most_probable"] == pytest.approx(np.exp(-floor)) and found.verdict == "fine"
+    assert found.figures["loss_floor"] == pytest.approx(np.log1p(63 * np.exp(-64 / (63 * tau))))
+    largest = found.figures["largest"]
+    at = np.log1p((n - 1) * np.exp(-n * planted.SHARPNESS / ((n - 1) * (largest or 0))))
+    assert np.exp(-at) == pytest.approx(0.5)
+    assert audited(planted.clean(3), training=replace(SOFTMAX, temperature=2.0))["temperature"].verdict == "noted"
+
+
+# ---- time
+
+
+def timed(seed: int = 0) -> Interactions:
+    both = MODEL.pairs.pairs.tolist() + MODEL.held_out.pairs.tolist()
+    times = np.random.default_rng(seed).permutation(len(both)).astype(float)
+    left, right = np.array(both).T
+    return Interactions.merged(left, right, n_users=300, n_items=600, times=times, keep="first")
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "said"),
+    [("time", "fine", "split by time"), ("last", "noted", "each user's last"), ("random", "noted", "in another way")],
+)
+def test_how_the_pairs_were_split_is_seen(kind: str, answer: str, said: str) -> None:
+    pairs = timed()
+    train, test = {
+        "time": lambda: pairs.split_by_time(0.8),
+        "last": lambda: pairs.split_leave_last(1),
+        "random": lambda: pairs.split_random(0.8, np.random.default_rng(1)),
+    }[kind]()
+    found = audited(replace(MODEL, pairs=train, held_out=test))["time"]
+    assert found.verdict == answer and said in found.support
+    assert train.times is not None and test.times is not None
+    later = np.mean([(train.times > each).mean() for each in test.times])
+    own = [(train.times[train.users == user] > when).any() for user, when in zip(test.users, test.times, strict=True)]
+    assert found.figures["later"] == pytest.approx(later) and found.figures["later_of_own_user"] == np.mean(own)
+    quarter = [found.figures[f"tables_quarter_{at}"] for at in (1, 2, 3, 4)]
+    assert all(0 < (each or 0) < 1 for each in quarter) and "popular lately" in found.support
+
+
+def test_without_times_it_cannot_tell(report: Report) -> None:
+    assert report["time"].verdict == "cannot tell"
+
+
+# ---- the index
+
+
+def test_recall_is_that_of_an_index_made_by_hand(report: Report) -> None:
+    """int8 and PQ of faiss, with lists of all items, by popularity and by length; all 300 users ask."""
+    figures, exact = report["index"].figures, np.argsort(-(MODEL.users @ MODEL.items.T), axis=1)[:, :10]
+    items, users = MODEL.items.astype(np.float32), MODEL.users.astype(np.float32)
+    made = faiss.IndexScalarQuantizer(32, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+    made.train(items)
+    made.add(items)
+    held = np.array([np.isin(mine, found) for mine, found in zip(exact, made.search(users, 10)[1], strict=True)])
+    assert figures["int8_recall"] == pytest.approx(held.mean(), abs=1e-3)
+    for sizes, names in (
+        (MODEL.pairs.col_counts, ("head", "tail")),
+        (np.linalg.norm(MODEL.items, axis=1), ("long", "short")),
+    ):
+        place = np.argsort(np.argsort(-sizes, kind="stable"))[exact]
+        assert figures[f"int8_{names[0]}"] == pytest.approx(held[place < 60].mean(), abs=5e-3)
+        assert figures[f"int8_{names[1]}"] == pytest.approx(held[place >= 300].mean(), abs=5e-3)
+    assert figures["exact_recall"] == 1 and (figures["hnsw_recall"] or 0) > 0.95 > (figures["ivf_recall"] or 1)
+    assert figures["int8_megabytes"] == faiss.serialize_index(made).nbytes / 1e6
+    assert all((figures[f"{kind}_milliseconds"] or 0) > 0 for kind in ("exact", "ivf", "hnsw", "pq", "int8"))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_index_of_ones_own_is_asked(tmp_path: Path, more: int) -> None:
+    """By inner product, and by distance with one more coordinate; an index of half of the items finds about half."""
+    items = MODEL.items.astype(np.float32)
+    if more:
+        squares = (items**2).sum(axis=1)
+        items = np.c_[items, np.sqrt(squares.max() - squares)].astype(np.float32)
+    made = faiss.IndexFlatL2(33) if more else faiss.IndexFlatIP(32)
+    made.add(items)
+    faiss.write_index(made, f"{tmp_path}/own.faiss")
+    found = audited(index=f"{tmp_path}/own.faiss")["index"]
+    assert found.figures["your_index_recall"] == pytest.approx(1, abs=2e-3) and "Your index finds" in found.support
+    made = faiss.IndexFlatIP(32)
+    made.add(np.where(np.arange(600)[:, None] % 2, MODEL.items, -MODEL.items).astype(np.float32))
+    faiss.write_index(made, f"{tmp_path}/half.faiss")
+    found = audited(index=f"{tmp_path}/half.faiss")["index"]
+    assert 0.3 < (found.figures["your_index_recall"] or 0) < 0.7 and found.verdict == "noted"
+
+
+def test_an_index_of_other_items_is_refused(tmp_path: Path) -> None:
+    made = faiss.IndexFlatIP(30)
+    made.add(MODEL.items[:, :30].astype(np.float32))
+    faiss.write_index(made, f"{tmp_path}/own.faiss")
+    (tmp_path / "none.faiss").write_text("no index")
+    for name, reason in (("own", "600 vectors of width 30; expected 600 of width 32"), ("none", "faiss cannot read")):
+        with pytest.raises(ValueError, match=reason):
+            audited(index=f"{tmp_path}/{name}.faiss").to_dict()
+
+
+def test_without_faiss_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    found = audited(index="")["index"]
+    assert found.verdict == "cannot tell" and "'.[index]'" in found.support
+
+
+def test_without_being_asked_no_index_is_built() -> None:
+    assert audited()["index"].verdict == "cannot tell" and "--index" in audited()["index"].advice
+
+
+def test_one_more_coordinate_is_advised_only_where_no_group_loses() -> None:
+    rows = {name: {"recall": 0.5, "head": 0.5, "tail": tail} for name, tail in (("HNSW", 0.5), ("IVF", 0.5))}
+    shares = {"HNSW": np.full(50, 0.5), "IVF": np.full(50, 0.5), "HNSW with one more coordinate": np.full(50, 0.7)}
+    for tail, advised in ((0.5, True), (0.3, False)):
+        rows["HNSW with one more coordinate"] = {"recall": 0.7, "head": 0.8, "tail": tail}
+        assert bool(searched._better(shares, rows)) is advised
+    shares["HNSW with one more coordinate"] = np.full(50, 0.52)
+    assert not searched._better(shares, rows)
+
+
+# ---- two snapshots
+
+
+def test_lists_are_compared_by_popularity_and_by_age() -> None:
+    pairs = timed(3)
+    moved = np.random.default_rng(5).normal(scale=0.1, size=MODEL.items.shape)
+    old, new = (
+        Evidence(items, MODEL.users, pairs.col_counts.astype(float), pairs)
+        for items in (MODEL.items, MODEL.items + moved)
+    )
+    known = pairs.labels().astype(bool)
+    lists = [np.argsort(-np.where(known, -np.inf, MODEL.users @ each.items.T), axis=1)[:, :10] for each in (old, new)]
+    held = np.array([np.isin(*both) for both in zip(*lists, strict=True)])
+    found = change(old, new).by_group
+    for sizes, (first, last) in ((pairs.col_counts, ("head", "tail")), (first_times(pairs), ("newest", "older"))):
+        place = np.argsort(np.argsort(-sizes, kind="stable"))[lists[0]]
+        assert found[first] == pytest.approx(held[place < 60].mean())
+        assert found[last] == pytest.approx(held[place >= 300].mean())
+    both = compare(
+        (MODEL.items, MODEL.users), (MODEL.items + moved, MODEL.users), pairs=pairs, rng=np.random.default_rng(0)
+    )
+    figures = both["lists-changed"].figures
+    assert {"kept_head", "kept_tail", "kept_newest", "kept_older"} < set(figures)
