@@ -247,6 +247,12 @@ def test_every_stored_row_belongs_to_a_cell_of_the_plan() -> None:
         assert len(verify.stored_cells(result)) == result.provenance["cells"]["finished"], path.name
 
 
+def test_a_cell_of_several_seeds_is_run_again_with_its_own() -> None:
+    """One cell of PRACTICE-1 has thirteen; the others have those of the run."""
+    held = [tuple(cell["seeds"]) for cell in verify.stored_cells(experiments.load_result("PRACTICE-1", "laptop"))]
+    assert held.count(tuple(range(5))) == 17 and held.count(tuple(range(13))) == 1
+
+
 @pytest.mark.seconds
 def test_a_stored_cell_is_what_todays_code_gives(tmp_path: Path, monkeypatch) -> None:
     """The shortest check of the stored results: the toy in the plane of P0's second experiment, to six digits."""

@@ -76,13 +76,22 @@ def stored_cells(result: Result) -> list[registry.Cell]:
 
     A cell that another device made than most of the result has the name of that device, from its rows.
     """
-    inside = sorted({row["seed"] for row in result.rows if row.get("seed") is not None})  # a cell may hold several
-    seeds = result.provenance.get("seeds") or inside or (0,)
+    seeds = result.provenance.get("seeds") or _seeds_inside(result) or (0,)
     cells = registry.cells_of(result.id, result.scale, seeds, **device_of(result))
     owners = cells_of_rows(result.rows, cells)
     devices = [part(row, "device") if "device" in row else {} for row in result.rows]
     found = {at: device for device, own in zip(devices, owners, strict=True) for at in own}
     return [{**cell, **found[at]} for at, cell in enumerate(cells) if at in found]
+
+
+def _seeds_inside(result: Result) -> list[int]:
+    """The seeds of a result whose cells each hold several: those in rows of cells that take the seeds of the run."""
+    plan = registry.cells_of(result.id, result.scale, (0,))
+    owners = cells_of_rows(result.rows, plan)
+    asked = [any(plan[at].get("seeds") == [0] for at in own) for own in owners]
+    return sorted(
+        {row["seed"] for row, own in zip(result.rows, asked, strict=True) if own and row.get("seed") is not None}
+    )
 
 
 def device_of(result: Result) -> dict[str, Any]:
