@@ -134,7 +134,7 @@ def add_to_page(app: Sphinx, _page: str, _template: str, context: dict[str, Any]
     about: dict[str, Any] = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))
     for mark, script in ((f"tag_{TAG}", "run_here.js"), ('class="audit-here"', "audit_here.js")):
         if mark in body:
-            app.add_js_file(script, type="module", **about)
+            app.add_js_file("python_start.js", **(about | {"data-module": script}))
 
 
 def setup(app: Sphinx) -> None:

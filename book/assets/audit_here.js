@@ -1,5 +1,5 @@
 // The audit in the page: choose files, get the report that the command writes. The files stay in this browser.
-import { ENDS, auditMegabytes, element, fromFile, load, run } from "./python_engine.js";
+import { ENDS, auditMegabytes, element, load, run } from "./python_engine.js";
 
 const PARTS = ["python.wasm.gz", "library.zip", "audit.zip", "course.zip"];
 const FILES = { items: "Item table", users: "User table", pairs: "Pairs (user, item)", "held-out": "Held-out pairs" };
@@ -43,7 +43,6 @@ function prepare(box) {
   let running = null;
 
   async function begin(files, given, isSample = false) {
-    if ((status.textContent = fromFile() || "")) return;
     start.disabled = sample.disabled = true;
     shown.replaceChildren();
     let said = "";

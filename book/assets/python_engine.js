@@ -10,7 +10,6 @@ export const element = (tag, attributes = {}, ...children) => {
   made.append(...children);
   return made;
 };
-export const fromFile = () => location.protocol === "file:" && "A browser runs no Python from a file: make serve shows the site at an address.";
 export const remove = () => globalThis.caches?.delete(STORE);
 
 async function fetched(name, loaded) {

@@ -1,5 +1,5 @@
 // Cells that run in the page: change a line, press Run.
-import { ENDS, element, fromFile, load, megabytes, remove, run } from "./python_engine.js";
+import { ENDS, element, load, megabytes, remove, run } from "./python_engine.js";
 
 function prepare(cell, number) {
   const input = cell.querySelector(".cell_input"), stored = cell.querySelector(".cell_output");
@@ -20,7 +20,6 @@ function prepare(cell, number) {
     start.textContent = "Run";
   }
   async function begin() {
-    if ((status.textContent = fromFile() || "")) return;
     open();
     start.disabled = true;
     try {

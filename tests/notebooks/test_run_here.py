@@ -42,11 +42,11 @@ def test_in_the_page_every_cell_prints_what_it_prints_here(browser: Any, tmp_pat
     static = tmp_path / "_static"
     static.mkdir()
     (static / "python").symlink_to(python_in_page.FOLDER / "python")
-    for name in ("run_here.js", "python_engine.js", "python_worker.js"):
+    for name in ("python_start.js", "run_here.js", "python_engine.js", "python_worker.js"):
         (static / name).symlink_to(ROOT / "book" / "assets" / name)
     (tmp_path / "page.html").write_text(
         '<!doctype html><div class="cell tag_run-here"><div class="cell_input"><pre>print(1)</pre></div></div>'
-        '<script src="_static/run_here.js" type="module" data-megabytes="28"></script>',
+        '<script src="_static/python_start.js" data-module="run_here.js" data-megabytes="28"></script>',
         encoding="utf-8",
     )
     with browsing.served(tmp_path) as address:

@@ -60,8 +60,9 @@ def test_only_pages_that_can_run_something_load_a_script(engine: Path) -> None:
     app: Any = SimpleNamespace(add_js_file=lambda name, **about: added.append((name, about)))
     for body in ("", '<div class="cell tag_run-here">', '<div class="audit-here"></div>'):
         python_in_page.add_to_page(app, "page", "page.html", {"body": body}, None)
-    assert [name for name, _ in added] == ["run_here.js", "audit_here.js"]
-    assert added[0][1] == {"type": "module", **json.loads((engine / "about.json").read_text(encoding="utf-8"))}
+    assert [name for name, _ in added] == 2 * ["python_start.js"]
+    assert [about.pop("data-module") for _, about in added] == ["run_here.js", "audit_here.js"]
+    assert added[0][1] == json.loads((engine / "about.json").read_text(encoding="utf-8"))
 
 
 def test_without_the_command_no_page_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

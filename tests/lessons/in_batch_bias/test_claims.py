@@ -755,6 +755,17 @@ def test_the_cells_of_table_5_that_did_converge_differ_from_the_printed_ones() -
     assert [one for one in found if one[0] == "unbiased"] == [("unbiased", 3, "undecided")]
 
 
+def test_pos_neg_at_small_batches_finds_less_than_printed_without_a_cap() -> None:
+    """P3-X3: at the two smaller ratios of the four; the larger ones and Unbiased do not differ."""
+    cells = cells_of("P3-X3", "laptop", {"pos_neg": RATIOS, "unbiased": RATIOS}, "square")
+    found = {(dict(cell.cell)["loss"], dict(cell.cell)["ratio"]): cell.judged for cell in cells}
+    assert {place for place, judged in found.items() if judged.verdict == "differs"} == {
+        ("pos_neg", 1e-4),
+        ("pos_neg", 1e-3),
+    }
+    assert found["pos_neg", 1e-1].verdict == "agrees" and len(found) == 8 and {one.n for one in found.values()} == {3}
+
+
 def test_where_the_unconverged_runs_of_table_6_stopped() -> None:
     """All 36 with the logistic loss at the limit of iterations; of In-Batch-omega at four ratios as the row says."""
     rows = load_result("P3-T6", "full").rows
