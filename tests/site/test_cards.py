@@ -12,7 +12,7 @@ LINKS = {  # what a link leads to -> a part of its address, words of its card
     "a statement": ("#prop-", "Proposition"),
     "a statement elsewhere": ("ddc-further.html#thm-", "."),
     "a term": ("glossary.html#term-", "."),
-    "a claim": ("claims/ddc.html#claim-x12e", "X12e"),
+    "a claim": ("claims/ddc.html#claim-x12e", "Adding one vector"),
     "a formula": ("#equation-eq-ddc", "("),
     "a paper": ("bibliography.html#", "20"),
 }
