@@ -37,6 +37,7 @@ from course_lib.lessons.shared.widgets import bundle
 from tools import address, execution, normalise
 
 ROOT = Path(__file__).resolve().parents[1]
+SEARCH = (ROOT / "tools/vendor/minisearch.min.js", ROOT / "tools/site_search.js", ROOT / "book/search.yml")
 ASSETS = ROOT / "book" / "assets"
 
 CACHE = ".jupyter_cache"
@@ -103,20 +104,22 @@ def run_notebooks(app: Sphinx, config: Config) -> None:
 
 def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     """Make Sphinx read every page again when the code that makes pages has changed: a setting that it compares."""
-    config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "tools" / "claims").glob("*.py")])
+    tools = [*(ROOT / "tools").glob("*.py"), *(ROOT / "tools" / "claims").glob("*.py")]
+    config.course_tools = code_hash([*tools, *SEARCH])
 
 
 def set_search_scorer(app: Sphinx, config: Config) -> None:
     """Write the script of the search, MiniSearch and the ideas of pages with it, where Sphinx reads it."""
-    ideas = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))["ideas"]
-    script = Path(__file__).with_name("site_search.js").read_text(encoding="utf-8")
-    engine = (Path(__file__).parent / "vendor" / "minisearch.min.js").read_text(encoding="utf-8")
+    engine, script, words = (path.read_text(encoding="utf-8") for path in SEARCH)
+    ideas = yaml.safe_load(words)["ideas"]
     alone = f";(function (define, exports, module) {{\n{engine}\n}}).call(globalThis);\n"
     path = Path(app.outdir).parent / "search_scorer.js"
     path.parent.mkdir(parents=True, exist_ok=True)
     ranked = script.replace("const IDEAS = {};", f"const IDEAS = {json.dumps(ideas)};")
-    path.write_text(alone + ranked, encoding="utf-8")
-    (Path(app.outdir) / "_static" / "language_data.js").unlink(missing_ok=True)  # Sphinx overwrites no file of its own
+    if not path.is_file() or path.read_text(encoding="utf-8") != alone + ranked:
+        path.write_text(alone + ranked, encoding="utf-8")
+        # Sphinx overwrites no file of its own, and writes this one when it reads pages again (`read_again_...`)
+        (Path(app.outdir) / "_static" / "language_data.js").unlink(missing_ok=True)
     config.html_search_scorer = str(path)
 
 

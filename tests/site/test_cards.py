@@ -10,9 +10,9 @@ PAGE = "book/debiasing/ddc.html"
 CARD = ".course-card:not([hidden])"
 LINKS = {  # what a link leads to -> a part of its address, words of its card
     "a statement": ("#prop-", "Proposition"),
-    "a statement elsewhere": ("ddc-further.html#", "."),
+    "a statement elsewhere": ("ddc-further.html#thm-", "."),
     "a term": ("glossary.html#term-", "."),
-    "a claim": ("claims/ddc.html#claim-x12i", "DDC’s margin"),
+    "a claim": ("claims/ddc.html#claim-x12e", "X12e"),
     "a formula": ("#equation-eq-ddc", "("),
     "a paper": ("bibliography.html#", "20"),
 }

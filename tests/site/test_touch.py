@@ -37,7 +37,7 @@ def phone(tabs: Tabs, site: str) -> Iterator[Callable[[str], Any]]:
 
     def open_page(name: str) -> Any:
         open_without_mathematics(tab.page, f"{site}/{name}")
-        tab.page.evaluate("document.querySelectorAll('details.cw-folded').forEach((one) => { one.open = true; })")
+        tab.page.evaluate("document.querySelectorAll('details:is(.cw-folded, .cw-everything)').forEach((one) => { one.open = true; })")
         return tab.page
 
     yield open_page
@@ -86,7 +86,8 @@ def test_these_are_all_the_pages_with_points_to_drag() -> None:
         for path in (SITE / "book").rglob("*.html")
         if "cw-handle" in path.read_text(encoding="utf-8")
     }
-    assert found == set(map(page_of, some(list(DRAGGED))))
+    shut = page_of("cosine_motion")  # its points lie behind "Everything", which a page does not write
+    assert found == set(map(page_of, some(list(DRAGGED)))) - {shut}
     assert [name for name, text in bundle.sources().items() if "pointermove" in text] == ["motion_plane"]
 
 
