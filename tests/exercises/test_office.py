@@ -784,6 +784,12 @@ def change_source(term: Class, change: Callable[[list[Any]], None]) -> None:
     path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def by_hand_in(cells: list[Any]) -> list[dict[str, Any]]:
+    """What nbgrader knows of the cells that a person marks; the last of a release is the one that hands in."""
+    about = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+    return [of for of in about if of.get("grade") and of.get("solution")]
+
+
 def points_of_the_essay(points: int) -> Callable[[list[Any]], None]:
     return lambda cells: cells[-1]["metadata"]["nbgrader"].update(points=points)
 
@@ -801,7 +807,7 @@ def test_points_that_change_count_with_the_next_grading(
     assert (row["out_of"], row["total"], row["to_grade_by_hand"]) == (f"{4 + points}.0", "8.0", "0")
     assert row["look_at"] == word and float(term.rows(WEEK_1)["ben"]["total"]) == 4
     released = json.loads(Room(term.course, WEEK_1).notebook("release").read_text(encoding="utf-8"))
-    assert released["cells"][-1]["metadata"]["nbgrader"]["points"] == points
+    assert [(of["grade_id"], of["points"]) for of in by_hand_in(released["cells"])] == [("essay_answer_ddc", points)]
     term.run("grade")
     assert "release" not in capsys.readouterr().out, "once"
 

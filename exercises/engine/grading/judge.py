@@ -61,7 +61,8 @@ def grading_code(assignment: str) -> list[Path]:
     checks = dependencies(checks_name(assignment))
     if hidden.is_file():
         checks |= {hidden, exercises / "engine" / "inputs.py"} | dependencies(hidden.read_text(encoding="utf-8"))
-    return sorted(checks.union((exercises / "engine" / "grading").glob("*.py")))
+    rules = ROOT / "course_lib" / "lessons" / "shared" / "grading"  # also of modules that only a process imports
+    return sorted(checks.union((exercises / "engine" / "grading").glob("*.py"), rules.glob("*.py")))
 
 
 def write_whole(path: Path, text: str) -> None:
