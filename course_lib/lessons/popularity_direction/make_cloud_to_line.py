@@ -26,8 +26,9 @@ def places(items: np.ndarray) -> np.ndarray:
     along = centred @ axis
     beside = centred - np.outer(along, axis)
     main = np.linalg.svd(beside, full_matrices=False)[2][0]
-    found = np.column_stack([along, centred @ main]) / along.std()
-    return found * [1, np.sign(found[0, 1])]  # a singular vector has no sign
+    found: np.ndarray = np.column_stack([along, centred @ main]) / along.std()
+    found *= [1, np.sign(found[0, 1])]  # a singular vector has no sign
+    return found
 
 
 def run(law: str) -> dict[str, Any]:
