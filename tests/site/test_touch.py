@@ -37,7 +37,8 @@ def phone(tabs: Tabs, site: str) -> Iterator[Callable[[str], Any]]:
 
     def open_page(name: str) -> Any:
         open_without_mathematics(tab.page, f"{site}/{name}")
-        tab.page.evaluate("document.querySelectorAll('details:is(.cw-folded, .cw-everything)').forEach((one) => { one.open = true; })")
+        shut = "details:is(.cw-folded, .cw-everything)"
+        tab.page.evaluate(f"document.querySelectorAll('{shut}').forEach((one) => {{ one.open = true; }})")
         return tab.page
 
     yield open_page
