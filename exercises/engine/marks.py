@@ -218,12 +218,19 @@ def earned(path: Path, table: pd.DataFrame, rubric: list[items.Item]) -> pd.Data
     return found
 
 
-def part_of_items(course: Path, part: Part) -> pd.Series:
-    """student -> share of a part that is graded by a rubric."""
-    path, rubric = course / part.source, rubric_of(course, part)
+def graded_by(course: Path, part: Part, rubric: list[items.Item]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The lines of a part's file in which something stands, and the points of their items: a row a student."""
+    path = course / part.source
     table = once(path, read_table(path, [one.line for one in rubric]))
     graded = table[[one.line for one in rubric]].ne("").any(axis=1)  # an empty line is no mark of 0
-    return earned(path, table, rubric)[graded].sum(axis=1) / sum(one.points for one in rubric)
+    return table[graded], earned(path, table, rubric)[graded]
+
+
+def part_of_items(course: Path, part: Part) -> pd.Series:
+    """student -> share of a part that is graded by a rubric."""
+    rubric = rubric_of(course, part)
+    _, points = graded_by(course, part, rubric)
+    return points.sum(axis=1) / sum(one.points for one in rubric)
 
 
 def sheet(course: Path, name: str) -> Path:
@@ -234,7 +241,8 @@ def sheet(course: Path, name: str) -> Path:
     path, columns = course / part.source, ["student", "name", *(one.line for one in rubric_of(course, part)), "comment"]
     if path.exists():
         raise BadMarks(f"{path} is there already, perhaps with marks in it; delete or rename it first")
-    book = once(path, read_table(course / "grades" / "gradebook.csv", ["name"]))
+    listed = course / "grades" / "gradebook.csv"
+    book = once(listed, read_table(listed, ["name"]))
     write_table(path, columns, book.reset_index().to_dict("records"))
     return path
 
@@ -245,19 +253,18 @@ def pages(course: Path) -> list[Path]:
     for name, part in read_plan(course).parts.items():
         if part.rubric is None:
             continue
-        path, rubric = course / part.source, rubric_of(course, part)
-        table = read_table(path, [one.line for one in rubric])
-        points = earned(path, table, rubric)
-        graded = table[[one.line for one in rubric]].ne("").any(axis=1)
-        for student, cells in table[graded].iterrows():
+        rubric = rubric_of(course, part)
+        table, points = graded_by(course, part, rubric)
+        whole = sum(one.points for one in rubric)
+        for student, cells in table.iterrows():
             own = points.loc[student]
-            lines = [f"# {name.capitalize()}: {own.sum():g} of {sum(one.points for one in rubric):g} points", ""]
+            lines = [f"# {name.capitalize()}: {own.sum():g} of {whole:g} points", ""]
             for one in rubric:
                 some = f": {own[one.line]:g}" if 0 < own[one.line] < one.points else ""
                 lines.append(f"- {items.EARNED if own[one.line] == one.points else items.MISSED} {one.line}{some}")
             text = "\n".join([*lines, "", cells.get("comment", "")])
-            write_whole(course / "feedback" / str(student) / f"{name}.html", html_of(name.capitalize(), text))
             found.append(course / "feedback" / str(student) / f"{name}.html")
+            write_whole(found[-1], html_of(name.capitalize(), text))
     return found
 
 

@@ -288,6 +288,15 @@ def test_a_rubric_of_another_form_is_named(with_project: Path, rubric: str, told
         marks.marks(with_project)
 
 
+def test_a_sheet_names_the_gradebook_where_a_student_stands_there_twice(with_project: Path) -> None:
+    (with_project / "project.csv").unlink()
+    book = with_project / "grades" / "gradebook.csv"
+    lines = book.read_text(encoding="utf-8").splitlines()
+    book.write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
+    with pytest.raises(marks.BadMarks, match=r"gradebook\.csv, line .*expected each student once"):
+        marks.sheet(with_project, "project")
+
+
 def test_a_sheet_with_marks_in_it_is_not_written_over(with_project: Path) -> None:
     with pytest.raises(SystemExit, match="is there already"):
         marks.main(["--course", str(with_project), "--sheet", "project"])

@@ -113,6 +113,18 @@ def test_lists_of_an_own_set_are_those_of_the_library(shop, apart) -> None:
     assert ready.name not in setting.RECIPES.table  # the door is closed again
 
 
+def test_a_file_called_like_a_set_of_the_paper_does_not_take_its_place(shop, tmp_path) -> None:
+    from course_lib.experiments.p3 import setting
+
+    path = tmp_path / "ml-1m.csv"
+    path.write_bytes(shop.read_bytes())
+    before = dict(setting.RECIPES.table)
+    with own_run.ready(asked(path)) as ready:
+        assert ready.name.startswith("ml-1m ") and setting.RECIPES.table["ml-1m"] == before["ml-1m"]
+        assert {cell["data"] for cell in ready.cells} == {ready.name}
+    assert setting.RECIPES.table == before
+
+
 # ------------------------------------------------------------------------------------------------- many mistakes
 DATA = {  # what is wrong with the file or the flags -> how it is made, what the message must say
     "no file": (lambda t, p: (p / "none.csv", {}), "--data is .none.csv.; expected a file that exists in"),

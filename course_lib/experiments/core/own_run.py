@@ -162,7 +162,7 @@ def ready(request: Request) -> Iterator[Ready]:
                 raise ValueError(f"{door.id} needs {need}, and {data.name} has none; expected --{need[:-1]} COLUMN")
         if data is not None and data.n_items < door.least_items:
             raise ValueError(f"{door.id} needs {door.least_items} items, and {data.name} has {data.n_items}")
-        name = None if data is None else _name(data, request)
+        name = None if data is None else _name(data, request, door.recipes)
         with lent(door, data, name, request):
             yield _planned(door, request, file, data, name)
 
@@ -170,11 +170,15 @@ def ready(request: Request) -> Iterator[Ready]:
 _NAMES: dict[str, str] = {}  # of own sets in this process: whose pairs
 
 
-def _name(data: Interactions, request: Request) -> str:
-    """The name of a set. Another of the same name in this process gets a mark: splits are remembered by name."""
+def _name(data: Interactions, request: Request, recipes: Recipes) -> str:
+    """The name of a set; with a mark where a paper's set, or another of this process, has it.
+
+    Splits are remembered by name.
+    """
     assert request.source is not None
     mark = hashlib.sha256(json.dumps([data.sha256, request.source.split]).encode()).hexdigest()[:6]
-    return data.name if _NAMES.setdefault(data.name, mark) == mark else f"{data.name} {mark}"
+    taken = data.name in recipes.table or _NAMES.setdefault(data.name, mark) != mark
+    return f"{data.name} {mark}" if taken else data.name
 
 
 @contextmanager
@@ -191,14 +195,13 @@ def lent(door: Door, data: Interactions | None, name: str | None, request: Reque
     def make(**asked: Any) -> Interactions:
         return own_set if asked == recipe else usual(**asked)
 
-    table: Any = door.recipes.table
-    table[name] = recipe
+    # recipes are frozen, and every stored result holds the hash of their module: they are lent to, and not changed
     object.__setattr__(door.recipes, "make", make)
     try:
-        yield
+        with patch.dict(door.recipes.table, {name: recipe}):
+            yield
     finally:
         object.__setattr__(door.recipes, "make", usual)
-        table.pop(name)
 
 
 def _planned(door: Door, request: Request, file: own.File | None, data: Interactions | None, name: str | None) -> Ready:

@@ -20,7 +20,7 @@ class View extends Interactive {
     parts.shift = slider({ name: "shift", text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, onset: (shift) => this.set({ shift }) });
     parts.plane = h("div", {});
     const head = {
-      look: "cw-flow cw-film",
+      look: "cw-flow",
       title: "α and β, alone and together",
       lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?",
     };

@@ -21,7 +21,7 @@ class View extends Interactive {
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
-      head: { look: "cw-film", title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
+      head: { title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
       controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.panel.box],
       picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, read
+from course_lib.lessons.shared.widgets.base import Count, Stored
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py of the tests
@@ -43,9 +42,6 @@ class Rivals(Hero):
         "less popular and more accurate. With JavaScript this picture moves."
     )
 
-    panels = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
+    panels = Stored(STORED)
     training = Count(TRAININGS, 0, TRAININGS)
     panel = Count(0, 0, lambda shown: len(shown.panels) - 1)
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(panels=read(STORED), **state)

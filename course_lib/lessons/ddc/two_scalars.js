@@ -30,7 +30,7 @@ class View extends Movable {
     const chip = (name, text) => h("button", { type: "button", class: "cw-chip", "data-action": name, onclick: () => this.put(this.places[name]) }, text);
     parts.places = { minimum: chip("minimum", "Minimum of the DDC loss"), best: chip("best", "Best rank"), model: chip("model", "The model: 0 and 0") };
     const head = {
-      look: "cw-flow cw-film cw-words-under",
+      look: "cw-flow cw-words-under",
       title: "Two scalars for one user",
       lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss.",
     };

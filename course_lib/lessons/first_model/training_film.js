@@ -25,7 +25,7 @@ class View extends Interactive {
     parts.liked = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
     return framed(
-      { look: "cw-flow cw-film", title: "Watch a two-tower model learn", lead: ["Press Play. Every film and every person starts with a random vector."] },
+      { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. Every film and every person starts with a random vector."] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,

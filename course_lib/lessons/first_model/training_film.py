@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("training_film.json")  # made by make_training_film.py
@@ -28,11 +28,11 @@ class TrainingFilm(WrittenOnce):
         "picture is interactive."
     )
 
-    film = traitlets.Dict().tag(sync=True, state=True)
+    film = Stored(STORED)
     model = Word("plain", ("plain", "corrected"))
     moment = Count(0, 0, lambda shown: len(shown.film["passes"]) - 1)
     person = Count(1, 1, lambda shown: len(shown.film["people"]))
 
-    def __init__(self, **state: Any) -> None:
-        film = read(STORED)
-        super().__init__(film=film, **{"moment": len(film["passes"]) - 1} | state)
+    @traitlets.default("moment")
+    def _last_moment(self) -> int:
+        return len(self.film["passes"]) - 1

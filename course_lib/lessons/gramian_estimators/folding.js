@@ -22,7 +22,7 @@ class View extends Interactive {
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
     const head = {
-      look: "cw-flow cw-film cw-words-under",
+      look: "cw-flow cw-words-under",
       title: "How an embedding space folds",
       lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second.",
     };

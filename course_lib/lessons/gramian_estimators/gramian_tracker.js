@@ -43,7 +43,7 @@ class View extends Interactive {
     parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.set({ correct_start: value === "yes" }) });
     parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
     const head = {
-      look: "cw-flow cw-film cw-words-under",
+      look: "cw-flow cw-words-under",
       title: "Following a Gramian that moves",
       lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?",
     };

@@ -28,7 +28,7 @@ class View extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
     return hero(this, {
-      head: { look: "cw-film cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then fold it: two matrices give the same number, and they never grow." },
+      head: { look: "cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then fold it: two matrices give the same number, and they never grow." },
       controls: [parts.size.box, parts.fold],
       picture: svg("svg", { viewBox: `0 0 ${start + 280} ${TOP + CELL * MOST + 12}`, role: "img", "aria-label": "A square of cells and two small matrices; the text gives their number" },
         (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.equals, parts.scale),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import traitlets
-
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("two_matrices.json")  # made by make_two_matrices.py of the tests
@@ -30,9 +28,6 @@ class TwoMatrices(Hero):
         "JavaScript this picture folds."
     )
 
-    rows = traitlets.Dict().tag(sync=True, state=True)
+    rows = Stored(STORED)
     size = Count(MOST, 2, MOST)
     way = Word("pairs", WAYS)
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(rows=read(STORED), **state)

@@ -22,7 +22,7 @@ class View extends Interactive {
     parts.five = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     return hero(this, {
-      head: { look: "cw-film", title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for the people of the other pairs." },
+      head: { title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for the people of the other pairs." },
       picture: h("div", { class: "cw-hero-stage" }, this.picture(films), h("div", {},
         h("p", { class: "cw-card-title" }, `Five films for person ${films.person} `, h("span", { class: "cw-soft" }, `who liked ${list(films.liked)}`)), parts.five)),
       controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.repair.box],

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import traitlets
-
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("hidden_hits.json")  # made by make_hidden_hits.py of the tests
@@ -30,9 +28,6 @@ class HiddenHits(Hero):
         "one person's list. With JavaScript this picture moves."
     )
 
-    films = traitlets.Dict().tag(sync=True, state=True)
+    films = Stored(STORED)
     moment = Count(len(MOMENTS) - 1, 0, len(MOMENTS) - 1)
     repair = Word("none", REPAIRS)
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(films=read(STORED), **state)

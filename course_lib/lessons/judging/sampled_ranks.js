@@ -23,7 +23,7 @@ class View extends Interactive {
     parts.chart = h("div", {});
     parts.order = h("div", { class: "cw-bars", "data-paper": true });
     return framed(
-      { look: "cw-flow cw-film cw-one-screen", title: "Who is best?", lead: ["Move the slider. A hidden film is hit if it is among the best ten of itself and the films that it is compared with."] },
+      { look: "cw-flow cw-one-screen", title: "Who is best?", lead: ["Move the slider. A hidden film is hit if it is among the best ten of itself and the films that it is compared with."] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.hidden.box, parts.training.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films that are hit"), parts.chart,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("sampled_ranks.json")  # made by make_sampled_ranks.py
@@ -27,11 +27,11 @@ class SampledRanks(WrittenOnce):
         "films, for two lists without a model, two models, and chance. With JavaScript this picture is interactive."
     )
 
-    board = traitlets.Dict().tag(sync=True, state=True)
+    board = Stored(STORED)
     place = Count(0, 0, lambda shown: len(shown.board["samples"]) - 1)
     hidden = Word("later", ("later", "random"))
     training = Count(1, 1, lambda shown: len(shown.board["hits"]["later"]))
 
-    def __init__(self, **state: Any) -> None:
-        board = read(STORED)
-        super().__init__(board=board, **{"place": board["samples"].index(20)} | state)
+    @traitlets.default("place")
+    def _place_of_twenty(self) -> int:
+        return int(self.board["samples"].index(20))

@@ -21,7 +21,7 @@ class View extends Interactive {
     parts.everybody = h("div", { class: "cw-bars" });
     parts.curve = h("div", {});
     return framed(
-      { look: "cw-flow cw-film cw-one-screen", title: "You and today", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
+      { look: "cw-flow cw-one-screen", title: "You and today", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
       h("div", { class: "cw-row" }, parts.weight.box, parts.temperature.box, parts.day.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),

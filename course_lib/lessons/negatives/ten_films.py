@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import traitlets
-
-from course_lib.lessons.shared.widgets.base import Count, read
+from course_lib.lessons.shared.widgets.base import Count, Stored
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("ten_films.json")  # made by make_ten_films.py
@@ -31,10 +29,7 @@ class TenFilms(WrittenOnce):
         "right part from the ratings of the last days. With JavaScript this picture is interactive."
     )
 
-    films = traitlets.Dict().tag(sync=True, state=True)
+    films = Stored(STORED)
     temperature = Count(START["temperature"], 0, len(TEMPERATURES) - 1)
     weight = Count(START["weight"], 0, len(WEIGHTS) - 1)
     day = Count(START["day"], 0, len(DAYS) - 1)
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(films=read(STORED), **state)

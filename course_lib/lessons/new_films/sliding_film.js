@@ -23,7 +23,7 @@ class View extends Interactive {
     parts.told = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
     return framed(
-      { look: "cw-flow cw-film cw-one-screen", title: "A film that nobody has rated", lead: ["Press Play. The film with the ring is in no batch of the training."] },
+      { look: "cw-flow cw-one-screen", title: "A film that nobody has rated", lead: ["Press Play. The film with the ring is in no batch of the training."] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.reads.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("sliding_film.json")  # made by make_sliding_film.py
@@ -28,11 +28,11 @@ class SlidingFilm(WrittenOnce):
         "With JavaScript this picture is interactive."
     )
 
-    film = traitlets.Dict().tag(sync=True, state=True)
+    film = Stored(STORED)
     reads = Word("features", ("features", "nothing"))
     moment = Count(0, 0, lambda shown: len(shown.film["steps"]) - 1)
     chosen = Count(1, 1, lambda shown: len(shown.film["new"]))
 
-    def __init__(self, **state: Any) -> None:
-        film = read(STORED)
-        super().__init__(film=film, **{"moment": len(film["steps"]) - 1} | state)
+    @traitlets.default("moment")
+    def _last_moment(self) -> int:
+        return len(self.film["steps"]) - 1

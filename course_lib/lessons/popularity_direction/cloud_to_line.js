@@ -23,7 +23,7 @@ class View extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     const { width, height } = FRAME;
     return hero(this, {
-      head: { look: "cw-film cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
+      head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
       controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.law.box],
       picture: svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Films as circles in a plane; the text says how they lie" },
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),

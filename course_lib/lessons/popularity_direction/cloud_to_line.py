@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import traitlets
-
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("cloud_to_line.json")  # made by make_cloud_to_line.py
@@ -29,9 +27,6 @@ class CloudToLine(Hero):
         "Both are in standard deviations of the first. With JavaScript this picture moves."
     )
 
-    films = traitlets.Dict().tag(sync=True, state=True)
+    films = Stored(STORED)
     moment = Count(5, 0, len(PASSES) - 1)
     law = Word("uniform", LAWS)
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(films=read(STORED), **state)

@@ -33,7 +33,7 @@ class View extends Interactive {
     parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: set("film") });
     parts.inspector = h("p", { class: "cw-inspector" });
     const head = {
-      look: "cw-flow cw-film cw-words-across",
+      look: "cw-flow cw-words-across",
       title: "The axis of popularity",
       lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?",
     };

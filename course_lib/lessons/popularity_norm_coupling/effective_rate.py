@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Number, Stored, Word
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("effective_rate.json")  # made by make_effective_rate.py
@@ -29,13 +29,10 @@ class EffectiveRate(Hero):
         "JavaScript this picture is interactive: it also shows the list of the other index, from the same vectors."
     )
 
-    films = traitlets.Dict().tag(sync=True, state=True)
+    films = Stored(STORED)
     rate = Number(10.0, 0.2, 50)
     person = Count(1, 1, lambda shown: len(shown.films["people"]))
     index = Word("dot", ("dot", "cosine"))
-
-    def __init__(self, rate: float = 10.0, **state: Any) -> None:
-        super().__init__(films=read(STORED), rate=rate, **state)
 
     @traitlets.validate("rate")
     def _stored_rate(self, proposal: dict[str, Any]) -> float:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import traitlets
-
-from course_lib.lessons.shared.widgets.base import Count, Word, read
+from course_lib.lessons.shared.widgets.base import Count, Stored, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("map_of_cells.json")  # made by make_map_of_cells.py
@@ -28,10 +26,7 @@ class MapOfCells(WrittenOnce):
         "this picture is interactive."
     )
 
-    map = traitlets.Dict().tag(sync=True, state=True)
+    map = Stored(STORED)
     power = Count(2, 0, 4)
     probes = Count(2, 1, 6)
     space = Word("ip", ("ip", "more"))
-
-    def __init__(self, **state: Any) -> None:
-        super().__init__(map=read(STORED), **state)

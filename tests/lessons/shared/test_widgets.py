@@ -88,3 +88,11 @@ def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     assert library("kit")("(values) => values.map(lib.fine)", values) == [words.fine(value) for value in values]
     shown = {0.0034: "0.0034", -0.0034: "−0.0034", 2e-5: "less than 0.0001", 0.0: "0", 0.5: "0.5", 0.00999: "0.01"}
     assert {value: words.fine(value) for value in shown} == shown
+
+
+def test_what_a_lesson_stored_is_no_argument() -> None:
+    from course_lib.lessons.serving.map_of_cells import MapOfCells
+
+    assert MapOfCells(1, 3).state() == MapOfCells(power=1, probes=3).state()
+    with pytest.raises(TypeError, match=r"got \['map'\]; expected some of power, probes, space"):
+        MapOfCells(map={})

@@ -73,6 +73,18 @@ class Word(traitlets.Unicode[Any, Any]):
         return word
 
 
+class Stored(traitlets.TraitType[Any, Any]):
+    """What a lesson has stored for its interactive, read from its file; no argument of the interactive gives it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.tag(sync=True, state=True)
+
+    def default(self, obj: Any = None) -> Any:
+        return read(self.path)
+
+
 class CourseWidget(anywidget.AnyWidget):
     """A widget that lives in Jupyter and on a static page, and that says in words what it shows.
 
@@ -94,9 +106,10 @@ class CourseWidget(anywidget.AnyWidget):
 
     def __init__(self, *values: Any, **state: Any) -> None:
         """The state by name; `values` belong to the first traits of the class, in the order in which it has them."""
-        names = [name for name, trait in vars(type(self)).items() if name in self.trait_names(state=True)]
+        given = {name for name, trait in self.traits(state=True).items() if not isinstance(trait, Stored)}
+        names = [name for name in vars(type(self)) if name in given]
         state = dict(zip(names, values, strict=False)) | state
-        if len(values) > len(names) or not set(state) <= set(self.trait_names(state=True)):
+        if len(values) > len(names) or not set(state) <= given:
             raise TypeError(f"{type(self).__name__} got {list(state)}; expected some of {', '.join(names)}")
         super().__init__(**{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in state.items()})
 

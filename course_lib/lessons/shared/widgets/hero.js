@@ -19,5 +19,5 @@ export function hero(view, { head, controls, picture, more }) {
     view.narrow = width < PHONE;
     view.refresh();
   }).observe(stage);
-  return framed({ ...head, look: `cw-hero ${head.look}` }, h("div", { class: "cw-hero-controls" }, controls), stage, summary, all);
+  return framed({ ...head, look: `cw-hero ${head.look ?? ""}` }, h("div", { class: "cw-hero-controls" }, controls), stage, summary, all);
 }
