@@ -22,7 +22,7 @@ from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
-from course_lib.audit.schema import declared
+from course_lib.audit.schema import Schema, declared, refuse_unknown
 from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import files_in, read_snapshot
 from course_lib.audit.sources import STEMS, is_parts
@@ -128,6 +128,7 @@ def _compared(given: argparse.Namespace) -> Comparison:
     _take_from_folder(given, given.new, "new", ("pairs", "held_out", "counts"))
     new = read["new"]
     pairs, held_out = _pairs(given, new.users, new.items)
+    _check_columns(more["schema"], *(side for one in read.values() for side in (one.items, one.users)), pairs, held_out)
     return compare(
         read["old"],
         new,
@@ -157,6 +158,7 @@ def _audited(given: argparse.Namespace) -> Report:
     if given.users is not None:
         users = read_table(given.users, "users", ids=given.user_ids, **more)
     pairs, held_out = _pairs(given, users, items)
+    _check_columns(more["schema"], items, users, pairs, held_out)
     return audit(
         items,
         users,
@@ -195,6 +197,11 @@ def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tupl
         for name, where in (("pairs", given.pairs), ("held_out", given.held_out))
     ]
     return found[0], found[1]
+
+
+def _check_columns(schema: Schema, *read: Table | Found | None) -> None:
+    """Raises ValueError for what --columns declared and no file has."""
+    refuse_unknown(schema, [one.schema for one in read if one is not None])
 
 
 def _training(given: argparse.Namespace) -> Training:

@@ -47,6 +47,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -285,6 +286,8 @@ def audit(
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
     if not isinstance(training, Training | None):
         raise checking.refuse(training, "training", "an audit.Training, such as Training(loss='bpr')")
+    if not isinstance(index, str | PathLike | None):
+        raise checking.refuse(index, "index", f'"" for those that are built, or the file of {EXPECTED}')
     if index and not Path(index).is_file():
         raise refuse_file("index", Path(index), "there is no file of this name", EXPECTED)
     given = {"pairs": pairs, "held_out": held_out}

@@ -12,8 +12,9 @@ their names. NONE instead of a name says that there is no such column. What is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 from course_lib.audit import columns
 
@@ -63,5 +64,25 @@ def declared(texts: Sequence[str]) -> Schema:
             what = "comes twice" if name in found else f"is no NAME=COLUMN with one of {', '.join(known)}"
             raise ValueError(f"--columns: {text} {what}; expected such as user=uid item=sku ignored=price,age")
         found[name] = column
-    ignored = tuple(found.pop("ignored", "").split(",")) if "ignored" in found else ()
+    ignored = tuple(name.strip() for name in found.pop("ignored", "").split(",") if name.strip())
+    for column in {*found.values()} - {NONE}:
+        twice = [name for name in found if found[name] == column] + ["ignored"] * (column in ignored)
+        if len(twice) > 1 and {*twice} != {"id", "user"} and {*twice} != {"id", "item"}:
+            raise ValueError(f"--columns: {column} is both {' and '.join(twice)}; expected a column for each")
     return Schema(**found, ignored=ignored)
+
+
+def refuse_unknown(schema: Schema, taken: Iterable[Mapping[str, Any]]) -> None:
+    """Raises ValueError for a declared time, rating or ignored column that none of the files has.
+
+    taken: which column is what in each file that was read (`Table.schema`, `Found.schema`).
+    """
+    seen: set[str] = set()
+    for one in taken:
+        for column in one.values():
+            seen |= {column} if isinstance(column, str) else {*(column or ())}
+    asked = [("time", schema.time), ("rating", schema.rating), *(("ignored", name) for name in schema.ignored)]
+    for name, column in asked:
+        if column not in {"", NONE, *seen}:
+            known = ", ".join(sorted(seen)) or "no others"
+            raise ValueError(f"--columns: {name}={column}: none of the files has it; expected one of {known}")

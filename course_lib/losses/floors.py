@@ -6,6 +6,8 @@ import math
 
 from course_lib import checking
 
+MOST = 10**15  # films: far more, and 1/n is lost in rounding
+
 
 def loss_floor(n: int, tau: float) -> float:
     """The least mean softmax loss of n pairs of unit vectors: ``log(1 + (n - 1) exp(-n / ((n - 1) tau)))``, in nats.
@@ -13,7 +15,7 @@ def loss_floor(n: int, tau: float) -> float:
     Parameters
     ----------
     n : int
-        The number of films in the softmax, at least 2.
+        The number of films in the softmax, 2 to 10^15.
     tau : float
         The temperature.
 
@@ -25,7 +27,7 @@ def loss_floor(n: int, tau: float) -> float:
     Raises
     ------
     ValueError
-        For fewer than two films and a temperature of 0 or less.
+        For fewer than two films or more than 10^15, and a temperature of 0 or less.
 
     Examples
     --------
@@ -33,7 +35,7 @@ def loss_floor(n: int, tau: float) -> float:
     >>> round(loss_floor(512, 0.2), 2)
     1.48
     """
-    n, tau = checking.whole(n, "n", 2), checking.real(tau, "tau", above=0)
+    n, tau = checking.whole(n, "n", 2, MOST), checking.real(tau, "tau", above=0)
     return math.log1p((n - 1) * math.exp(-n / ((n - 1) * tau)))
 
 
@@ -87,7 +89,7 @@ def largest_tau(n: int, probability: float) -> float:
     >>> round(largest_tau(682, 0.9), 3)
     0.115
     """
-    n = checking.whole(n, "n", 2)
+    n = checking.whole(n, "n", 2, MOST)
     probability = checking.real(probability, "probability", below=1)
     if probability <= 1 / n:
         raise ValueError(f"probability is {probability}; expected more than 1/n = {1 / n:g}, which every tau reaches")

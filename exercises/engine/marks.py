@@ -120,7 +120,9 @@ def read_table(path: Path, columns: Iterable[str]) -> pd.DataFrame:
     """
     try:
         found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of_students(written(path))]
-    except (ValueError, csv.Error) as error:
+    except csv.Error as error:
+        raise BadMarks(f"{path}: {error}; expected every quote closed") from None
+    except ValueError as error:
         raise BadMarks(f"{path}: {error}") from None
     table = pd.DataFrame([cells for _, cells in found], index=pd.Index([name for name, _ in found], name="student"))
     if found and (lacking := [column for column in columns if column not in table]):
@@ -353,7 +355,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     course = given.course.resolve()
     try:
-        if given.sheet:
+        if given.sheet is not None:
             print(f"marks: {sheet(course, given.sheet)}")
             return
         now = marks(course)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -199,3 +200,27 @@ def test_the_version(capsys):
     with pytest.raises(SystemExit) as stopped:
         cli(["--version"])
     assert stopped.value.code == 0 and capsys.readouterr().out.startswith("two-tower-audit ")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("user=uid item=uid", "--columns: uid is both user and item; expected a column for each"),
+        ("user=uid item=sku time=price rating=price", "price is both time and rating"),
+        ("user=uid item=sku ignored=uid", "uid is both user and ignored"),
+        ("user=uid item=sku time=nope", "time=nope: none of the files has it; expected one of .*price"),
+        ("user=uid item=sku rating=nope", "rating=nope: none of the files has it"),
+        ("user=uid item=sku ignored=price,prise", "ignored=prise: none of the files has it"),
+    ],
+)
+def test_columns_that_are_not_there_or_are_two_things_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: str, message: str
+) -> None:
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "items.npy", rng.normal(size=(30, 4)))
+    np.save(tmp_path / "users.npy", rng.normal(size=(20, 4)))
+    lines = [f"{user},{(3 * user + step) % 30},{user / 7}" for user in range(20) for step in range(3)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["uid,sku,price", *lines]))
+    assert cli([str(tmp_path), "--columns", *columns.split()]) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert cli([str(tmp_path), "--columns", "user=uid", "item=sku", "ignored=price,"]) == 0

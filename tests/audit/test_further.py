@@ -257,3 +257,10 @@ def test_lists_are_compared_by_popularity_and_by_age() -> None:
     )
     figures = both["lists-changed"].figures
     assert {"kept_head", "kept_tail", "kept_newest", "kept_older"} < set(figures)
+
+
+@pytest.mark.parametrize("index", [3, True, [], {}, b"a.faiss", float("nan"), np.zeros(2)])
+def test_what_names_no_index_is_refused(index: object) -> None:
+    items = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(ValueError, match=r'index is .*; expected "" for those that are built, or the file of an index'):
+        audit(items, rng=np.random.default_rng(0), index=index)  # type: ignore[arg-type]

@@ -112,7 +112,10 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path, monkeypat
         FileNotFoundError, match=r"expected the name under which this notebook is saved: in-batch-bias \("
     ):
         hand_in(f"{ASSIGNMENT}.ipynb")
-    with pytest.raises(RuntimeError, match="no notebook in format 4"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"^in-batch-bias \(1\)\.ipynb could not be replayed: the file is no notebook in format 4; expected an assignment",
+    ):
         hand_in(f"{ASSIGNMENT} (1).ipynb")
 
 
@@ -187,3 +190,9 @@ def test_it_works_where_the_course_is_installed_and_there_is_no_checkout(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(": passed") + done.stdout.count("   passed") == 9 and "Receipt" in done.stdout
+
+
+@pytest.mark.parametrize("file", [None, 3, ["a.ipynb"], b"a.ipynb"])
+def test_what_names_no_file_is_refused(file: Any) -> None:
+    with pytest.raises(TypeError, match=r"file is .*; expected the name of the saved notebook"):
+        hand_in(file)

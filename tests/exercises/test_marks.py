@@ -330,3 +330,27 @@ def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:
     assert items.doubt(rubric, one, 3.0) == "has a mark of 3, and its ticks add up to 1"
     assert items.doubt(rubric, one, 0.0) == "has a mark of 0, and its ticks add up to 1"
     assert items.doubt(rubric[:1], one, 1.0) == "was ticked by another rubric; tick it once more"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- {points: .inf, item: a}", "more than 0 points, a finite number"),
+        ("- {points: .nan, item: a}", "more than 0 points, a finite number"),
+        ('- {points: 1, item: " "}', "an item is ' '; expected its text in one line"),
+        ('- {points: 1, item: "a\\nb"}', r"an item is 'a\\nb'; expected its text in one line"),
+        ("[" * 3000, "expected lines such as"),
+    ],
+)
+def test_a_rubric_that_is_none_is_refused(text: str, message: str) -> None:
+    with pytest.raises(items.BadRubric, match=message):
+        items.read_items(text)
+
+
+def test_a_sheet_without_a_name_and_an_open_quote_are_refused(tmp_path: Path) -> None:
+    (tmp_path / marks.FILE).write_text('[parts.exam]\nweight = 100\nfrom = "exam.csv"\nout_of = 9\n')
+    with pytest.raises(SystemExit, match=r"parts\.: expected a part with a rubric"):
+        marks.main(["--course", str(tmp_path), "--sheet", ""])
+    (tmp_path / "exam.csv").write_text('student,points\n"ann,3\n')
+    with pytest.raises(marks.BadMarks, match="unexpected end of data; expected every quote closed"):
+        marks.read_table(tmp_path / "exam.csv", ["points"])

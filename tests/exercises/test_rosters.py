@@ -139,3 +139,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "export.csv").write_bytes(CANVAS.encode("cp1252"))
     with pytest.raises(SystemExit, match=r"roster: .*line 4 is not in UTF-8.*cp1252: \"Müller, Jörg\""):
         classroom.main(["roster", "--from", str(tmp_path / "export.csv"), "--course", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        ('"A,B\n1,2\n', ["student=A"], "unexpected end of data; expected every quote closed"),
+        ("A,B\n", ["student=A"], "nobody stands below the names of the columns; expected a line for each person"),
+        ("A,B\n1,2\n", [], r"the columns are \['A', 'B'\].*Say which they are: --column student="),
+        ("A,B\n1,2\n", ["student=,"], "--column student=,: expected one of student, name"),
+        ("A,B\n1,2\n", ["student=A", "student=B"], "--column student=B: student is A already; expected each once"),
+    ],
+)
+def test_an_export_that_is_none_is_refused_with_the_way_out(
+    tmp_path: Path, text: str, columns: list[str], message: str
+) -> None:
+    (tmp_path / "export.csv").write_text(text, encoding="utf-8")
+    arguments = ["roster", "--from", str(tmp_path / "export.csv"), "--course", str(tmp_path)]
+    with pytest.raises(SystemExit, match=message):
+        classroom.main([*arguments, *(part for one in columns for part in ("--column", one))])

@@ -413,3 +413,38 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         mine = [cell for cell in ready.cells if cell["losses"] == ["sigmoid"]]
         assert {cell["data"] for cell in mine} == {"movietweetings-10core"} and len(mine) == 2  # not at ratio 0.1
     assert datasets.names() and registry.get("P3-T5").module.endswith("stochastic_gradient")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("run P3-T5 --user who", "--user is 'who', and there is no --data; expected --data FILE with it"),
+        ("run P3-T5 --split time --dry-run", "--split is 'time', and there is no --data"),
+        ("run P3-T5 --min-rating 3", "--min-rating is '3.0', and there is no --data"),
+        ("run P3-T5 --dry-run --out FILE", "expected a folder, and this is a file"),
+        ("run P3-T5 --dry-run --devices 0", "--devices: a run of one's own does not take it"),
+        ("run P3-T5 --dry-run --only foo=bar", "--only: no cell has 'foo'; expected one of"),
+        ("run P3-T5 --data EMPTY", "--data: empty.csv has no row below its header; expected at least 50 pairs"),
+        ("run P3-T5 --data BROKEN", "broken.parquet: pandas cannot read it .*; expected Parquet"),
+        ("run P3-T5 --with EXIT --dry-run", "line 2: SystemExit: 3; expected a file that runs"),
+        ("out P3-T6 --to FILE", "--to is .*; expected a folder, and this is a file"),
+        ("out P3-T6 --to FOLDER --only metric=Q@5", "--only: no row has metric=Q@5; expected one of .*P@5"),
+        ("verify P3-T6 --share nan", r"--share is nan; expected a finite number in \[0, 1\]"),
+        ("verify P3-T6 --share 2", r"--share is 2.0; expected a finite number in \[0, 1\]"),
+    ],
+)
+def test_flags_that_would_be_ignored_and_files_that_are_none_are_refused(tmp_path, apart, capsys, command, message):
+    (tmp_path / "a file").write_text("")
+    (tmp_path / "empty.csv").write_text("user_id,item_id\n")
+    (tmp_path / "broken.parquet").write_text("x")
+    (tmp_path / "exit.py").write_text("import sys\nsys.exit(3)\n")
+    files = {"FILE": "a file", "FOLDER": "results", "EMPTY": "empty.csv", "BROKEN": "broken.parquet", "EXIT": "exit.py"}
+    words = [str(tmp_path / files[word]) if word in files else word for word in command.split()]
+    assert experiments.cli(words) == 2
+    assert re.search(message, capsys.readouterr().out)
+
+
+def test_a_dry_run_of_a_course_set_runs_and_stores_nothing(apart, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "run", lambda *given, **more: pytest.fail("it ran"))
+    assert experiments.cli(["run", "P3-T5", "--dry-run"]) == 0
+    assert "P3-T5: 6 cells" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_lib import checking
 from course_lib.experiments.core import beside, code, dealt, extend, out, own_data, own_run, queue, registry, verify
 from course_lib.experiments.core.provenance import lost_commits
 from course_lib.experiments.core.results import load_result
@@ -58,6 +59,7 @@ def _standing(provenance: dict[str, Any]) -> str:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
+    checking.real(arguments.share, "--share", least=0, most=1)
     failed = False
     results = list(verify.stored(arguments.ids, arguments.scale))
     if arguments.results is not None:
@@ -84,8 +86,9 @@ def _again(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.data or arguments.functions or arguments.out:
+    if arguments.data or arguments.functions or arguments.out or arguments.dry_run:
         return _run_own(arguments)
+    _check_no_source(arguments)
     only = dict(queue.pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(queue.pair(text) for text in arguments.option)
     registry.check_options(arguments.id, options)
@@ -117,13 +120,25 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_no_source(arguments: argparse.Namespace) -> None:
+    """Raises ValueError for a flag that says how a file is read, where no file was given."""
+    for one in fields(own_data.Source):
+        if one.name != "path" and (given := getattr(arguments, one.name)) != one.default:
+            flag = f"--{one.name.replace('_', '-')}"
+            raise ValueError(f"{flag} is {str(given)!r}, and there is no --data; expected --data FILE with it")
+
+
 def _run_own(arguments: argparse.Namespace) -> int:
     """A run on data, or with functions, of one's own: its result goes to a folder of its own."""
     for flag in ("extend", "collect", "devices", "replace"):
-        if getattr(arguments, flag):
+        if (given := getattr(arguments, flag)) is not None and given is not False:
             raise ValueError(
                 f"--{flag}: a run of one's own does not take it; expected --out, --only, --option, --dry-run"
             )
+    if not arguments.data:
+        _check_no_source(arguments)
+    if arguments.out and arguments.out.exists() and not arguments.out.is_dir():
+        raise checking.refuse(str(arguments.out), "--out", "a folder, and this is a file")
     told = {one.name: getattr(arguments, one.name) for one in fields(own_data.Source) if hasattr(arguments, one.name)}
     asked = own_run.Request(
         arguments.id,
@@ -151,9 +166,18 @@ def _run_own(arguments: argparse.Namespace) -> int:
 
 def _out(arguments: argparse.Namespace) -> int:
     """A stored result as files for a paper."""
+    if Path(arguments.to).exists() and not Path(arguments.to).is_dir():
+        raise checking.refuse(arguments.to, "--to", "a folder, and this is a file")
     door = own_run.doors().get(arguments.id)
     main = dict(queue.pair(text) for text in arguments.only) or dict(door.main if door else {})
-    files = out.write(load_result(arguments.id, arguments.scale), arguments.to, **main)
+    result = load_result(arguments.id, arguments.scale)
+    left = result.rows
+    for key, value in main.items() if arguments.only else ():
+        there = dict.fromkeys(str(row[key]) for row in left if row.get(key) is not None)
+        left = [row for row in left if row.get(key) == value]
+        if there and not left:
+            raise ValueError(f"--only: no row has {key}={value}; expected one of {', '.join(there)}")
+    files = out.write(result, arguments.to, **main)
     print("written:", *files, sep="\n  ")
     return 0
 

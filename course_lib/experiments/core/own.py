@@ -154,7 +154,7 @@ def loaded(path: str | Path) -> Iterator[File]:
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             line = getattr(error, "lineno", None) or _line(error, path)
             where = f", line {line}" if line else ""
             raise ValueError(f"{path}{where}: {type(error).__name__}: {error}; expected a file that runs") from error

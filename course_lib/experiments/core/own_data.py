@@ -89,6 +89,8 @@ def read(source: Source) -> Interactions:
     checking.choice(source.time_unit, "--time-unit", tuple(UNITS))
     columns = _columns(source)
     table = _table(source.path, columns)
+    if table.empty:
+        raise ValueError(f"--data: {source.path.name} has no row below its header; expected at least {LEAST} pairs")
     ids = [_ids(table, columns[side], source.path) for side in ("user", "item")]
     numbers = {side: _numbers(table, columns[side], side, source) for side in ("time", "rating") if side in columns}
     if source.split != "random" and "time" not in numbers:
@@ -164,7 +166,10 @@ def _heads(path: Path) -> list[str]:
 def _frame(path: Path, **how: Any) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            try:
+                return pd.read_parquet(path)
+            except (ValueError, OSError) as error:  # pyarrow's own are of these kinds
+                raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected Parquet") from None
         if path.suffix not in SEPARATORS:
             raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join([*SEPARATORS, '.parquet'])}")
         return pd.read_csv(path, sep=SEPARATORS[path.suffix], **how)

@@ -223,6 +223,8 @@ def _planned(door: Door, request: Request, file: own.File | None, data: Interact
         cells = door.enter(cells, file)
     for key, value in (request.only or {}).items():
         wanted = value if isinstance(value, list | tuple) else [value]
+        if not any(key in cell for cell in cells):
+            raise ValueError(f"--only: no cell has {key!r}; expected one of {', '.join(sorted(cells[0]))}")
         there = ", ".join(sorted({str(cell.get(key)) for cell in cells}))
         cells = [cell for cell in cells if cell.get(key) in wanted]
         if not cells:

@@ -9,6 +9,7 @@ that they were given for, as every comment does, and stand in the feedback.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -40,10 +41,16 @@ def read_items(text: str) -> list[Item]:
     """The items of a rubric in YAML. BadRubric for another form, for two items of one name, and for no points."""
     try:
         found = msgspec.convert(yaml.safe_load(text), list[Item])
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+    except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
         raise BadRubric(f"{error}; expected lines such as - {{points: 1, item: what is right}}") from None
-    if not found or len({one.item for one in found}) < len(found) or any(not one.points > 0 for one in found):
-        raise BadRubric("expected at least one item, each of another name and with more than 0 points")
+    if (
+        not found
+        or len({one.item for one in found}) < len(found)
+        or any(not 0 < one.points < math.inf for one in found)
+    ):
+        raise BadRubric("expected at least one item, each of another name and with more than 0 points, a finite number")
+    if odd := [one.item for one in found if len(one.item.splitlines()) != 1 or not one.item.strip()]:
+        raise BadRubric(f"an item is {odd[0]!r}; expected its text in one line")
     return found
 
 

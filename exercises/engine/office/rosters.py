@@ -7,6 +7,7 @@ again under another name, or another login, stays the same student, and the old 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -21,6 +22,7 @@ from .texts import decoded
 
 ASKED = ("student", "name", "email", "number")
 FORMER = "former_names"
+HOW = "Say which they are: --column student=... --column name=... --column number=..."
 
 
 class Platform(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -41,12 +43,15 @@ def platforms() -> dict[str, Platform]:
 
 def columns_of(given: Iterable[str]) -> dict[str, list[str]]:
     """Columns by flags: ["name=Vorname,Nachname"] -> {"name": ["Vorname", "Nachname"]}. BadRoster for another form."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for one in given:
         what, _, columns = one.partition("=")
-        if what not in ASKED or not columns:
+        names = [name.strip() for name in columns.split(",")]
+        if what not in ASKED or not all(names):
             raise BadRoster(f"--column {one}: expected one of {', '.join(ASKED)}, =, and names of columns")
-        found[what] = [name.strip() for name in columns.split(",")]
+        if what in found:
+            raise BadRoster(f"--column {one}: {what} is {','.join(found[what])} already; expected each once")
+        found[what] = names
     return found
 
 
@@ -56,18 +61,22 @@ def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | No
         text = decoded(path, encoding)
         known = [name for one in platforms().values() for name in one.known_by]
         lines = list(lines_of(text, [*known, *(name for names in given.values() for name in names)]))
+    except csv.Error as error:
+        raise BadRoster(f"{path}: {error}; expected every quote closed") from None
     except ValueError as error:
-        raise BadRoster(f"{path}: {error}") from None
-    header = list(lines[0][1]) if lines else []
+        how = f"{HOW}." if "the columns are" in str(error) else ""
+        raise BadRoster(f"{path}: {error}. {how}".rstrip(". ")) from None
+    if not lines:
+        raise BadRoster(f"{path}: nobody stands below the names of the columns; expected a line for each person")
+    header = list(lines[0][1])
     system, preset = next(((k, v) for k, v in platforms().items() if set(v.known_by) <= set(header)), ("", None))
     columns = {**(preset.roster if preset else {}), **given}
     unknown = [name for what in given for name in given[what] if name not in header]
     if unknown or "student" not in columns:
         what = f"no column {unknown[0]!r}" if unknown else "the export of no platform that is known here"
         raise BadRoster(
-            f"{path}: {what}; its columns are {', '.join(header)}. Say which they are: "
-            f"--column student=... --column name=... --column number=..., or write them into {Path(__file__).parent}/"
-            "platforms.yml"
+            f"{path}: {what}; its columns are {', '.join(header)}. {HOW}, or write them into "
+            f"{Path(__file__).parent}/platforms.yml"
         )
     nobody = preset.no_people if preset else [""]
     found = [_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody]

@@ -31,6 +31,8 @@ def hand_in(file: str | Path) -> None:
 
     Raises
     ------
+    TypeError
+        For what is no name of a file.
     FileNotFoundError
         Where there is no such file; the message names the notebooks that lie there.
     ModuleNotFoundError
@@ -46,6 +48,8 @@ def hand_in(file: str | Path) -> None:
     for package in NEEDED:
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"hand_in needs {package}: run `%pip install {package}` first", name=package)
+    if not isinstance(file, str | Path):
+        raise TypeError(f"file is {file!r}; expected the name of the saved notebook, such as 'my-topic.ipynb'")
     content, when = _saved(Path(file))
     found = _replayed(content, Path(file).stem)
     print("\n".join([f"{Path(file).name}, {when}", *_unsaved(found["names"], found["sources"]), *_report(found)]))
@@ -80,8 +84,9 @@ def _replayed(content: bytes, name: str) -> dict[str, Any]:
         check=False,
     )
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-        raise RuntimeError(f"the notebook could not be replayed: {told or 'the process ended without a word'}")
+        told = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1].rpartition("Unreadable: ")[2]
+        told = told or "the process ended without a word"
+        raise RuntimeError(f"{name}.ipynb could not be replayed: {told}; expected an assignment as it was saved")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
