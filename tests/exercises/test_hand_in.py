@@ -114,7 +114,7 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path, monkeypat
         hand_in(f"{ASSIGNMENT}.ipynb")
     with pytest.raises(
         RuntimeError,
-        match=r"^in-batch-bias \(1\)\.ipynb could not be replayed: the file is no notebook in format 4; expected an assignment",
+        match=r"^in-batch-bias \(1\)\.ipynb could not be replayed: the file is no notebook in format 4; expected an",
     ):
         hand_in(f"{ASSIGNMENT} (1).ipynb")
 
