@@ -4,7 +4,7 @@ findings      the role {finding}`name` puts a mark behind a sentence that opens 
               script (`course_lib.lessons.shared.findings`): computed here from stored results, or taken from the cell
               of the page's own run. A finding that fails is an error.
 conclusions   a conclusion with a number or a comparison names what it rests on (tools/conclusions.py)
-statements    under each statement of a lesson stands what of it a machine checked (tools/claims/badges.py)
+statements    a mark behind each statement of a lesson opens what of it a machine checked (tools/claims/badges.py)
 results       below each stored result that a lab shows stands a link to all of its numbers (tools/results_pages.py)
 """
 

@@ -47,7 +47,7 @@
         for (const name of ["src", "srcset"]) if (one.hasAttribute(name)) one.setAttribute(name, new URL(one.getAttribute(name), address));
       }
     }
-    copy.querySelectorAll(".headerlink, .copybtn, .toggle-button, mjx-assistive-mml").forEach((one) => one.remove());
+    copy.querySelectorAll(".headerlink, .copybtn, .toggle-button, .evidence, .support, mjx-assistive-mml").forEach((one) => one.remove());
     for (const one of [copy, ...copy.querySelectorAll("[id]")]) one.removeAttribute("id");
     copy.classList.remove("margin-caption", "toggle-hidden");
     return copy;

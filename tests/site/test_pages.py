@@ -278,7 +278,7 @@ WIDE = """() => {
         return [...box.querySelectorAll("*")]
             .filter((element) => element.getBoundingClientRect().right > right && !inside(element))
             .filter((element) => !element.closest(".full-width, .margin-caption > figcaption"))
-            .filter((element) => !element.closest("details.machine-badge, details.hide"))
+            .filter((element) => !element.closest("details.hide"))
             .filter((element) => !element.closest(".text_html:has(> table thead th:nth-child(6))"))
             .map((element) => `${element.tagName}.${element.className}: ${element.textContent.trim().slice(0, 60)}`);
     }"""

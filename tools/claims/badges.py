@@ -1,8 +1,8 @@
-"""Under each statement of a lesson: what of it a machine checked.
+"""Behind each statement of a lesson: a mark that opens what of it a machine checked.
 
-A row of a lesson's claims.yml that names the statement and has the field `machine` gives a folded line, "Checked by
-machine: for some sizes". Unfolded it says what exactly, and leads to the row. Several rows that say the same share a
-line; a statement without such a row gets nothing.
+A row of a lesson's claims.yml that names the statement and has the field `machine` gives the mark, which is called
+"Checked by machine: for some sizes" and opens what exactly was checked, and a link to the row. Several rows that say
+the same share a line; a statement without such a row gets nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SUMMARIES = {
 }
 
 
-def badge(claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> list[nodes.Node]:
-    """The folded line for the rows of one statement; nothing where none has `machine`.
+def badge(claims: Sequence[rows.Claim], label: str, *, pages: Collection[str] = ()) -> list[nodes.Node]:
+    """The mark for the rows of the statement with a label, and what it opens; nothing where no row has `machine`.
 
     `pages` are the pages that the build knows: a row is a link where its page is among them.
     """
@@ -38,15 +38,19 @@ def badge(claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> list[
     checked.sort(key=lambda pair: (list(SUMMARIES).index(pair[0].scope), pair[0].what))
     same = [(machine, [claim for _, claim in some]) for machine, some in groupby(checked, key=lambda pair: pair[0])]
     scopes = list(dict.fromkeys(SUMMARIES[machine.scope] for machine, _ in same))
-    opening = f'<details class="machine-badge"><summary>Checked by machine: {escape("; ".join(scopes))}</summary>'
+    said, name = f"Checked by machine: {escape('; '.join(scopes))}", f"checked-{label}"
+    opening = (
+        f'&#8288;<button type="button" class="evidence machine-badge" popovertarget="{name}" aria-label="{said}">'
+        f'</button><span id="{name}" class="support machine-badge" popover><b>{said}</b>'
+    )
     lines = [_line(machine, some, named=len(scopes) > 1, pages=pages) for machine, some in same]
-    return [_raw(opening), *lines, _raw("</details>")]
+    return [_raw(opening), *lines, _raw("</span>")]
 
 
-def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, pages: Collection[str]) -> nodes.paragraph:
-    """One paragraph: the scope where the badge has several, what was checked, and the rows that say so."""
+def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, pages: Collection[str]) -> nodes.inline:
+    """One line: the scope where the badge has several, what was checked, and the rows that say so."""
     text = f"{SUMMARIES[machine.scope]}: {machine.what}" if named else _capital(machine.what)
-    line = nodes.paragraph("", "", *_inline(text))
+    line = nodes.inline("", "", *_inline(text), classes=["line"])
     line += nodes.Text(" (")
     for number, claim in enumerate(claims):
         line += nodes.Text(", " if number else "")
@@ -84,12 +88,22 @@ def statements(doctree: nodes.document) -> list[nodes.Element]:
 
 
 def add_badges(doctree: nodes.document, claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> set[str]:
-    """Put a badge under each statement of a page that has one; the names of the claims files that were used."""
+    """Put a badge behind the words of each statement of a page that has one; the claims files that were used."""
     used: set[str] = set()
     for statement in statements(doctree):
         mine = [claim for claim in claims if claim.theorem == statement["label"]]
-        made = badge(mine, pages=pages)
-        place = statement.parent.index(statement) + 1
-        statement.parent.insert(place, made)
+        if made := badge(mine, statement["label"], pages=pages):
+            _last_paragraph(statement).extend(made)
         used |= {claim.file for claim in mine}
     return used
+
+
+def _last_paragraph(statement: nodes.Element) -> nodes.Element:
+    """The paragraph with which a statement ends; a new one where it ends in a formula or a list."""
+    end = statement[-1]
+    while isinstance(end, nodes.section):
+        statement, end = end, end[-1]
+    if not isinstance(end, nodes.paragraph):
+        end = nodes.paragraph("", "", classes=["machine-badge"])
+        statement += end
+    return end

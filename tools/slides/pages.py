@@ -29,6 +29,7 @@ END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
 SET = str.maketrans("’“”−", '\'""-')  # signs that the build sets, and how a source may have them
 NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, source, iframe, .cw-data"
+NOT_SAID = re.compile(r"at-a-glance|admonition|course-widget|cell")  # where no page begins to speak
 
 
 class Missing(ValueError):
@@ -96,8 +97,10 @@ class Chapter:
         return self.one(f'[id="{label}"], [id="equation-{label}"]', f"label {label!r}")
 
     def promise(self) -> Tag:
-        """ "You will learn ...", of the box at the head."""
-        return self.one(".at-a-glance li", "box “At a glance”")
+        """What the page says first: the first sentence behind the line at its head; of a lab, what one will do."""
+        first = next((one for one in self.main.select("p") if not one.find_parent(class_=NOT_SAID)), None)
+        listed = self.main.select_one(".at-a-glance li")
+        return listed or _parts(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
 
     def question(self) -> Tag:
         """The question that students guess first."""
