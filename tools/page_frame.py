@@ -1,8 +1,8 @@
 """A Sphinx extension for what stands around a page: templates, tags for who finds it from outside, files.
 
 templates   tools/templates: the layout, the line on paper, the foot of each page, 404.html, the page at the root
-tags        sphinxext-opengraph writes them, and draws the picture of a page where a link to it is shown as a card, once
-            an address is set (`make address`). Their text is a page's own first sentences.
+tags        sphinxext-opengraph writes them once an address is set (`make address`). Their text is a page's own first
+            sentences; the picture of a link to a chapter is its hero (tools/share_pictures.py), of another page a card
 files       sitemap.xml and robots.txt, once an address is set; the notebooks that the button "Download" gives
 """
 
@@ -35,6 +35,8 @@ LONGEST = 200  # characters of a description; search engines cut it there or ear
 SHORTEST = 60  # one more sentence is taken where the first is shorter
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+SHARED = "share/{}.png"  # in book/assets, by the name of a page
+SHARED_TAGS = {"og:image:width": "1200", "og:image:height": "630"}
 BESIDE = ("-further", "-lab")  # how the pages beside a chapter end
 LOGOS = {"logo": "logo.svg", "logo_dark": "logo-dark.svg"}
 CARDS = {
@@ -91,6 +93,16 @@ def leave_the_description(
         doctree[:] = [nodes.paragraph("", description(doctree))]
     files = context["script_files"]  # what Jupyter's widgets would start from, a third of a chapter: nothing reads it
     files[:] = [file for file in files if getattr(file, "attributes", {}).get("type") != WIDGET_STATE]
+
+
+def show_the_hero(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Name the picture of a link to a page that has one, which needs a whole address."""
+    picture = SHARED.format(page.rpartition("/")[2])
+    if doctree is None or not editions.site_address() or not (Path(app.srcdir) / "book" / "assets" / picture).is_file():
+        return
+    alt = f"{app.env.titles[page].astext()}: the picture of the chapter"
+    context["meta"] = (context["meta"] or {}) | {"og:image": f"_static/{picture}", "og:image:alt": alt, **SHARED_TAGS}
+    context["metatags"] += '<meta name="twitter:card" content="summary_large_image" />\n'
 
 
 def add_edition(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -220,6 +232,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_edition)
     app.connect("html-page-context", lead_on)
     app.connect("html-page-context", leave_the_description)  # after the theme and MyST-NB, which were set up before,
+    app.connect("html-page-context", show_the_hero)
     app.setup_extension("sphinxext.opengraph")  # and before this
     app.connect("html-collect-pages", pages_at_the_root)
     app.connect("build-finished", clean_downloads)

@@ -97,7 +97,7 @@ def test_the_map_and_the_top_of_a_page_name_the_same_chapters_to_read_before(pag
     name = page.relative_to(BOOK).with_suffix("").as_posix()
     cards = (BOOK / "index.md").read_text(encoding="utf-8")
     on_the_map = re.search(rf"^Takes {{hours}}`book/{name}`\. Needs: (.*?)\. \[Further\]", cards, re.M)
-    on_the_page = re.search(r"^- \*\*Before you start\*\*: (.*)$", source(cells_of(page)[0]), re.M)
+    on_the_page = re.search(r"^You need (.*?) · ", source(cells_of(page)[0]), re.M)
     assert on_the_map and on_the_page
     assert chapters_linked(on_the_map[1]) == chapters_linked(on_the_page[1])
 
@@ -106,3 +106,23 @@ def test_the_map_and_the_top_of_a_page_name_the_same_chapters_to_read_before(pag
 def test_a_link_to_a_claim_has_words_and_no_label(page: Path) -> None:
     prose = "\n".join(source(cell) for cell in cells_of(page) if cell["cell_type"] == "markdown")
     assert re.findall(r"\[[PX]\d[^\]]*\]\(\S*#claim-", prose) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_at_a_glance_is_one_line(page: Path) -> None:
+    boxes = re.findall(r"^:class: at-a-glance\n\n(.*?)\n:::", source(cells_of(page)[0]), re.M | re.S)
+    [line] = [re.sub(r"\]\([^)]*\)|\{[\w:]+\}|[\[`]", "", box) for box in boxes]
+    assert "\n" not in line and len(line) <= 130
+
+
+CODE = re.compile(r"(?<![\w`#-])P[0-4]\b(?!-)")
+
+
+@pytest.mark.parametrize("page", sorted(BOOK.glob("*/*.ipynb")), ids=lambda page: page.stem)
+def test_a_text_names_papers_by_their_authors(page: Path) -> None:
+    """The codes P0 to P4 stand in tables, in code and in the names of claims and experiments."""
+    prose = "\n".join(source(cell) for cell in cells_of(page) if cell["cell_type"] == "markdown")
+    prose = re.sub(r"^(?P<fence>```+)(?!\{).*?^(?P=fence)|`[^`\n]*`", "", prose, flags=re.M | re.S)
+    lines = [line for line in prose.splitlines() if not line.startswith(("|", "    "))]
+    assert [line for line in lines if CODE.search(line)] == []
+    assert CODE.search("P0's Table 2") and not CODE.search("run P3-X2")

@@ -2,9 +2,10 @@
 (() => {
 "use strict";
 const WIDTH = 1280, HEIGHT = 720;
-const TEXT = [1.28, 0.6], ALIVE = [1.4, 0.7]; // the most and the least of the full size
-const PICTURES = [1, 0.9, 0.8, 0.7, 0.6]; // those of an interactive give way to its words
-const LEAST_PICTURE = (size) => (size > 0.9 ? 0.64 : 0.54);
+const TEXT = [1.28, 0.82]; // the most and the least of the full size
+const PICTURES = [1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.5]; // those of an interactive give way to its words,
+const ENOUGH = 0.8; // down to this size; then the sentence below the picture goes
+const LETTER = 24; // px of the smallest letter on a slide: --least in deck.css
 const LETTERS = 15 / 14, MOST_FIGURE = 480; // a figure at this scale has letters of 15 px; px that a headline and a caption leave
 const inside = (element) => element?.closest?.("[data-course-widget]");
 
@@ -25,24 +26,31 @@ function largest([most, least], set) {
 /** Makes text as large as the slide allows; a figure first gets what its letters need. */
 function fitText(body) {
   const figures = body.querySelectorAll(".piece-figure img");
-  if (!body.matches(".beside")) {
-    for (const image of figures) image.closest("picture").style.minHeight = `${Math.min(Math.ceil(image.naturalHeight * LETTERS), MOST_FIGURE)}px`;
-  }
   const most = figures.length || body.querySelector(".piece-cover") ? 1 : TEXT[0];
-  largest([most, TEXT[1]], (size) => {
-    body.style.setProperty("--fit", size.toFixed(2));
-    return !spills(body);
+  PICTURES.some((picture) => {
+    for (const image of body.matches(".beside") ? [] : figures) {
+      image.closest("picture").style.minHeight = `${picture * Math.min(Math.ceil(image.naturalHeight * LETTERS), MOST_FIGURE)}px`;
+    }
+    largest([most, TEXT[1]], (size) => {
+      body.style.setProperty("--fit", size.toFixed(2));
+      return !spills(body);
+    });
+    return !figures.length || !spills(body);
   });
 }
 
-/** Makes an interactive as large as the slide allows: first its words, with pictures that are no smaller than they may be. */
+/** Makes the picture of an interactive as large as the slide allows, with its letters as large as all others. */
 function fitAlive(body) {
-  largest(ALIVE, (size) => PICTURES.some((picture) => {
-    if (size > ALIVE[1] + 0.01 && size * picture < LEAST_PICTURE(size)) return false;
-    body.style.setProperty("--zoom", size.toFixed(2));
+  const held = (picture) => {
     body.style.setProperty("--picture", picture);
     return !spills(body);
-  }));
+  };
+  if (!PICTURES.filter((picture) => picture >= ENOUGH).some(held)) {
+    body.classList.add("terse");
+    PICTURES.some(held);
+  }
+  const scales = [...body.querySelectorAll("svg")].map((one) => one.getScreenCTM()?.a ?? 0);
+  body.style.setProperty("--letter", `${(LETTER / Math.max(...scales, 0.1)).toFixed(1)}px`);
 }
 
 /** Makes what a slide holds fit it. */

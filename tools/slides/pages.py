@@ -100,7 +100,7 @@ class Chapter:
         """What the page says first: the first sentence behind the line at its head; of a lab, what one will do."""
         first = next((one for one in self.main.select("p") if not one.find_parent(class_=NOT_SAID)), None)
         listed = self.main.select_one(".at-a-glance li")
-        return listed or _parts(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
+        return listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
 
     def question(self) -> Tag:
         """The question that students guess first."""
@@ -131,7 +131,7 @@ class Chapter:
                 continue
             found.append(block)
             if "∎" in block.get_text():
-                return [part for block in found for part in _parts(block)]
+                return [part for block in found for part in sentences(block)]
         raise Missing(f"{self.page}: no proof behind {label!r}")
 
     def sentence(self, start: str) -> Tag:
@@ -143,7 +143,7 @@ class Chapter:
                 if block.find_parent("table") or block.find_parent(attrs={"data-course-widget": True}):
                     continue
                 if _plain(start) in _plain(block.get_text()):
-                    for part in _parts(block):
+                    for part in sentences(block):
                         if _plain(part.get_text()).startswith(_plain(start)):
                             return part
         raise Missing(f"{self.page}: no sentence begins with {start!r}; expected the first words of one, or a label")
@@ -222,7 +222,7 @@ def _fits(node: ast.stmt, name: str, source: str) -> bool:
     )
 
 
-def _parts(block: Tag) -> list[Tag]:
+def sentences(block: Tag) -> list[Tag]:
     """The sentences of a paragraph, each a paragraph; any other block as it is."""
     if block.name != "p":
         return [block]

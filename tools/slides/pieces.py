@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from course_lib.lessons.shared import quiz
 from tools import guide
 from tools.slides.deck import Slide
-from tools.slides.pages import Chapter, Missing, soup
+from tools.slides.pages import Chapter, Missing, sentences, soup
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r"\$([^$]+)\$")
@@ -85,8 +85,12 @@ def exercise(chapter: Chapter, label: str) -> str:
 
 
 def figure(chapter: Chapter, name: str) -> str:
-    """A figure with its caption, for light and for dark."""
+    """A figure with the first sentence of its caption, for light and for dark."""
     found = soup(str(chapter.labelled(name)))
+    for caption in found.select(".caption-text"):
+        first = sentences(soup(f"<p>{caption.decode_contents()}</p>").p)[0]
+        caption.clear()
+        caption.extend(list(first.children))
     for image in found.select("img"):
         image.attrs.pop("loading", None)
         image["src"] = f"images/{Path(str(image['src'])).name}"
