@@ -23,6 +23,9 @@ STALE = (  # first words that decks still quoted after the pages had changed
     "If it is positive, it raises",
 )
 ASKED = {"interactive", "code", "quiz", "remember"}
+PICTURES = {"cover", "interactive", "still", "figure"}  # a cover shows the hero of its chapter
+UNTITLED = {"cover", *write.HEADS}
+ONE_IN = {"first-model": 5}  # its page has no figure but the interactive; all others: a picture on one slide in three
 
 
 def test_every_chapter_has_a_deck_and_every_deck_a_chapter() -> None:
@@ -71,3 +74,12 @@ def test_a_finished_deck_fills_two_sessions_and_warns_of_mistakes(name: str) -> 
         assert 45 <= sum(slide.minutes for slide in session) <= decks.SESSION
     silent = [slide for slide in deck.slides if not slide.wrong and not {"quiz"} & {one.kind for one in slide.pieces}]
     assert {piece.kind for slide in silent for piece in slide.pieces} <= {"cover", "remember"}
+
+
+@pytest.mark.parametrize("name", sorted({*CHAPTERS} - DRAFTS))
+def test_no_slide_is_a_bare_title_and_one_in_three_has_a_picture(name: str) -> None:
+    slides = decks.read(name).slides
+    shown = [sum(piece.kind in PICTURES for piece in slide.pieces) for slide in slides]
+    assert all(slide.pieces for slide in slides) and all(slide.title or slide.pieces[0].kind in UNTITLED for slide in slides)
+    assert sum(map(bool, shown)) >= len(slides) // ONE_IN.get(name, 3)
+    assert max(shown) == 1

@@ -3,7 +3,7 @@
 "use strict";
 const WIDTH = 1280, HEIGHT = 720;
 const TEXT = [1.28, 0.82]; // the most and the least of the full size
-const PICTURES = [1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.5]; // those of an interactive give way to its words,
+const PICTURES = [1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]; // those of an interactive give way to its words,
 const ENOUGH = 0.8; // down to this size; then the sentence below the picture goes
 const LETTER = 24; // px of the smallest letter on a slide: --least in deck.css
 const LETTERS = 15 / 14, MOST_FIGURE = 480; // a figure at this scale has letters of 15 px; px that a headline and a caption leave
@@ -27,7 +27,9 @@ function largest([most, least], set) {
 function fitText(body) {
   const figures = body.querySelectorAll(".piece-figure img");
   const most = figures.length || body.querySelector(".piece-cover") ? 1 : TEXT[0];
+  const still = body.querySelector(".piece-still");
   PICTURES.some((picture) => {
+    body.style.setProperty("--picture", picture);
     for (const image of body.matches(".beside") ? [] : figures) {
       image.closest("picture").style.minHeight = `${picture * Math.min(Math.ceil(image.naturalHeight * LETTERS), MOST_FIGURE)}px`;
     }
@@ -35,7 +37,7 @@ function fitText(body) {
       body.style.setProperty("--fit", size.toFixed(2));
       return !spills(body);
     });
-    return !figures.length || !spills(body);
+    return !(figures.length || still) || !spills(body);
   });
 }
 

@@ -30,6 +30,7 @@ KINDS: dict[str, type | None] = {
     "cover": None,  # chapter, title, what one learns
     "question": None,  # "Guess first", the box of the page
     "interactive": None,  # of the page, alive
+    "still": None,  # its picture
     "remember": None,  # "What to remember", point by point
     "assignment": None,  # its tasks, and the exercises that the guide hands out
     "statement": str,  # label of a theorem, lemma, definition

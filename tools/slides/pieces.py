@@ -23,12 +23,12 @@ FORMULA = re.compile(r"\$([^$]+)\$")
 
 
 def cover(chapter: Chapter) -> str:
-    """Course, number and title of the chapter, what one learns."""
+    """Course, number and title of the chapter, what it says first, its hero as a picture."""
     number, title = chapter.heading
     course = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
     return (
         f'{logo()}<p class="course">{escape(course)}{f" · chapter {number}" if number else ""}</p>'
-        f'<h1>{escape(title)}</h1><p class="promise">{chapter.promise().decode_contents()}</p>'
+        f'<h1>{escape(title)}</h1><p class="promise">{chapter.promise().decode_contents()}</p>{still(chapter)}'
     )
 
 
@@ -48,6 +48,14 @@ def question(chapter: Chapter) -> str:
 def interactive(chapter: Chapter) -> str:
     """The interactive, as the page has it."""
     return str(chapter.interactive())
+
+
+def still(chapter: Chapter) -> str:
+    """The picture of the interactive, as a page without scripts has it."""
+    drawn = chapter.interactive().select_one("figure svg")
+    if drawn is None:
+        raise Missing(f"{chapter.page}: the interactive has no picture for a page without scripts")
+    return f'<div class="course-widget"><div class="cw cw-hero">{drawn}</div></div>'
 
 
 def remember(chapter: Chapter) -> str:
@@ -150,7 +158,7 @@ def ask(chapter: Chapter, name: str) -> str:
 MAKERS: Mapping[str, Callable[..., str]] = {
     **{
         made.__name__: made
-        for made in (cover, question, interactive, remember, assignment, statement, proof, exercise, figure, table)
+        for made in (cover, question, still, interactive, remember, assignment, statement, proof, exercise, figure, table)
     },
     **{made.__name__: made for made in (vote, code, output, words, steps)},
     "quiz": ask,
