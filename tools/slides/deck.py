@@ -39,6 +39,7 @@ KINDS: dict[str, type | None] = {
     "figure": str,  # name
     "table": str,  # anchor of the section that holds it
     "vote": str,  # the same, its last column uncovered row by row
+    "tally": str,  # the same, its first and last column only
     "quiz": str,  # question of the quiz; its answer comes later
     "output": str,  # what the code prints that defines this name
     "code": list,  # names that a visible cell defines, or beginnings of its lines

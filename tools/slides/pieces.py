@@ -121,6 +121,15 @@ def vote(chapter: Chapter, section: str) -> str:
     return found.decode_contents()
 
 
+def tally(chapter: Chapter, section: str) -> str:
+    """The same for a long table: its first and its last column."""
+    found = soup(vote(chapter, section))
+    for row in found.select("tr"):
+        for cell in row.find_all(["td", "th"])[1:-1]:
+            cell.decompose()
+    return found.decode_contents()
+
+
 def code(chapter: Chapter, *names: str) -> str:
     """Code from scratch."""
     return str(chapter.code(names))
@@ -160,7 +169,7 @@ MAKERS: Mapping[str, Callable[..., str]] = {
         made.__name__: made
         for made in (cover, question, still, interactive, remember, assignment, statement, proof, exercise, figure, table)
     },
-    **{made.__name__: made for made in (vote, code, output, words, steps)},
+    **{made.__name__: made for made in (vote, tally, code, output, words, steps)},
     "quiz": ask,
 }
 
