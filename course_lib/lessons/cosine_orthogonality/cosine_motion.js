@@ -78,11 +78,11 @@ class View extends Movable {
 
   buildControls() {
     const { parts } = this;
-    parts.loss = selection({ name: "loss", text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES, onset: (loss) => this.set({ loss }) });
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
+    this.control(selection, "loss", { text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
     parts.score = choice({ name: "score", label: "Score", options: [["cosine", "cosine"], ["dot", "dot product"]], onset: (loss) => this.set({ loss }) });
     parts.turn = slider({ name: "turn", text: "Direction of k", min: -180, max: 180, step: 5, onset: (degrees) => this.set({ k: rounded(pointing(degrees, norm(this.state().k))) }) });
-    parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: (tau) => this.set({ tau }) });
+    this.control(ladder, "tau", { text: "Temperature τ", values: TEMPERATURES, words: number });
     const step = (action, label, sign, change) => h("button", { type: "button", class: "cw-step", "data-action": action, "aria-label": label, onclick: change }, sign);
     parts.fewer = step("drop-negative", "Remove the last negative", "−", () => this.set({ negatives: this.state().negatives.slice(0, -1) }));
     parts.more = step("add-negative", "Add a negative", "+", () => this.addNegative());
@@ -149,15 +149,12 @@ class View extends Movable {
     this.fold({ numbers: () => traceTable(this.result), python: asPython(this.result) });
   }
 
-  showControls({ k, loss, lr, tau, negatives, steps }) {
+  showControls({ k, loss, negatives, steps }) {
     const { parts, result } = this;
     const { dot: plain, many } = LOSSES[loss];
     const degrees = Math.round((Math.atan2(k[1], k[0]) * 180) / Math.PI);
     parts.score.show(plain ? "dot" : "cosine");
     parts.turn.show(degrees, `${degrees}°`);
-    parts.loss.show(loss);
-    parts.lr.show(lr, number(lr));
-    parts.tau.show(tau, number(tau));
     parts.tau.box.hidden = parts.steppers.hidden = !many;
     parts.count.textContent = negatives.length === 1 ? "1 negative" : `${negatives.length} negatives`;
     parts.fewer.disabled = negatives.length === 0;

@@ -13,11 +13,11 @@ export default showing((model) => new View(model, NAMES));
 class View extends Interactive {
   build() {
     const { parts } = this;
-    const share = (name, text) => slider({ name, text, min: 0, max: 1.5, step: 0.05, onset: (value) => this.set({ [name]: value }) });
+    const share = (name, text) => this.control(slider, name, { text, min: 0, max: 1.5, step: 0.05, words: wholePercent });
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.alpha = share("alpha", "How much of each α");
-    parts.beta = share("beta", "How much of each β");
-    parts.shift = slider({ name: "shift", text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, onset: (shift) => this.set({ shift }) });
+    share("alpha", "How much of each α");
+    share("beta", "How much of each β");
+    this.control(slider, "shift", { text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, words: (shift) => (shift ? `${number(shift)} sd` : "not at all") });
     parts.plane = h("div", {});
     const head = {
       look: "cw-flow",
@@ -44,9 +44,6 @@ class View extends Interactive {
     this.prepare(state);
     this.found = analyseAll(state, this.marked);
     this.story = summary(state, this.found);
-    parts.alpha.show(state.alpha, wholePercent(state.alpha));
-    parts.beta.show(state.beta, wholePercent(state.beta));
-    parts.shift.show(state.shift, state.shift ? `${number(state.shift)} sd` : "not at all");
     parts.plane.replaceChildren(planeOf(this.found, this.story));
     this.fold({ numbers: () => [HEADS, rowsOf(this.found), "One row for each training."], python: asPython(state) });
   }

@@ -1,8 +1,9 @@
 // The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
 import { h, list, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, showing } from "../shared/widgets/controls.js";
+import { Interactive, showing } from "../shared/widgets/controls.js";
 import { hero } from "../shared/widgets/hero.js";
 import { selection } from "../shared/widgets/motion_view.js";
+import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["panels", "training", "panel", "everything"];
 const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
@@ -15,14 +16,14 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const { panels } = this.state();
-    parts.panel = selection({ name: "panel", text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
-    this.film = new Film(this.follower, { name: "training", text: "Training", first: 0, last: MEAN, every: 1, milliseconds: 900, onstop: () => this.announce() });
+    this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
+    const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, state) => which(state) });
     parts.marks = METHODS.map((name) => mark(name));
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
       head: { title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.panel.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
       picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },
     });
@@ -33,8 +34,6 @@ class View extends Interactive {
     const { parts } = this;
     const { methods, hits } = state.panels[state.panel];
     this.story = story(state);
-    this.film.show(state.training, which(state));
-    parts.panel.show(String(state.panel));
     parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
@@ -43,8 +42,6 @@ class View extends Interactive {
 }
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
-
-const average = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Change of popularity and of accuracy, in one training or on average. */
 const place = ({ points }, training) => (training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training]);

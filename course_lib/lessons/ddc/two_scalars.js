@@ -21,12 +21,11 @@ class View extends Movable {
   build() {
     const { parts } = this;
     const { people } = this.state();
-    const set = (name) => (value) => this.set({ [name]: value });
-    const scalar = (name, text) => slider({ name, text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, onset: set(name) });
-    parts.person = choice({ name: "person", label: "User", options: people.map((_, k) => [String(k), PEOPLE[k]]), onset: (k) => this.choose(Number(k)) });
-    parts.alpha = scalar("alpha", "α, along the popularity axis");
-    parts.beta = scalar("beta", "β, along the preference axis");
-    parts.shift = slider({ name: "shift", text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, onset: set("shift") });
+    const scalar = (name, text) => this.control(slider, name, { text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, words: number });
+    this.control(choice, "person", { label: "User", options: people.map((_, k) => [k, PEOPLE[k]]), onset: (k) => this.choose(k) });
+    scalar("alpha", "α, along the popularity axis");
+    scalar("beta", "β, along the preference axis");
+    this.control(slider, "shift", { text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, words: (shift) => `${number(shift)} sd` });
     const chip = (name, text) => h("button", { type: "button", class: "cw-chip", "data-action": name, onclick: () => this.put(this.places[name]) }, text);
     parts.places = { minimum: chip("minimum", "Minimum of the DDC loss"), best: chip("best", "Best rank"), model: chip("model", "The model: 0 and 0") };
     const head = {
@@ -45,7 +44,7 @@ class View extends Movable {
 
   buildSurface() {
     const { parts } = this;
-    parts.view = choice({ name: "view", label: "Loss", options: VIEWS, onset: (view) => this.set({ view }) });
+    this.control(choice, "view", { label: "Loss", options: VIEWS });
     parts.lines = svg("g", { "aria-hidden": "true" });
     parts.marks = svg("g", { "aria-hidden": "true" });
     parts.handle = this.buildHandle();
@@ -145,22 +144,17 @@ class View extends Movable {
     if (this.drawn !== state.view) this.drawSurface(state.view);
     this.found = analyse(state, this.studied);
     this.story = summary(state, this.found);
-    this.showControls(state);
+    this.showPlaces();
     this.showHandle(state);
     this.showRanks(state);
     this.showBars();
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The test items, and the ten items shown."], python: asPython(state) });
   }
 
-  showControls({ person, alpha, beta, shift, view }) {
-    const { parts } = this;
-    parts.person.show(String(person));
-    parts.alpha.show(alpha, number(alpha));
-    parts.beta.show(beta, number(beta));
-    parts.shift.show(shift, `${number(shift)} sd`);
-    parts.view.show(view);
-    parts.places.minimum.disabled = !this.studied.minimum;
-    for (const [name, one] of Object.entries(parts.places)) one.setAttribute("aria-pressed", String(this.stands(name)));
+  showPlaces() {
+    const { places } = this.parts;
+    places.minimum.disabled = !this.studied.minimum;
+    for (const [name, one] of Object.entries(places)) one.setAttribute("aria-pressed", String(this.stands(name)));
   }
 
   drawSurface(view) {

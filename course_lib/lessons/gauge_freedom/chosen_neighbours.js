@@ -8,7 +8,7 @@ import { analyse, tablesOf } from "./chosen_neighbours_math.js";
 
 const NAMES = ["model", "film", "chosen", "stretch", "width", "everything"];
 const STRETCHES = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
-const WIDTHS = [["16", "16"], ["8", "8"], ["4", "4"]];
+const WIDTHS = [[16, "16"], [8, "8"], [4, "4"]];
 const PLACES = ["First film", "Second film", "Third film"];
 const [MOST, TOP] = [10, 10];
 
@@ -35,11 +35,11 @@ class View extends Interactive {
     parts.presets = presets(sets, (name) => this.set(sets[name].set));
     this.sorted = [...titles].sort((a, b) => a.localeCompare(b, "en"));
     const options = this.sorted.map((title) => [title, title]);
-    parts.film = selection({ name: "film", text: "Film", options, onset: (film) => this.set({ film }) });
+    this.control(selection, "film", { text: "Film", options });
     parts.slots = PLACES.map((text, k) => selection({ name: `choice ${k}`, text, options: [["", "no film"], ...options], onset: (title) => this.put(k, title) }));
     parts.picker = new Picker(titles, (title) => this.toggle(title));
-    parts.stretch = ladder({ name: "stretch", text: "Stretch", values: STRETCHES, onset: (stretch) => this.set({ stretch }) });
-    parts.width = choice({ name: "width", label: "Numbers per film", options: WIDTHS, onset: (width) => this.set({ width: Number(width) }) });
+    this.control(ladder, "stretch", { text: "Stretch", values: STRETCHES, words: number });
+    this.control(choice, "width", { label: "Numbers per film", options: WIDTHS });
     parts.lists = h("div", { class: "cw-lists" });
     this.lines = new Lines();
     return hero(this, {
@@ -104,22 +104,19 @@ class View extends Interactive {
     this.found = { ...asked, ...analyse(this.tables(state), asked) };
     const said = sentences(state, this.found);
     this.story = (state.everything ? said : said.filter((_, k) => k === 0 || k === said.length - 1)).join(" ");
-    this.showControls(state, chosen);
+    this.showChosen(state, chosen);
     this.lines.show(this.found, { ...state, narrow: this.narrow, name: this.story });
     this.showLists(state);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
-  showControls({ film, stretch, width }, chosen) {
+  showChosen({ film }, chosen) {
     const { parts } = this;
-    parts.film.show(film);
     parts.slots.forEach((slot, k) => {
       slot.show(chosen[k] ?? "");
       this.sorted.forEach((title, place) => (slot.choices[place + 1].disabled = title === film || (title !== chosen[k] && chosen.includes(title))));
     });
     parts.picker.show(film, chosen);
-    parts.stretch.show(stretch, number(stretch));
-    parts.width.show(String(width));
   }
 
   showLists({ model: { titles } }) {

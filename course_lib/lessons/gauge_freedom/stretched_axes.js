@@ -59,10 +59,10 @@ class View extends Movable {
   buildControls() {
     const { parts } = this;
     parts.axes = [0, 1].map((axis) => ladder({ name: `stretch_${axis + 1}`, text: `Stretch axis ${axis + 1}`, values: STRETCHES, onset: (size) => this.setStretch(axis, size) }));
-    parts.shear = slider({ name: "shear", text: "Shear", min: -2, max: 2, step: 0.1, onset: (shear) => this.set({ shear }) });
-    parts.turn = slider({ name: "turn", text: "Turn", min: -180, max: 180, step: 5, onset: (turn) => this.set({ turn }) });
-    parts.sphere = choice({
-      name: "sphere", label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
+    this.control(slider, "shear", { text: "Shear", min: -2, max: 2, step: 0.1, words: number });
+    this.control(slider, "turn", { text: "Turn", min: -180, max: 180, step: 5, words: (turn) => `${number(turn)}°` });
+    this.control(choice, "sphere", {
+      label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
       onset: (sphere) => { this.set({ sphere }); if (this.stays()) this.setStretch(0, this.sizes()[0]); },
     });
     parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
@@ -169,12 +169,9 @@ class View extends Movable {
     this.fold({ numbers: () => tableOf(state, this.found), python: asPython(state, this.found) });
   }
 
-  showControls({ stretch, shear, turn, sphere }) {
+  showControls({ stretch, sphere }) {
     const { parts } = this;
     parts.axes.forEach((axis, k) => axis.show(Math.abs(stretch[k]), `× ${number(stretch[k])}`));
-    parts.shear.show(shear, number(shear));
-    parts.turn.show(turn, `${number(turn)}°`);
-    parts.sphere.show(sphere);
     parts.mirror.checked = stretch[1] < 0;
     parts.stay.disabled = sphere === "free";
     parts.shear.input.disabled = this.stays();

@@ -1,7 +1,7 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
@@ -15,8 +15,8 @@ class View extends Interactive {
     const { parts } = this;
     const { models } = this.state();
     const last = models[0].steps.length - 1;
-    parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.follower.set({ lam: models[place].lam }) });
-    this.film = new Film(this.follower, { name: "check", text: "Training step", first: 0, last, every: 1, milliseconds: 600, onstop: () => this.announce() });
+    parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.set({ lam: models[place].lam }) });
+    const play = this.filmOf("check", { text: "Training step", last, milliseconds: 600, words: (_, state) => shown(state).now.step || "the only one" });
     parts.histogram = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     parts.quality = h("div", {});
@@ -28,7 +28,7 @@ class View extends Interactive {
     };
     return framed(head,
       beside({
-        main: [parts.lam.box, ...(last ? [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button)] : [])],
+        main: [parts.lam.box, ...(last ? [play[0], h("div", { class: "cw-row cw-buttons" }, play[1])] : [])],
         view: h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
           h("ul", { class: "cw-legend" },
@@ -50,7 +50,6 @@ class View extends Interactive {
     const { parts } = this;
     this.story = summary(state);
     parts.lam.show(place, lambdaText(state.lam));
-    this.film.show(state.check, now.step ? `${now.step}` : "the only one");
     parts.histogram.replaceChildren(histogram(now, this.highest(state)));
     parts.bars.replaceChildren(bar("of observed pairs", now.above[0], "cw-piece-pull"), bar("of random pairs", now.above[1], "cw-piece-push"));
     if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));

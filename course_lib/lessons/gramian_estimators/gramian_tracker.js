@@ -1,7 +1,7 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
@@ -32,16 +32,15 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const { every, steps } = WORLD;
-    const onset = (name) => (value) => this.set({ [name]: value });
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
-    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
+    const play = this.filmOf("step", { text: "Step", first: every, last: steps, every, milliseconds: 80, words: (step) => `${step} of ${steps}` });
     parts.again = button("again", "Other batches", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    parts.alpha = ladder({ name: "alpha", text: "Rate α of SOGram", values: ALPHAS, onset: onset("alpha") });
-    parts.batch = ladder({ name: "batch_size", text: "Batch size", values: BATCHES, onset: onset("batch_size") });
+    this.control(ladder, "alpha", { text: "Rate α of SOGram", values: ALPHAS, words: (alpha) => (alpha === 1 ? "1, no memory" : figures(alpha)) });
+    this.control(ladder, "batch_size", { text: "Batch size", values: BATCHES });
     parts.size = slider({ name: "size", text: "Drift in a step", min: 0, max: SIZES.length - 1, step: 1, onset: (place) => this.set({ size: SIZES[place] }) });
-    parts.drift = choice({ name: "drift", label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]], onset: onset("drift") });
-    parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.set({ correct_start: value === "yes" }) });
-    parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
+    this.control(choice, "drift", { label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]] });
+    this.control(choice, "correct_start", { label: "Start at zero", options: [[false, "left as it is"], [true, "corrected"]] });
+    this.control(choice, "beta", { label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]] });
     const head = {
       look: "cw-flow cw-words-under",
       title: "Following a Gramian that moves",
@@ -49,10 +48,10 @@ class View extends Interactive {
     };
     return framed(head, beside({
       start: parts.presets.box,
-      main: [parts.alpha.box, parts.batch.box, parts.size.box, parts.drift.box],
+      main: [parts.alpha.box, parts.batch_size.box, parts.size.box, parts.drift.box],
       view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),
       words: parts.summary,
-      more: [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, parts.again), parts.start.box, parts.beta.box,
+      more: [play[0], h("div", { class: "cw-row cw-buttons" }, play[1], parts.again), parts.correct_start.box, parts.beta.box,
         h("p", { class: "cw-note" }, `The entry is a mean over ${WORLD.examples} examples with standard deviation 1. SAGram remembers all of them, SOGram one number. All move alike here, the best case for SAGram.`)],
     }), parts.folds.box);
   }
@@ -92,22 +91,16 @@ class View extends Interactive {
     const state = this.state();
     this.found = analyse(state, this.run(state));
     this.story = sentences(state, this.found).join(" ");
-    this.showControls(state);
+    this.showSize(state);
     for (const [name, shown] of Object.entries(this.parts.race)) shown.textContent = figures(this.found.off[name]);
     this.parts.paths.replaceChildren(pathsPicture(state, this.found));
     this.parts.errors.replaceChildren(errorsPicture(state, this.found));
     this.fold({ numbers: () => [HEADS, rows(state, this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."], python: asPython(state) });
   }
 
-  showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
-    const { parts } = this;
-    parts.alpha.show(alpha, alpha === 1 ? "1, no memory" : figures(alpha));
-    parts.batch.show(batch, String(batch));
-    parts.drift.show(drift);
-    parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
-    parts.start.show(correctStart ? "yes" : "no");
-    parts.beta.show(beta);
-    this.film.show(step, `${step} of ${WORLD.steps}`);
+  showSize({ drift, size }) {
+    const nearestOf = SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0);
+    this.parts.size.show(nearestOf, size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
   }
 }
 

@@ -16,7 +16,7 @@ class View extends Interactive {
     const { rows } = this.state();
     [this.left, this.right] = [unpack(rows.left), unpack(rows.right)];
     const width = rows.left.width;
-    parts.size = slider({ name: "size", text: "Examples", min: LEAST, max: MOST, step: 1, onset: (size) => this.set({ size }) });
+    this.control(slider, "size", { text: "Examples", min: LEAST, max: MOST, step: 1 });
     parts.fold = button("fold", "Fold", () => this.set({ way: this.state().way === "pairs" ? "matrices" : "pairs" }));
     parts.square = svg("g", { class: "cw-square-of-pairs" });
     parts.matrices = svg("g", { class: "cw-two-matrices" });
@@ -42,7 +42,6 @@ class View extends Interactive {
     const { rows, size, way } = state;
     const found = measure(this.left.slice(0, size), this.right.slice(0, size));
     this.story = story(state, found);
-    parts.size.show(size, String(size));
     parts.fold.textContent = way === "pairs" ? "Fold" : "Unfold";
     if (this.shown !== size) {
       parts.square.replaceChildren(...cells(found.scores, LEFT, TOP, "cw-cells-pairs"));

@@ -1,6 +1,6 @@
 // The hero of the chapter: wrong answers pile up over the hits, batch by batch, and one person's five films leave the hits.
 import { h, list, svg, thousands } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
 import { hero } from "../shared/widgets/hero.js";
 
 const NAMES = ["films", "moment", "repair", "everything"];
@@ -15,8 +15,8 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const { films } = this.state();
-    parts.repair = choice({ name: "repair", label: "Repair", options: REPAIRS, onset: (repair) => this.set({ repair }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Batches drawn", first: 0, last: MOMENTS.length - 1, every: 1, milliseconds: 1100, onstop: () => this.announce() });
+    this.control(choice, "repair", { label: "Repair", options: REPAIRS });
+    const play = this.filmOf("moment", { text: "Batches drawn", last: MOMENTS.length - 1, milliseconds: 1100, words: (moment) => thousands(MOMENTS[moment]) });
     parts.hill = svg("path", { class: "cw-hill" });
     parts.discs = FIVE.map((place) => svg("g", { class: "cw-disc" }, svg("circle", { r: 11 }), svg("text", { y: 5 }, place)));
     parts.five = h("ol", { class: "cw-ten", "data-paper": true });
@@ -25,7 +25,7 @@ class View extends Interactive {
       head: { title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for the people of the other pairs." },
       picture: h("div", { class: "cw-hero-stage" }, this.picture(films), h("div", {},
         h("p", { class: "cw-card-title" }, `Five films for person ${films.person} `, h("span", { class: "cw-soft" }, `who liked ${list(films.liked)}`)), parts.five)),
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.repair.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.repair.box],
       more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Everybody’s lists"), parts.everybody) },
     });
   }
@@ -50,8 +50,6 @@ class View extends Interactive {
     const pushes = pushesOf(state);
     const five = films.lists[repair][moment];
     this.story = story(state);
-    parts.repair.show(repair);
-    this.film.show(moment, thousands(MOMENTS[moment]));
     parts.hill.setAttribute("d", hill(pushes, films));
     parts.name.setAttribute("visibility", pushes[0] > 10 ? "visible" : "hidden");
     apart(five.map((place) => [(across(place, films) + across(place + 1, films)) / 2, up(pushes[place]) - 12]))

@@ -49,9 +49,9 @@ class View extends Interactive {
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
-    parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
+    this.control(selection, "kind", { text: "Batch loss", options, notes: KIND_NOTES });
     parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (batch_size) => this.set({ batch_size }) });
-    parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
+    this.control(slider, "omega", { text: "Balance ω", min: 0.01, max: 1, step: 0.01, words: number });
     return framed(head, beside({
       start: parts.presets.box,
       main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
@@ -86,10 +86,8 @@ class View extends Interactive {
 
   buildObjective() {
     const parts = this.parts;
-    parts.pointwise = choice({
-      name: "pointwise", label: "Loss", options: [["logistic", "logistic"], ["square", "square"]], onset: (pointwise) => this.set({ pointwise }),
-    });
-    parts.fit = slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, onset: (fit) => this.set({ fit }) });
+    this.control(choice, "pointwise", { label: "Loss", options: [["logistic", "logistic"], ["square", "square"]] });
+    this.control(slider, "fit", { text: "Scores:", min: 0, max: 1, step: 0.05, words: (fit) => (fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`) });
     parts.bars = h("div", { class: "cw-bars" });
     return h("details", { class: "cw-objective" }, h("summary", {}, "The objective"),
       h("div", { class: "cw-card" }, h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box), parts.bars));
@@ -171,17 +169,13 @@ class View extends Interactive {
     this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
-  showControls({ kind, omega, pointwise, fit, labels }) {
+  showControls({ kind, labels }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
-    parts.kind.show(kind);
     parts.batchSize.input.max = total;
     parts.batchSize.input.disabled = result.total < 3;
     parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total}, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
-    parts.omega.show(omega, number(omega));
-    parts.pointwise.show(pointwise);
-    parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
     parts.message.hidden = !parts.message.textContent;
     for (const [step, count, word] of [[parts.rows, labels.length, "rows"], [parts.columns, labels[0].length, "columns"]]) {

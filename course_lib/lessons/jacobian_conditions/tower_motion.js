@@ -120,10 +120,10 @@ class View extends Interactive {
       title: "One push on one person: who moves?",
       lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves.",
     };
-    const select = (name, text) => parts[name] = selection({ name, text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]), onset: (value) => this.set({ [name]: value }) });
-    const slide = (name, text, min, max) => parts[name] = slider({ name, text, min, max, step: 1, onset: (value) => this.set({ [name]: value }) });
+    const select = (name, text) => this.control(selection, name, { text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]) });
+    const slide = (name, text, min, max, words) => this.control(slider, name, { text, min, max, step: 1, words });
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
     parts.one = button("step", "One step", () => this.walk(1));
     parts.many = button("steps", "20 steps", () => this.walk(20));
     parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
@@ -131,12 +131,12 @@ class View extends Interactive {
     parts.push = svg("svg", { role: "img" });
     return hero(this, {
       head,
-      controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS).box, parts.lr.box],
+      controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS, (user) => `${user} of ${USERS}`).box, parts.lr.box],
       picture: parts.push,
       more: {
         start: parts.presets.box,
         main: [select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
-          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS).box, parts.again],
+          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS, (pairs) => `${pairs} pairs`).box, parts.again],
         view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
       },
     });
@@ -181,6 +181,7 @@ class View extends Interactive {
   // ---- showing -------------------------------------------------------------------------------------------------------------
 
   refresh() {
+    const { parts } = this;
     const state = this.state();
     const { steps, follow, everything, ...settings } = state;
     const trained = JSON.stringify(settings);
@@ -195,24 +196,14 @@ class View extends Interactive {
     const said = sentences(this.result);
     this.push = pushed(state);
     this.story = everything ? said.filter(Boolean).join(" ") : aboutPush(state, this.push);
-    this.showControls(state);
+    parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
+    parts.reset.disabled = steps === 0;
     this.showPush(state);
     this.showFlow();
     this.showPlane(state);
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
     this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
-  }
-
-  showControls({ batch_size: batch, lr, steps, follow, ...state }) {
-    const { parts } = this;
-    for (const name of Object.keys(choices)) parts[name].show(state[name]);
-    parts.batch_size.show(batch, `${batch} pairs`);
-    parts.lr.show(lr, number(lr));
-    parts.steps.show(steps, String(steps));
-    parts.follow.show(follow, `${follow} of ${USERS}`);
-    parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
-    parts.reset.disabled = steps === 0;
   }
 
   showFlow() {

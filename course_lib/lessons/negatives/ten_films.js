@@ -1,6 +1,6 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, framed, namedBar, slider, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day"];
 const FLOOR = 0.05; // ratings of the day that every film is given
@@ -13,10 +13,10 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const { films } = this.follower.state();
-    const made = (name, text, values) => slider({ name, text, min: 0, max: values.length - 1, step: 1, onset: (place) => this.follower.set({ [name]: place }) });
-    parts.temperature = made("temperature", "Temperature", films.temperatures);
-    parts.weight = made("weight", "Weight of today’s hits", films.weights);
-    parts.day = made("day", "Day", films.days);
+    const places = (name, text, values, words) => this.control(slider, name, { text, min: 0, max: values.length - 1, step: 1, words: (place) => words(values[place]) });
+    places("temperature", "Temperature", films.temperatures, number);
+    places("weight", "Weight of today’s hits", films.weights, number);
+    places("day", "Day", films.days, dayWords);
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     parts.curve = h("div", {});
@@ -33,12 +33,9 @@ class View extends Interactive {
   refresh() {
     const state = this.follower.state();
     const { parts } = this;
-    const { films, temperature, weight, day } = state;
+    const { films } = state;
     const now = shown(state);
     this.story = story(state, now);
-    parts.temperature.show(temperature, number(films.temperatures[temperature]));
-    parts.weight.show(weight, number(films.weights[weight]));
-    parts.day.show(day, dayWords(films.days[day]));
     const most = Math.max(...now.ten.map(({ you, today }) => you + today));
     parts.ten.replaceChildren(...now.ten.map((film) => line(film, most)));
     parts.everybody.replaceChildren(
@@ -120,7 +117,7 @@ function curve({ films, temperature, weight, day }, { listRecall }) {
     svg("circle", { class: "cw-map-animated", cx: x(weight).toFixed(1), cy: y(found[weight]).toFixed(1), r: 6 }));
 }
 
-const piece = (kind, part) => h("span", { class: `cw-piece cw-piece-${kind}`, style: `width:${Math.min(100, 100 * part).toFixed(1)}%` });
+const piece = (kind, part) => barPiece(`cw-piece-${kind}`, part);
 
 const swatch = (kind) => h("span", { class: `cw-piece cw-piece-${kind}`, style: "display:inline-block;width:1.1em;height:0.8em", "aria-hidden": "true" });
 

@@ -31,8 +31,9 @@ class View extends Interactive {
 
   build() {
     const { parts } = this;
-    const rung = (name, text) => (parts[name] = ladder({ name, text, values: STEPS[name], onset: (value) => this.set({ [name]: value }) })).box;
-    const options = (name, label, words) => (parts[name] = choice({ name, label, options: words, onset: (value) => this.set({ [name]: value }) })).box;
+    const rung = (name, text, words) => this.control(ladder, name, { text, values: STEPS[name], words }).box;
+    const options = (name, label, words) => this.control(choice, name, { label, options: words }).box;
+    const [perSecond, gigabytes, cores] = [(value) => `${inBytes(value * 1e9)}/s`, (value) => inBytes(value * 1e9), (value) => `${number(value)} cores`];
     const two = (...boxes) => h("div", { class: "cw-pair cw-stays" }, boxes);
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.sent = h("div", {});
@@ -44,14 +45,15 @@ class View extends Interactive {
     };
     return framed(head, beside({
       start: parts.presets.box,
-      main: [two(rung("users", "Users"), rung("items", "Items")), two(rung("pairs", "Pairs in all"), rung("width", "Width d")), two(rung("processes", "Machines P"), rung("batch", "Pairs each, B")), rung("bandwidth", "Network")],
+      main: [two(rung("users", "Users", inCounts), rung("items", "Items", inCounts)), two(rung("pairs", "Pairs in all", inCounts), rung("width", "Width d", thousands)),
+        two(rung("processes", "Machines P", thousands), rung("batch", "Pairs each, B", thousands)), rung("bandwidth", "Network", perSecond)],
       view: h("div", { class: "cw-pair" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine sends in a step"), parts.sent),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine holds ", h("span", { class: "cw-soft" }, "line: its memory")), parts.held,
           h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by the lab’s cost model")), parts.time,
           h("ul", { class: "cw-legend" }, Object.values(PARTS).map(([name, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), name))))),
       words: parts.summary,
-      more: [two(rung("memory", "Memory"), rung("speed", "Speed")), options("optimizer", "Optimiser", Object.entries(OPTIMIZERS)), options("itemsize", "Bytes of a number", [["2", "2"], ["4", "4"]])],
+      more: [two(rung("memory", "Memory", gigabytes), rung("speed", "Speed", cores)), options("optimizer", "Optimiser", Object.entries(OPTIMIZERS)), options("itemsize", "Bytes of a number", [["2", "2"], ["4", "4"]])],
     }), parts.folds.box);
   }
 
@@ -62,12 +64,6 @@ class View extends Interactive {
     const state = this.state();
     const found = analyseShards(state);
     this.story = [aboutMemory(state, found), aboutBytes(state, found), aboutTime(state, found)].join(" ");
-    for (const name of ["users", "items", "pairs"]) parts[name].show(state[name], inCounts(state[name]));
-    for (const name of ["width", "batch", "processes"]) parts[name].show(state[name], thousands(state[name]));
-    parts.bandwidth.show(state.bandwidth, `${inBytes(state.bandwidth * 1e9)}/s`);
-    parts.memory.show(state.memory, inBytes(state.memory * 1e9));
-    parts.speed.show(state.speed, `${number(state.speed)} cores`);
-    for (const name of ["optimizer", "itemsize"]) parts[name].show(state[name]);
     parts.sent.replaceChildren(sentPicture(found));
     parts.held.replaceChildren(...heldPicture(state, found));
     parts.time.replaceChildren(...timePicture(found));

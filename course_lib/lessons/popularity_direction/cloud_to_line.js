@@ -1,6 +1,6 @@
 // The hero of the chapter: the vectors of films in training, a cloud that becomes a line, and a line that opens again.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
 import { hero } from "../shared/widgets/hero.js";
 
 const NAMES = ["films", "moment", "law", "everything"];
@@ -15,8 +15,8 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const { films } = this.state();
-    parts.law = choice({ name: "law", label: "The other film is drawn", options: LAWS, onset: (law) => this.set({ law }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: PASSES.length - 1, every: 1, milliseconds: 900, onstop: () => this.announce() });
+    this.control(choice, "law", { label: "The other film is drawn", options: LAWS });
+    const play = this.filmOf("moment", { text: "Passes over the data", last: PASSES.length - 1, milliseconds: 900, words: (moment) => PASSES[moment] });
     const most = Math.sqrt(films.counts[0]);
     parts.dots = films.counts.map((count) => svg("circle", { class: "cw-star", r: (3 + (9 * Math.sqrt(count)) / most).toFixed(1), "fill-opacity": (0.25 + (0.6 * Math.sqrt(count)) / most).toFixed(2) }));
     parts.name = svg("text", { class: "cw-hero-text cw-star-name" }, films.names[0]);
@@ -24,7 +24,7 @@ class View extends Interactive {
     const { width, height } = FRAME;
     return hero(this, {
       head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.law.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.law.box],
       picture: svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Films as circles in a plane; the text says how they lie" },
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),
         svg("text", { class: "cw-hero-text cw-start cw-soft", x: 12, y: height - 12 }, "← the least popular films"),
@@ -40,8 +40,6 @@ class View extends Interactive {
     const { parts } = this;
     const { places, r, share } = films.laws[law];
     this.story = story(state);
-    this.film.show(moment, String(PASSES[moment]));
-    parts.law.show(law);
     places[moment].forEach((place, k) => {
       const [x, y] = at(place);
       parts.dots[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;

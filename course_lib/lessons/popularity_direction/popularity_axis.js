@@ -2,6 +2,7 @@
 // count, and what chance gives. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { arrowPath } from "../shared/widgets/motion_plane.js";
 import { average } from "../shared/widgets/tables.js";
 import { CHANCE, analyse, dealt } from "./popularity_axis_math.js";
 
@@ -24,13 +25,12 @@ class View extends Interactive {
       nothing: { text: "Nothing to find", set: { show: "random", ...usual, ...all } },
       few: { text: "Nothing, in few items", set: { show: "random", ...usual, shown: sizes[0] } },
     };
-    const set = (name) => (value) => this.set({ [name]: value });
     parts.presets = presets(this.choices, (name) => this.set(this.choices[name].set));
-    parts.show = choice({ name: "show", label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
+    this.control(choice, "show", { label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]] });
     parts.again = button("again", "Draw again", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    parts.ratio = ladder({ name: "ratio", text: "Head and tail, each", values: RATIOS, onset: set("ratio") });
-    parts.shown = ladder({ name: "shown", text: "Items", values: sizes, onset: set("shown") });
-    parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: set("film") });
+    this.control(ladder, "ratio", { text: "Head and tail, each", values: RATIOS, words: (ratio, state) => `${number(100 * ratio)} % (${this.measure(state).head.length})` });
+    this.control(ladder, "shown", { text: "Items", values: sizes });
+    parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: (film) => this.set({ film }) });
     parts.inspector = h("p", { class: "cw-inspector" });
     const head = {
       look: "cw-flow cw-words-across",
@@ -81,21 +81,18 @@ class View extends Interactive {
     if (this.counts !== counts || this.size !== shown) this.deals = dealt(counts.slice(0, shown));
     [this.counts, this.size] = [counts, shown];
     const given = ["items", "counts", "model", "show", "ratio", "shown", "seed"].map((name) => state[name]);
-    if (this.given?.every((one, k) => one === given[k])) return;
+    if (this.given?.every((one, k) => one === given[k])) return this.found;
     this.found = analyse(state, this.deals);
     this.given = given;
     this.redraw(state);
+    return this.found;
   }
 
   refresh() {
     const state = this.state();
     const { parts } = this;
-    this.measure(state);
-    this.story = summary(state, this.found);
-    parts.show.show(state.show);
+    this.story = summary(state, this.measure(state));
     parts.again.disabled = state.show === "embeddings";
-    parts.ratio.show(state.ratio, `${number(100 * state.ratio)} % (${this.found.head.length})`);
-    parts.shown.show(state.shown, String(state.shown));
     parts.film.input.max = state.shown;
     const place = Math.min(state.film, state.shown);
     parts.film.show(place, `number ${place} of the ${state.shown} shown`);
@@ -201,16 +198,9 @@ function cloudOf(found, look) {
   const place = (point) => [0, 1].map((axis) => sides[axis] / 2 + (axis ? -1 : 1) * (point[axis] - average(ranges[axis])) * unit);
   const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${CLOUD.width} ${CLOUD.height}`, role: "img", style: `--cw-wide:${CLOUD.width}` });
   const marked = withMarks(root, points.map(place), found, look);
-  root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow(place(found.bottom), place(found.top)) }), svg("path", { class: "cw-axis-arrow", d: arrow(place(found.bottom), place(found.top)) }));
+  const arrow = arrowPath(place(found.bottom), place(found.top));
+  root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow }), svg("path", { class: "cw-axis-arrow", d: arrow }));
   return marked;
-}
-
-function arrow([x, y], [ex, ey]) {
-  const length = Math.hypot(ex - x, ey - y) || 1;
-  const [ux, uy] = [(ex - x) / length, (ey - y) / length];
-  const head = Math.min(12, length * 0.6);
-  const wing = (side) => `${(ex - head * (ux + side * 0.45 * uy)).toFixed(1)} ${(ey - head * (uy - side * 0.45 * ux)).toFixed(1)}`;
-  return `M${x.toFixed(1)} ${y.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
 }
 
 const FRAME = { width: 300, height: 250, left: 36, right: 13, top: 13, bottom: 38 };

@@ -24,12 +24,12 @@ class View extends Interactive {
       lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list.",
     };
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.rate = ladder({ name: "rate", text: "Effective rate η/‖q₀‖²", values: films.rates, onset: (rate) => this.set({ rate }) });
-    parts.person = choice({ name: "person", label: "Person", options: films.people.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.set({ person: Number(k) }) });
+    this.control(ladder, "rate", { text: "Effective rate η/‖q₀‖²", values: films.rates, words: number });
+    this.control(choice, "person", { label: "Person", options: films.people.map((_, k) => [k + 1, k + 1]) });
     parts.liked = h("p", { class: "cw-note" });
     this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, new Bar(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull", films.popular)]));
     this.chart = new Chart(films);
-    parts.index = choice({ name: "index", label: "Index", options: Object.entries(KINDS), onset: (index) => this.set({ index }) });
+    this.control(choice, "index", { label: "Index", options: Object.entries(KINDS) });
     this.ten = new Ten();
     return hero(this, {
       head,
@@ -53,10 +53,7 @@ class View extends Interactive {
     const found = shown(state);
     const { parts } = this;
     this.story = state.everything ? story(state, found) : point(state, found);
-    parts.index.show(state.index);
     this.ten.show(state, found, { narrow: this.narrow, name: this.story });
-    parts.rate.show(state.rate, number(state.rate));
-    parts.person.show(String(state.person));
     parts.liked.textContent = `Liked, among others: ${list(found.person.liked.map((id) => state.films.titles[id]))}.`;
     for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind]);
     this.chart.show(found.model, this.story);

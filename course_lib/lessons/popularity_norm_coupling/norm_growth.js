@@ -1,7 +1,7 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { WORLD, analyse, lengthsOf, mean, predictedNorm, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
@@ -31,21 +31,20 @@ class View extends Interactive {
       title: "Why popular items grow long",
       lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play.",
     };
-    const onset = (name) => (value) => this.set({ [name]: value });
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
-    this.film = new Film(this.follower, { name: "step", text: "Training step", first: 0, last: WORLD.steps, every: WORLD.every, milliseconds: 120, onstop: () => this.announce() });
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: onset("lr") });
-    parts.startNorm = ladder({ name: "start_norm", text: "Initial norm", values: NORMS, onset: onset("start_norm") });
-    parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: onset("tau") });
-    parts.exponent = slider({ name: "exponent", text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, onset: onset("exponent") });
+    const play = this.filmOf("step", { text: "Training step", last: WORLD.steps, every: WORLD.every, milliseconds: 120, words: (step) => `${step} of ${WORLD.steps}` });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
+    this.control(ladder, "start_norm", { text: "Initial norm", values: NORMS, words: number });
+    this.control(ladder, "tau", { text: "Temperature τ", values: TEMPERATURES, words: number });
+    this.control(slider, "exponent", { text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, words: (exponent) => (exponent === 0 ? "0, all items alike" : number(exponent)) });
     const again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     return framed(head,
       beside({
         start: parts.presets.box,
-        main: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.lr.box],
+        main: [h("div", { class: "cw-row" }, play), parts.lr.box],
         view: [this.buildChart(), this.buildLists(), this.buildInspector()],
         words: parts.summary,
-        more: [parts.startNorm.box, parts.tau.box, parts.exponent.box, again],
+        more: [parts.start_norm.box, parts.tau.box, parts.exponent.box, again],
       }),
       parts.folds.box);
   }
@@ -93,20 +92,10 @@ class View extends Interactive {
     const state = this.state();
     this.found = analyse(state, this.frames(state)[Math.round(state.step / WORLD.every)]);
     this.story = sentences(state, this.found).join(" ");
-    this.showControls(state);
     this.chart.update(state, this.found, this.story);
     this.showLists();
     this.inspect();
     this.fold({ numbers: () => [TABLE_HEADS, groups(this.found), "The items in ten groups of falling popularity, after the step shown."], python: asPython(state) });
-  }
-
-  showControls({ lr, start_norm: startNorm, tau, exponent, step }) {
-    const { parts } = this;
-    parts.lr.show(lr, number(lr));
-    parts.startNorm.show(startNorm, number(startNorm));
-    parts.tau.show(tau, number(tau));
-    parts.exponent.show(exponent, exponent === 0 ? "0, all items alike" : number(exponent));
-    this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
   lookAt(item) {

@@ -16,9 +16,9 @@ export default showing((model) => new View(model, NAMES));
 class View extends Interactive {
   build() {
     const { parts } = this;
-    parts.power = slider({ name: "power", text: "Length of a film: its ratings to the power", min: 0, max: 4, step: 1, onset: (power) => this.follower.set({ power }) });
-    parts.probes = slider({ name: "probes", text: "Cells looked into:", min: 1, max: 6, step: 1, onset: (probes) => this.follower.set({ probes }) });
-    parts.space = choice({ name: "space", label: "Search by", options: SPACES, onset: (space) => this.follower.set({ space }) });
+    this.control(slider, "power", { text: "Length of a film: its ratings to the power", min: 0, max: 4, step: 1, words: (power) => POWERS[power] });
+    this.control(slider, "probes", { text: "Cells looked into:", min: 1, max: 6, step: 1, words: (probes) => `${probes} of 16` });
+    this.control(choice, "space", { label: "Search by", options: SPACES });
     parts.map = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     return framed(
@@ -39,9 +39,6 @@ class View extends Interactive {
     const { parts } = this;
     const now = searched(state);
     this.story = story(state, now);
-    parts.power.show(state.power, POWERS[state.power]);
-    parts.probes.show(state.probes, `${state.probes} of 16`);
-    parts.space.show(state.space);
     parts.map.replaceChildren(picture(state, now));
     const [all, ...quarters] = now.found;
     parts.bars.replaceChildren(bar("of all places in the ten best", all, "cw-piece-pull"),

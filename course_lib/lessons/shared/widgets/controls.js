@@ -38,15 +38,15 @@ export function presets(choices, onchoose) {
   };
 }
 
-/** Radio buttons in a row: options = [[value, text], ...]; `show(value)` marks one. */
+/** Radio buttons in a row: options = [[value, text], ...], a value being anything that its text tells apart; `show(value)` marks one. */
 export function choice({ name, label, options, onset }) {
   const group = uniqueId(name);
-  const inputs = options.map(([value]) => h("input", { type: "radio", name: group, value, onchange: () => onset(value) }));
+  const inputs = options.map(([value]) => h("input", { type: "radio", name: group, value: String(value), onchange: () => onset(value) }));
   return {
     box: h("div", { class: "cw-options", role: "radiogroup", "aria-label": label }, h("span", { class: "cw-label", "aria-hidden": "true" }, label),
       options.map(([, text], k) => h("label", { class: "cw-option" }, inputs[k], text))),
     show: (value) => {
-      inputs.forEach((input) => (input.checked = input.value === value));
+      inputs.forEach((input) => (input.checked = input.value === String(value)));
       if (!inputs.some((input) => input.checked)) refuse(`${name} is ${value}; expected one of ${options.map(([known]) => known).join(", ")}`);
     },
   };
@@ -125,8 +125,8 @@ export class Follower {
 }
 
 /** Plays one trait from `first` to `last`: a button, and a slider that stops the film; `show(value, words)` sets the slider. */
-export class Film {
-  constructor(follower, { name, text, first, last, every, milliseconds, onstop }) {
+class Film {
+  constructor(follower, { name, text, first = 0, last, every = 1, milliseconds, onstop }) {
     Object.assign(this, { follower, name, first, last, every, milliseconds, onstop, playing: null });
     this.button = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
     const { box, show } = slider({ name, text, min: first, max: last, step: every, onset: (place) => { this.stop(); this.goTo(place); } });
@@ -179,6 +179,7 @@ export class Interactive {
   constructor(model, names) {
     this.follower = new Follower(model, names, () => this.showAll());
     this.parts = { summary: h("p", { class: "cw-summary", "aria-live": "polite" }), folds: folds(() => this.showTable()) };
+    this.bound = [];
     this.root = this.build();
     this.announce = debounce(() => this.film?.playing || this.tell(), 250);
     this.showAll();
@@ -193,9 +194,24 @@ export class Interactive {
     this.follower.set(changes);
   }
 
-  /** Shows the state; `parts.presets` and `parts.everything` (hero.js), where they are, follow it. */
+  /** The control of a trait, in `parts` by its name: `make` is slider, ladder, choice ..., and `words(value, state)` what it says of a value. */
+  control(make, name, { words = String, ...options }) {
+    const made = make({ name, onset: (value) => this.set({ [name]: value }), ...options });
+    this.bound.push((state) => made.show(state[name], words(state[name], state)));
+    return (this.parts[name] = made);
+  }
+
+  /** The film of a trait: its slider and its button; the summary is read out when it stops. */
+  filmOf(name, { words, ...options }) {
+    this.film = new Film(this.follower, { name, onstop: () => this.announce(), ...options });
+    this.bound.push((state) => this.film.show(state[name], words(state[name], state)));
+    return [this.film.box, this.film.button];
+  }
+
+  /** Shows the state: all bound controls; `parts.presets` and `parts.everything` (hero.js), where they are, follow it. */
   showAll() {
     const state = this.state();
+    for (const show of this.bound) show(state);
     this.parts.presets?.show(state);
     if (this.parts.everything) this.parts.everything.open = state.everything;
     this.refresh();
