@@ -1,8 +1,6 @@
 // The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
-import { h, list, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
-import { selection } from "../shared/widgets/motion_view.js";
+import { h, list, number, signed, svg } from "../shared/widgets/kit.js";
+import { Interactive, hero, selection, showing } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["panels", "training", "panel", "everything"];
@@ -10,12 +8,8 @@ const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
 const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 40, across: [-14, 28], up: [-18, 12] };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { panels } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { panels }) {
     this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
     const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, state) => which(state) });
     parts.marks = METHODS.map((name) => mark(name));
@@ -29,9 +23,7 @@ class View extends Interactive {
     });
   }
 
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const { methods, hits } = state.panels[state.panel];
     this.story = story(state);
     parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
@@ -39,7 +31,7 @@ class View extends Interactive {
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
@@ -63,8 +55,6 @@ function story(state) {
     `In all three trainings ${always.length ? `${list(always)} ${always.length === 1 ? "does" : "do"}` : "none does"}. ` +
     `${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.`;
 }
-
-const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
 
 const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
 

@@ -1,6 +1,5 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
 import { beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
 import { Movable } from "../shared/widgets/motion_plane.js";
 import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
@@ -11,16 +10,12 @@ const VIEWS = [["ddc", "DDC’s, which is learned"], ["served", "of the embeddin
 const FARTHEST = 50; // how large a scalar may be
 const SHOWN = 5; // of the list
 
-export default showing((model) => new View(model, NAMES));
-
 const tidy = (value) => Number(Math.max(-FARTHEST, Math.min(FARTHEST, value)).toFixed(4));
 
-class View extends Movable {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { people } = this.state();
+export default showing(NAMES, class extends Movable {
+  build(parts, { people }) {
+    this.study = remembered((items, counts, people_, person, shift) => study({ items, counts, people: people_, person, shift }));
+    this.linesOf = remembered(levelLines);
     const scalar = (name, text) => this.control(slider, name, { text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, words: number });
     this.control(choice, "person", { label: "User", options: people.map((_, k) => [k, PEOPLE[k]]), onset: (k) => this.choose(k) });
     scalar("alpha", "α, along the popularity axis");
@@ -90,8 +85,6 @@ class View extends Movable {
     return parts.made;
   }
 
-  // ---- what the reader does ----------------------------------------------------------------------------------------
-
   put([alpha, beta]) {
     this.set({ alpha: tidy(alpha), beta: tidy(beta) });
   }
@@ -126,22 +119,16 @@ class View extends Movable {
     this.put(place);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** What belongs to the user and the place of the items: anew only if one of them changes. */
+  /** What belongs to the user and the place of the items. */
   prepare({ items, counts, people, person, shift }) {
-    const given = [items, counts, people, person, shift];
-    if (this.given?.every((one, k) => one === given[k])) return;
-    this.studied = study({ items, counts, people, person, shift });
+    this.studied = this.study(items, counts, people, person, shift);
     this.places = { model: [0, 0], minimum: this.studied.minimum, best: this.studied.best };
-    this.given = given;
-    this.drawn = null;
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     this.prepare(state);
-    if (this.drawn !== state.view) this.drawSurface(state.view);
+    this.parts.lines.replaceChildren(...this.linesOf(this.studied.user, state.view));
+    this.showMarks();
     this.found = analyse(state, this.studied);
     this.story = summary(state, this.found);
     this.showPlaces();
@@ -157,11 +144,8 @@ class View extends Movable {
     for (const [name, one] of Object.entries(places)) one.setAttribute("aria-pressed", String(this.stands(name)));
   }
 
-  drawSurface(view) {
+  showMarks() {
     const { parts, studied } = this;
-    const grid = surface(studied.user, view);
-    const place = ([column, row]) => at([gridAxis("alpha")[0] + column * STEP.alpha, gridAxis("beta")[0] + row * STEP.beta]).map((value) => value.toFixed(1)).join(" ");
-    parts.lines.replaceChildren(...levels(grid).map((level, k) => svg("path", { class: "cw-level", "stroke-width": (2.8 - 0.25 * k).toFixed(2), d: isoline(grid, level).map(([from, to]) => `M${place(from)}L${place(to)}`).join("") })));
     const mark = (point, draw) => (point && inside(point) ? draw(...at(point)) : null);
     parts.marks.replaceChildren(...[
       evenLine(studied.user.tilt),
@@ -169,7 +153,6 @@ class View extends Movable {
       mark(studied.best, (x, y) => svg("rect", { class: "cw-knob-item", x: x - 6, y: y - 6, width: 12, height: 12 })),
       mark(studied.minimum, (x, y) => svg("path", { class: "cw-item-head cw-plain", d: diamond(x, y, 9) })),
     ].filter(Boolean));
-    this.drawn = view;
   }
 
   showHandle({ alpha, beta, view }) {
@@ -205,7 +188,7 @@ class View extends Movable {
     parts.bars.replaceChildren(...found.user.test.map((item, k) => h("div", { class: "cw-bar" },
       h("p", { class: "cw-bar-name" }, h("strong", {}, nameOf(state, item)), ` (count ${found.user.counts[item]})`), waterfall(steps[k], needed, scaleOf, nameOf(state, item)))));
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -296,6 +279,13 @@ const at = ([alpha, beta]) => [FRAME.left + ((alpha - ALPHA[0]) / (ALPHA[1] - AL
 function pointAt(x, y) {
   const part = (value) => Math.max(0, Math.min(1, value));
   return [ALPHA[0] + part((x - FRAME.left) / WIDE) * (ALPHA[1] - ALPHA[0]), BETA[0] + part(1 - (y - FRAME.top) / HIGH) * (BETA[1] - BETA[0])];
+}
+
+/** Lines of equal loss of a user. */
+function levelLines(user, view) {
+  const grid = surface(user, view);
+  const place = ([column, row]) => at([gridAxis("alpha")[0] + column * STEP.alpha, gridAxis("beta")[0] + row * STEP.beta]).map((value) => value.toFixed(1)).join(" ");
+  return levels(grid).map((level, k) => svg("path", { class: "cw-level", "stroke-width": (2.8 - 0.25 * k).toFixed(2), d: isoline(grid, level).map(([from, to]) => `M${place(from)}L${place(to)}`).join("") }));
 }
 
 const inside = ([alpha, beta]) => alpha >= ALPHA[0] && alpha <= ALPHA[1] && beta >= BETA[0] && beta <= BETA[1];

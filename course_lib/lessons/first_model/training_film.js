@@ -1,6 +1,6 @@
 // The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, filmLine, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "model", "moment", "person"];
@@ -11,12 +11,8 @@ const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
 const LABELLED = 4; // films of each kind that are named on the map
 const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { film } = this.follower.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { film }) {
     this.control(choice, "model", { label: "Loss", options: MODELS });
     this.control(choice, "person", { label: "Ten films for person", options: film.people.map(({ number: name }, k) => [k + 1, name]) });
     const play = this.filmOf("moment", { text: "Passes over the data", last: film.passes.length - 1, milliseconds: 700, words: (_, state) => shown(state).passes });
@@ -34,9 +30,7 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = shown(state);
     this.story = story(state);
     parts.map.replaceChildren(map(state, now));
@@ -48,7 +42,7 @@ class View extends Interactive {
       ...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -128,8 +122,5 @@ function around(left, top, wide) {
   return [left - wide / 2, ...starts].flatMap((start) => lines.filter((at) => start + wide < left || start > left || at !== top).map((at) => [start, at]));
 }
 
-function line(film, person, k) {
-  const hit = person.hidden.includes(k);
-  return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, film.titles[k]), hit ? h("strong", {}, " ✓ hidden film") : null,
-    h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));
-}
+const line = (film, person, k) => filmLine(film.titles[k], person.hidden.includes(k) && "hidden film",
+  h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));

@@ -6,14 +6,8 @@ import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider }
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { models } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { models }) {
     const last = models[0].steps.length - 1;
     parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.set({ lam: models[place].lam }) });
     const play = this.filmOf("check", { text: "Training step", last, milliseconds: 600, words: (_, state) => shown(state).now.step || "the only one" });
@@ -42,12 +36,8 @@ class View extends Interactive {
       }), parts.folds.box);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { place, moments, now } = shown(state);
-    const { parts } = this;
     this.story = summary(state);
     parts.lam.show(place, lambdaText(state.lam));
     parts.histogram.replaceChildren(histogram(now, this.highest(state)));
@@ -60,7 +50,7 @@ class View extends Interactive {
   highest({ models, lam }) {
     return Math.max(...models.find((model) => model.lam === lam).steps.flatMap(({ observed, random }) => [...observed, ...random]), 1);
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -137,7 +127,7 @@ function qualities({ models }, moments, place) {
   const most = Math.max(...moments.map(({ map }) => map), 1e-4);
   return h("div", { class: "cw-bars cw-tight" }, moments.map(({ map }, k) => h("div", { class: "cw-bar cw-bar-line" },
     h(k === place ? "strong" : "span", { class: "cw-bar-head" }, `λ = ${lambdaText(models[k].lam)}`),
-    h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${k === place ? "cw-piece-pull" : "cw-piece-other"}`, style: `width:${(100 * map) / most}%` })),
+    h("div", { class: "cw-track", "aria-hidden": "true" }, barPiece(k === place ? "cw-piece-pull" : "cw-piece-other", map / most)),
     h(k === place ? "strong" : "span", { class: "cw-bar-end" }, map.toFixed(4)))));
 }
 

@@ -1,6 +1,5 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
+import { evenNumbers, h, number, remembered, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
@@ -24,14 +23,10 @@ const RACE = { // the three estimators: name, and how they are drawn
   sagram: ["SAGram", "M1 10H19", "cw-sagram"],
 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
     const { every, steps } = WORLD;
+    this.run = remembered((settings) => follow(JSON.parse(settings)));
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
     const play = this.filmOf("step", { text: "Step", first: every, last: steps, every, milliseconds: 80, words: (step) => `${step} of ${steps}` });
     parts.again = button("again", "Other batches", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
@@ -78,18 +73,9 @@ class View extends Interactive {
         pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** The run of these settings, made once. */
-  run({ step, ...settings }) {
-    const name = JSON.stringify(settings);
-    if (this.followed !== name) [this.paths, this.followed] = [follow(settings), name];
-    return this.paths;
-  }
-
-  refresh() {
-    const state = this.state();
-    this.found = analyse(state, this.run(state));
+  refresh(parts, state) {
+    const { step, ...settings } = state;
+    this.found = analyse(state, this.run(JSON.stringify(settings)));
     this.story = sentences(state, this.found).join(" ");
     this.showSize(state);
     for (const [name, shown] of Object.entries(this.parts.race)) shown.textContent = figures(this.found.off[name]);
@@ -102,7 +88,7 @@ class View extends Interactive {
     const nearestOf = SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0);
     this.parts.size.show(nearestOf, size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -203,14 +189,6 @@ function frame(name, across, up, below, beside, ...inside) {
     inside, svg("text", { class: "cw-axis-text cw-start", x: left - 6, y: top - 12 }, beside));
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten: at most seven in the range. */
-function evenNumbers(low, high) {
-  const power = 10 ** Math.floor(Math.log10(high - low));
-  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => power * factor).find((size) => (high - low) / size <= 7);
-  const first = Math.ceil(low / unit);
-  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
-}
-
 function pathsPicture({ step }, { paths }) {
   const all = [...paths.entry, ...paths.sampling, ...paths.sogram, ...paths.sagram];
   const [least, most] = [Math.min(...all), Math.max(...all)];
@@ -221,7 +199,7 @@ function pathsPicture({ step }, { paths }) {
   const path = (name, kind) => line(paths[name].slice(0, step).map((value, k) => [x(k + 1), y(value)]), kind);
   const dots = paths.sampling.slice(0, step).map((value, k) => (k % 2 ? `M${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}h0` : "")).join("");
   return frame(`The entry of the Gramian and three estimates of it, up to step ${step}`,
-    [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
+    [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high, 7).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
     svg("path", { class: "cw-sampled", d: dots }), path("entry", "cw-truth"), path("sogram", "cw-sogram"), path("sagram", "cw-sagram"));
 }
 

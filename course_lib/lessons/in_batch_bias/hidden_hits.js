@@ -1,7 +1,6 @@
 // The hero of the chapter: wrong answers pile up over the hits, batch by batch, and one person's five films leave the hits.
 import { h, list, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { Interactive, barPiece, choice, filmLine, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
@@ -9,12 +8,8 @@ const REPAIRS = [["none", "nothing"], ["logq", "subtract log q in training"], ["
 const FIVE = [1, 2, 3, 4, 5];
 const FRAME = { width: 500, height: 290, left: 36, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
     this.control(choice, "repair", { label: "Repair", options: REPAIRS });
     const play = this.filmOf("moment", { text: "Batches drawn", last: MOMENTS.length - 1, milliseconds: 1100, words: (moment) => thousands(MOMENTS[moment]) });
     parts.hill = svg("path", { class: "cw-hill" });
@@ -43,10 +38,8 @@ class View extends Interactive {
       this.parts.discs);
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { films, moment, repair } = state;
-    const { parts } = this;
     const pushes = pushesOf(state);
     const five = films.lists[repair][moment];
     this.story = story(state);
@@ -63,7 +56,7 @@ class View extends Interactive {
       namedBar(`${films.popular[1]}`, "in a list of hits", barPiece("cw-piece-other", films.popular[1] / films.counts.length)));
     this.fold({ numbers: () => [HEADS, rows(state), "The whole training, with this repair."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
@@ -113,7 +106,4 @@ const apart = (places) => places.reduce((done, [x, y]) => {
 
 const hill = (pushes, films) => `M${FRAME.left} ${up(0)}${pushes.map((push, place) => `V${up(push).toFixed(1)}H${across(place + 1, films).toFixed(1)}`).join("")}V${up(0)}Z`;
 
-function line(films, place) {
-  const hit = films.hidden.includes(place);
-  return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, films.names[place]), h("span", { class: "cw-soft" }, ` ${films.counts[place]} fans`), hit ? h("strong", {}, " ✓ hidden film") : null);
-}
+const line = (films, place) => filmLine([films.names[place], h("span", { class: "cw-soft" }, ` ${films.counts[place]} fans`)], films.hidden.includes(place) && "hidden film");

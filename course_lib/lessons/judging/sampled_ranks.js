@@ -1,6 +1,6 @@
 // The interactive "who is best?": rows ranked by the hit among m sampled films; the order turns over as m grows.
 import { h, list, svg } from "../shared/widgets/kit.js";
-import { Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training"];
 const HIDDEN = [["later", "the latest films"], ["random", "films drawn at random"]];
@@ -11,12 +11,8 @@ const LOOKS = [
   ["var(--cw-push)", "none", square], ["var(--cw-push)", "7 4", up], ["var(--cw-pull)", "none", round],
   ["var(--cw-pull)", "7 4", rhomb], ["var(--cw-soft)", "2 3", cross]];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { board } = this.follower.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { board }) {
     this.control(choice, "hidden", { label: "Hidden", options: HIDDEN });
     this.control(choice, "training", { label: "Training", options: board.hits.later.map((_, k) => [k + 1, k + 1]) });
     const play = this.filmOf("place", { text: "Each hidden film is compared with", last: board.samples.length - 1, milliseconds: 900, words: (_, state) => compared(state) });
@@ -32,16 +28,14 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = ranked(state);
     this.story = story(state, now);
     parts.chart.replaceChildren(chart(state));
     parts.order.replaceChildren(...now.map(bar));
     this.fold({ numbers: () => [["Compared with", ...state.board.rows], rows(state), "The share of the hidden films that are hit."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -99,6 +93,5 @@ function chart(state) {
     hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));
 }
 
-const bar = ({ row, k, hit }, place) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` })));
+const bar = ({ row, k, hit }, place) => barUnder([h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)],
+  h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` }));

@@ -1,18 +1,14 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, filmLine, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day"];
 const FLOOR = 0.05; // ratings of the day that every film is given
 const TOP = 10;
 const MOST = 0.4; // of the bars and the curve of films found
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.follower.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
     const places = (name, text, values, words) => this.control(slider, name, { text, min: 0, max: values.length - 1, step: 1, words: (place) => words(values[place]) });
     places("temperature", "Temperature", films.temperatures, number);
     places("weight", "Weight of today’s hits", films.weights, number);
@@ -30,9 +26,7 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const { films } = state;
     const now = shown(state);
     this.story = story(state, now);
@@ -46,7 +40,7 @@ class View extends Interactive {
     parts.curve.replaceChildren(curve(state, now));
     this.fold({ numbers: () => [HEADS, rows(state), "Everybody’s lists at this temperature and on this day."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
@@ -121,8 +115,5 @@ const piece = (kind, part) => barPiece(`cw-piece-${kind}`, part);
 
 const swatch = (kind) => h("span", { class: `cw-piece cw-piece-${kind}`, style: "display:inline-block;width:1.1em;height:0.8em", "aria-hidden": "true" });
 
-function line({ title, later, you, today }, most) {
-  return h("li", { class: later ? "cw-hit" : "" }, h("span", {}, title), later ? h("strong", {}, " ✓ liked later") : null,
-    h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
-    h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));
-}
+const line = ({ title, later, you, today }, most) => filmLine(title, later && "liked later", h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
+  h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));

@@ -9,12 +9,8 @@ const KINDS = { Animation: "animated films", Horror: "horror films", other: "oth
 const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
 const NAME_WIDE = 7.6; // px of a letter, about
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { film } = this.follower.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { film }) {
     this.control(choice, "reads", { label: "The film tower reads", options: READS });
     this.control(choice, "chosen", { label: "New film", options: film.new.map((id, k) => [k + 1, film.titles[id].split(": ").at(-1)]) });
     const play = this.filmOf("moment", { text: "Batches of 512 pairs", last: film.steps.length - 1, milliseconds: 700, words: (_, state) => shown(state).steps });
@@ -32,9 +28,7 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = shown(state);
     this.story = story(state);
     parts.map.replaceChildren(map(state, now));
@@ -45,7 +39,7 @@ class View extends Interactive {
       namedBar(wholePercent(state.film.chance), "would be, if the ten were drawn", barPiece("cw-piece-other", state.film.chance)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
 import { h, hatch, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, choice, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
-import { analyseMachines } from "./machines_math.js";
-import { inBytes, inSeconds, withUnit } from "./units.js";
+import { Interactive, choice, hero, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { analyseMachines, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
 const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower", "everything"];
 const BATCHES = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 16384];
@@ -23,13 +21,8 @@ const PRESETS = {
 };
 const PARTS = ["to the queries", "to items, from own rows", "to items, from others’ rows", "to the temperature"];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
     const yesNo = [[false, "no"], [true, "yes"]];
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     this.control(slider, "processes", { text: "Machines P", min: 1, max: 8, step: 1 });
@@ -57,11 +50,7 @@ class View extends Interactive {
     });
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const { parts } = this;
-    const state = this.state();
+  refresh(parts, state) {
     this.found = analyseMachines(state);
     this.story = state.everything ? [settings(state, this.found), verdict(state, this.found), aboutCost(state, this.found)].join(" ") : point(state, this.found);
     this.grid.show(state, this.found, { narrow: this.narrow, name: this.story });
@@ -69,7 +58,7 @@ class View extends Interactive {
     parts.verdict.textContent = shortVerdict(state, this.found);
     this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by our simple cost model."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
 // The interactive "tables larger than a machine": memory, bytes and seconds of a step for the reader's own numbers.
 import { h, number, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
-import { analyseShards } from "./sharded_step_math.js";
-import { inBytes, inSeconds, withUnit } from "./units.js";
+import { Interactive, barPiece, barUnder, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { analyseShards, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
 const NAMES = ["prices", "users", "items", "pairs", "width", "batch", "processes", "bandwidth", "memory", "speed", "itemsize", "optimizer"];
 const powers = (...exponents) => exponents.flatMap((exponent) => [1, 2, 5].map((digit) => digit * 10 ** exponent));
@@ -24,13 +23,8 @@ const PARTS = { computing: ["computing", "cw-piece-pull"], tables: ["sending for
 const WAYS = { whole: "whole tables", sharded: "sharded tables" };
 const OPTIMIZERS = { adam: "Adam", "row-wise": "row-wise AdaGrad" };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
     const rung = (name, text, words) => this.control(ladder, name, { text, values: STEPS[name], words }).box;
     const options = (name, label, words) => this.control(choice, name, { label, options: words }).box;
     const [perSecond, gigabytes, cores] = [(value) => `${inBytes(value * 1e9)}/s`, (value) => inBytes(value * 1e9), (value) => `${number(value)} cores`];
@@ -57,11 +51,7 @@ class View extends Interactive {
     }), parts.folds.box);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const { parts } = this;
-    const state = this.state();
+  refresh(parts, state) {
     const found = analyseShards(state);
     this.story = [aboutMemory(state, found), aboutBytes(state, found), aboutTime(state, found)].join(" ");
     parts.sent.replaceChildren(sentPicture(found));
@@ -69,7 +59,7 @@ class View extends Interactive {
     parts.time.replaceChildren(...timePicture(found));
     this.fold({ numbers: () => [["", "whole tables", "sharded tables"], rows(found), "Of each machine. Activations, other weights and gradients that wait in memory are not counted."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -152,8 +142,7 @@ function sentLine(text, bytes, y, { x, left, right }) {
   return [name, amount, svg("path", { class: "cw-level", "stroke-width": 2, d: `M${left} ${line}H${end}` }), svg("circle", { class: "cw-item cw-plain", cx: end, cy: line, r: 5.5 })];
 }
 
-const bar = (name, amount, pieces, ...marks) => h("div", { class: "cw-bar" }, h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, amount)),
-  h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" }, pieces.filter(([, share]) => share > 0).map(([look, share]) => h("span", { class: `cw-piece ${look}`, style: `width:${(100 * share).toFixed(2)}%` })), marks));
+const bar = (name, amount, pieces, ...marks) => barUnder([name, " ", h("strong", {}, amount)], [pieces.filter(([, share]) => share > 0).map(([look, share]) => barPiece(look, share)), marks], true);
 
 function heldPicture({ memory }, { held }) {
   const most = Math.max(held.whole, memory * 1e9) * 1.02;

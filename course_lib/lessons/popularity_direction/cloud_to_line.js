@@ -1,7 +1,6 @@
 // The hero of the chapter: the vectors of films in training, a cloud that becomes a line, and a line that opens again.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { Interactive, barPiece, choice, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "law", "everything"];
 const PASSES = [0, 2, 4, 6, 10, 20, 40, 60, 80, 120, 200];
@@ -9,12 +8,8 @@ const LAWS = [["uniform", "uniformly"], ["popularity", "by popularity"]];
 const UNIT = 50; // of the places
 const FRAME = { width: 760, height: 330, across: [-3.4, 9.6], up: 3.4 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
     this.control(choice, "law", { label: "The other film is drawn", options: LAWS });
     const play = this.filmOf("moment", { text: "Passes over the data", last: PASSES.length - 1, milliseconds: 900, words: (moment) => PASSES[moment] });
     const most = Math.sqrt(films.counts[0]);
@@ -34,10 +29,8 @@ class View extends Interactive {
     });
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { films, moment, law } = state;
-    const { parts } = this;
     const { places, r, share } = films.laws[law];
     this.story = story(state);
     places[moment].forEach((place, k) => {
@@ -50,7 +43,7 @@ class View extends Interactive {
       namedBar(wholePercent(share[moment]), "of the people have one and the same film at the top", barPiece("cw-piece-push", share[moment])));
     this.fold({ numbers: () => [HEADS, rows(state), "The whole training."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 

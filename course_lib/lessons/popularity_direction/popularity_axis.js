@@ -1,6 +1,6 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
-// count, and what chance gives. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
+// count, and what chance gives.
+import { h, number, remembered, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { arrowPath } from "../shared/widgets/motion_plane.js";
 import { average } from "../shared/widgets/tables.js";
@@ -10,14 +10,8 @@ const NAMES = ["items", "counts", "names", "stored", "model", "show", "ratio", "
 const RATIOS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
 const FEWEST = 20;
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { items, counts } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { items, counts }) {
     const sizes = [1, 2, 4, 8].map((part) => Math.floor(counts.length / part)).filter((size) => size >= FEWEST).reverse();
     const [usual, all] = [{ ratio: 0.05 }, { shown: counts.length }];
     this.choices = {
@@ -25,6 +19,9 @@ class View extends Interactive {
       nothing: { text: "Nothing to find", set: { show: "random", ...usual, ...all } },
       few: { text: "Nothing, in few items", set: { show: "random", ...usual, shown: sizes[0] } },
     };
+    const deal = remembered((all, shown) => dealt(all.slice(0, shown)));
+    this.measured = remembered((tables, all, model, show, ratio, shown, seed) => analyse({ items: tables, counts: all, model, show, ratio, shown, seed }, deal(all, shown)));
+    this.redrawn = remembered((found) => this.drawPictures(found));
     parts.presets = presets(this.choices, (name) => this.set(this.choices[name].set));
     this.control(choice, "show", { label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]] });
     parts.again = button("again", "Draw again", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
@@ -73,25 +70,14 @@ class View extends Interactive {
         key("law of chance", svg("path", { class: "cw-wish", d: "M10 1V19" }))));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
   /** What is measured: anew only if something else than the chosen item has changed; the shuffles only with the counts. */
-  measure(state) {
-    const { counts, shown } = state;
-    if (this.counts !== counts || this.size !== shown) this.deals = dealt(counts.slice(0, shown));
-    [this.counts, this.size] = [counts, shown];
-    const given = ["items", "counts", "model", "show", "ratio", "shown", "seed"].map((name) => state[name]);
-    if (this.given?.every((one, k) => one === given[k])) return this.found;
-    this.found = analyse(state, this.deals);
-    this.given = given;
-    this.redraw(state);
-    return this.found;
+  measure({ items, counts, model, show, ratio, shown, seed }) {
+    return this.found = this.measured(items, counts, model, show, ratio, shown, seed);
   }
 
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
+  refresh(parts, state) {
     this.story = summary(state, this.measure(state));
+    this.redrawn(this.found);
     parts.again.disabled = state.show === "embeddings";
     parts.film.input.max = state.shown;
     const place = Math.min(state.film, state.shown);
@@ -101,17 +87,17 @@ class View extends Interactive {
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The items in ten groups of falling popularity."], python: asPython(state) });
   }
 
-  redraw(state) {
-    const { found, parts } = this;
+  drawPictures(found) {
+    const { parts } = this;
     const look = (id) => this.set({ film: found.order.indexOf(id) + 1 });
     this.cloud = cloudOf(found, look);
     this.plot = plotOf(found, look);
     parts.cloud.replaceChildren(this.cloud.root);
     parts.plot.replaceChildren(this.plot.root);
     parts.chance.replaceChildren(chanceOf(found));
-    for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${summary(state, found)}`);
+    for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${this.story}`);
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 

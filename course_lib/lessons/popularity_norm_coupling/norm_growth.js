@@ -1,8 +1,9 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
-// what the length does to the lists. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { WORLD, analyse, lengthsOf, mean, predictedNorm, train } from "./norm_growth_math.js";
+// what the length does to the lists.
+import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Interactive, barLine, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { average } from "../shared/widgets/tables.js";
+import { WORLD, analyse, lengthsOf, predictedNorm, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -18,13 +19,9 @@ const PRESETS = {
   wild: { text: "Far too high", set: { ...usual, lr: 100 } },
 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    this.frames = remembered((settings) => this.train(JSON.parse(settings)));
     this.rank = 0; // place of the item looked at, by popularity
     const head = {
       look: "cw-flow",
@@ -68,29 +65,23 @@ class View extends Interactive {
   }
 
   buildLists() {
-    this.bars = { head: [new Bar("draws", "cw-piece-wrong", WORLD.top), new Bar("cosine", "cw-piece-pull", WORLD.top), new Bar("dot", "cw-piece-push", WORLD.top)],
-      taste: [new Bar("cosine", "cw-piece-pull", 1 / WORLD.tastes), new Bar("dot", "cw-piece-push", 1 / WORLD.tastes)] };
+    this.bars = { head: [barLine("draws", "cw-piece-wrong", WORLD.top), barLine("cosine", "cw-piece-pull", WORLD.top), barLine("dot", "cw-piece-push", WORLD.top)],
+      taste: [barLine("cosine", "cw-piece-pull", 1 / WORLD.tastes), barLine("dot", "cw-piece-push", 1 / WORLD.tastes)] };
     const bars = (title, some) => h("div", {}, h("p", { class: "cw-small-title" }, title), h("div", { class: "cw-bars cw-tight" }, some.map(({ box }) => box)));
     return h("div", { class: "cw-card cw-stage cw-halves" },
       bars("The most popular tenth’s share", this.bars.head), bars("Lists: the user’s own taste", this.bars.taste));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** The run of these settings, trained once. */
-  frames({ step, ...settings }) {
-    const name = JSON.stringify(settings);
-    if (this.trained !== name) {
-      this.run = train(settings);
-      this.trained = name;
-      this.chart.fit(settings, lengthsOf(settings, this.run[this.run.length - 1]));
-    }
-    return this.run;
+  /** A run, and axes that fit its end. */
+  train(settings) {
+    const frames = train(settings);
+    this.chart.fit(settings, lengthsOf(settings, frames.at(-1)));
+    return frames;
   }
 
-  refresh() {
-    const state = this.state();
-    this.found = analyse(state, this.frames(state)[Math.round(state.step / WORLD.every)]);
+  refresh(parts, state) {
+    const { step, ...settings } = state;
+    this.found = analyse(state, this.frames(JSON.stringify(settings))[Math.round(step / WORLD.every)]);
     this.story = sentences(state, this.found).join(" ");
     this.chart.update(state, this.found, this.story);
     this.showLists();
@@ -114,10 +105,11 @@ class View extends Interactive {
 
   showLists() {
     const { bars, found: { headOfDraws, cosine, dot } } = this;
-    [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part));
-    [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part));
+    const words = (part) => (Number.isNaN(part) ? "none yet" : wholePercent(part));
+    [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part, words(part)));
+    [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part, words(part)));
   }
-}
+});
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
@@ -152,7 +144,7 @@ function groups({ order, counts, norms: lengths, predicted, law, cosine, dot }) 
     const [low, high] = [Math.min(...of(counts)), Math.max(...of(counts))];
     const share = ({ times }) => wholePercent(of(times).reduce((a, b) => a + b, 0) / (WORLD.users * WORLD.list));
     return [`${k * size + 1} to ${(k + 1) * size}`, low === high ? String(low) : `${low} to ${high}`,
-      ...[lengths, predicted, law].map((values) => number(mean(of(values)))), share(cosine), share(dot)];
+      ...[lengths, predicted, law].map((values) => number(average(of(values)))), share(cosine), share(dot)];
   });
 }
 
@@ -248,20 +240,5 @@ class Chart {
     const [x, y] = this.places[item];
     this.ring.setAttribute("cx", x.toFixed(1));
     this.ring.setAttribute("cy", y.toFixed(1));
-  }
-}
-
-/** One bar of a share, with a thin mark where blind chance would end. */
-class Bar {
-  constructor(name, kind, blind) {
-    this.piece = h("span", { class: `cw-piece ${kind}` });
-    this.value = h("strong", { class: "cw-bar-end" });
-    this.box = h("div", { class: "cw-bar-line" }, h("span", {}, name),
-      h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" }, this.piece, h("span", { class: "cw-blind", style: `left:${100 * blind}%` })), this.value);
-  }
-
-  show(part) {
-    this.piece.style.width = `${100 * (part || 0)}%`;
-    this.value.textContent = Number.isNaN(part) ? "none yet" : wholePercent(part);
   }
 }

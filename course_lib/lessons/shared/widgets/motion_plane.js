@@ -112,7 +112,7 @@ export class Movable extends Interactive {
       this.move(name, this.under(event));
     } else if (event.type !== "pointermove" && this.dragged === name) {
       this.dragged = undefined;
-      this.refresh(); // the frame may fit again
+      this.redraw(); // the frame may fit again
     }
   }
 }
