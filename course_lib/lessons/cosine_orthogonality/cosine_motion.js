@@ -42,11 +42,6 @@ const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value,
 
 export default showing(NAMES, class extends Movable {
   build(parts) {
-    const head = {
-      look: "cw-motion",
-      title: "Can a step of training make q shorter?",
-      lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step.",
-    };
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.one = button("step", "One step", () => this.walk(1));
     parts.many = button("steps", "25 steps", () => this.walk(25));
@@ -56,7 +51,7 @@ export default showing(NAMES, class extends Movable {
     parts.strip = svg("svg", { role: "img" });
     this.buildControls();
     return hero(this, {
-      head,
+      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step." },
       controls: [parts.score.box, parts.lr.box, parts.turn.box],
       picture: parts.strip,
       more: {

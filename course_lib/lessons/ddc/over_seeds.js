@@ -17,12 +17,7 @@ export default showing(NAMES, class extends Interactive {
     share("beta", "How much of each β");
     this.control(slider, "shift", { text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, words: (shift) => (shift ? `${number(shift)} sd` : "not at all") });
     parts.plane = h("div", {});
-    const head = {
-      look: "cw-flow",
-      title: "α and β, alone and together",
-      lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow", title: "α and β, alone and together", lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?" }, beside({
       start: parts.presets.box,
       main: [parts.alpha.box, parts.beta.box, parts.shift.box, h("p", { class: "cw-note" }, "All films move along the popularity axis, by so many standard deviations. No list of the model changes, but DDC finds another α and β.")],
       view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Lists of ten ", h("span", { class: "cw-soft" }, "change against the same model without α and β")), parts.plane, legend()),

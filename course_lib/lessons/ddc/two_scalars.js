@@ -23,12 +23,7 @@ export default showing(NAMES, class extends Movable {
     this.control(slider, "shift", { text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, words: (shift) => `${number(shift)} sd` });
     const chip = (name, text) => h("button", { type: "button", class: "cw-chip", "data-action": name, onclick: () => this.put(this.places[name]) }, text);
     parts.places = { minimum: chip("minimum", "Minimum of the DDC loss"), best: chip("best", "Best rank"), model: chip("model", "The model: 0 and 0") };
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "Two scalars for one user",
-      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss.",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-under", title: "Two scalars for one user", lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss." }, beside({
       start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
       main: [parts.person.box, parts.alpha.box, parts.beta.box],
       view: this.buildSurface(),

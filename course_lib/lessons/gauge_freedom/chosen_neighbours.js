@@ -12,11 +12,6 @@ const [MOST, TOP] = [10, 10];
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { model: { cartoons, oldest, titles } }) {
-    const head = {
-      look: "cw-close cw-neighbours",
-      title: "Choose any three films: they become the nearest",
-      lead: "Above: films by their cosine in a trained model. Below: a model made for your choice.",
-    };
     const usual = { film: "Fast & Furious 6", stretch: 100, width: 16 };
     const sets = {
       cartoons: { text: "The nine cartoons", set: { ...usual, chosen: cartoons } },
@@ -36,7 +31,7 @@ export default showing(NAMES, class extends Interactive {
     this.lines = new Lines();
     this.tables = remembered(tablesOf);
     return hero(this, {
-      head,
+      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest", lead: "Above: films by their cosine in a trained model. Below: a model made for your choice." },
       controls: parts.slots.map(({ box }) => box),
       picture: this.lines.root,
       more: {

@@ -28,16 +28,11 @@ const pair = (c) => ({ items: [[root(c), root(1 - c)], [root(c), -root(1 - c)]],
 export default showing(NAMES, class extends Movable {
   build(parts) {
     this.given = this.state();
-    const head = {
-      look: "cw-flow",
-      title: "Stretch the axes",
-      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do.",
-    };
     const choices = Object.fromEntries(Object.entries(PRESETS).map(([name, { text }]) => [name, { text, set: this.presetState(name) }]));
     parts.presets = presets(choices, (name) => this.usePreset(name));
     this.buildControls();
     const checks = [[parts.stay, "stay on the circle"], [parts.mirror, "mirror axis 2"]];
-    return framed(head,
+    return framed({ look: "cw-flow", title: "Stretch the axes", lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do." },
       beside({
         start: parts.presets.box,
         main: parts.axes.map(({ box }) => box),

@@ -15,12 +15,7 @@ export default showing(NAMES, class extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "How an embedding space folds",
-      lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second.",
-    };
-    return framed(head,
+    return framed({ look: "cw-flow cw-words-under", title: "How an embedding space folds", lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second." },
       beside({
         main: [parts.lam.box, ...(last ? [play[0], h("div", { class: "cw-row cw-buttons" }, play[1])] : [])],
         view: h("div", { class: "cw-card" },

@@ -36,12 +36,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(choice, "drift", { label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]] });
     this.control(choice, "correct_start", { label: "Start at zero", options: [[false, "left as it is"], [true, "corrected"]] });
     this.control(choice, "beta", { label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]] });
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "Following a Gramian that moves",
-      lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-under", title: "Following a Gramian that moves", lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?" }, beside({
       start: parts.presets.box,
       main: [parts.alpha.box, parts.batch_size.box, parts.size.box, parts.drift.box],
       view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),

@@ -56,17 +56,12 @@ export default showing(NAMES, class extends Interactive {
     this.presetRandom = randomGenerator(seed + 1);
     parts.message = h("p", { class: "cw-message", role: "status" });
     parts.inspector = h("p", { class: "cw-inspector" });
-    const head = {
-      look: "cw-in-batch cw-words-under cw-main-long",
-      title: "What the batch really weighs",
-      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?",
-    };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
     this.control(selection, "kind", { text: "Batch loss", options, notes: KIND_NOTES });
     parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (batch_size) => this.set({ batch_size }) });
     this.control(slider, "omega", { text: "Balance ω", min: 0.01, max: 1, step: 0.01, words: number });
-    return framed(head, beside({
+    return framed({ look: "cw-in-batch cw-words-under cw-main-long", title: "What the batch really weighs", lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?" }, beside({
       start: parts.presets.box,
       main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),

@@ -107,11 +107,6 @@ const chosen = (state) => Object.entries(choices).map(([name, options]) => optio
 
 export default showing(NAMES, class extends Interactive {
   build(parts) {
-    const head = {
-      look: "cw-motion cw-towers",
-      title: "One push on one person: who moves?",
-      lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves.",
-    };
     const select = (name, text) => this.control(selection, name, { text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]) });
     const slide = (name, text, min, max, words) => this.control(slider, name, { text, min, max, step: 1, words });
     [this.training, this.radial] = [remembered((settings) => new Training(JSON.parse(settings))), remembered(radialSpeed)];
@@ -123,7 +118,7 @@ export default showing(NAMES, class extends Interactive {
     parts.again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.push = svg("svg", { role: "img" });
     return hero(this, {
-      head,
+      head: { look: "cw-motion cw-towers", title: "One push on one person: who moves?", lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves." },
       controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS, (user) => `${user} of ${USERS}`).box, parts.lr.box],
       picture: parts.push,
       more: {

@@ -32,12 +32,7 @@ export default showing(NAMES, class extends Interactive {
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.sent = h("div", {});
     for (const name of ["held", "time"]) parts[name] = h("div", { class: "cw-bars", "data-paper": "" });
-    const head = {
-      look: "cw-flow cw-words-across",
-      title: "Tables larger than a machine",
-      lead: "P machines train tables of users and items. What must a machine hold, send and wait for in a step?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-across", title: "Tables larger than a machine", lead: "P machines train tables of users and items. What must a machine hold, send and wait for in a step?" }, beside({
       start: parts.presets.box,
       main: [two(rung("users", "Users", inCounts), rung("items", "Items", inCounts)), two(rung("pairs", "Pairs in all", inCounts), rung("width", "Width d", thousands)),
         two(rung("processes", "Machines P", thousands), rung("batch", "Pairs each, B", thousands)), rung("bandwidth", "Network", perSecond)],

@@ -29,12 +29,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(ladder, "shown", { text: "Items", values: sizes });
     parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: (film) => this.set({ film }) });
     parts.inspector = h("p", { class: "cw-inspector" });
-    const head = {
-      look: "cw-flow cw-words-across",
-      title: "The axis of popularity",
-      lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-across", title: "The axis of popularity", lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?" }, beside({
       start: parts.presets.box,
       main: [parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
       view: [this.buildChance(), this.buildClouds()],

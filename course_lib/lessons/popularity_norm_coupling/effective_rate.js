@@ -13,11 +13,6 @@ const KINDS = { dot: "dot product", cosine: "cosine" };
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {
-    const head = {
-      look: "",
-      title: "One list, two indexes: cosine or dot product?",
-      lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list.",
-    };
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     this.control(ladder, "rate", { text: "Effective rate η/‖q₀‖²", values: films.rates, words: number });
     this.control(choice, "person", { label: "Person", options: films.people.map((_, k) => [k + 1, k + 1]) });
@@ -27,7 +22,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(choice, "index", { label: "Index", options: Object.entries(KINDS) });
     this.ten = new Ten();
     return hero(this, {
-      head,
+      head: { title: "One list, two indexes: cosine or dot product?", lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list." },
       controls: [parts.index.box, parts.rate.box, parts.person.box],
       picture: this.ten.root,
       more: {

@@ -23,11 +23,6 @@ export default showing(NAMES, class extends Interactive {
   build(parts) {
     this.frames = remembered((settings) => this.train(JSON.parse(settings)));
     this.rank = 0; // place of the item looked at, by popularity
-    const head = {
-      look: "cw-flow",
-      title: "Why popular items grow long",
-      lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play.",
-    };
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
     const play = this.filmOf("step", { text: "Training step", last: WORLD.steps, every: WORLD.every, milliseconds: 120, words: (step) => `${step} of ${WORLD.steps}` });
     this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
@@ -35,7 +30,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(ladder, "tau", { text: "Temperature τ", values: TEMPERATURES, words: number });
     this.control(slider, "exponent", { text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, words: (exponent) => (exponent === 0 ? "0, all items alike" : number(exponent)) });
     const again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    return framed(head,
+    return framed({ look: "cw-flow", title: "Why popular items grow long", lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play." },
       beside({
         start: parts.presets.box,
         main: [h("div", { class: "cw-row" }, play), parts.lr.box],
