@@ -18,7 +18,6 @@ import sympy as sp
 
 from course_lib import gauge
 from course_lib.arrays import exact
-from course_lib.gauge.algebra import rank
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.lessons.shared.symbolic import matrix, proof, simplified, symmetric, vector
 
