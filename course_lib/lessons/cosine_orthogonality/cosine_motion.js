@@ -1,11 +1,8 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { button, choice, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { capital, fine, h, number, signed, svg } from "../shared/widgets/kit.js";
+import { button, choice, hero, ladder, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
 import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { selection, stepChart } from "../shared/widgets/motion_view.js";
 
 const NAMES = ["q", "k", "negatives", "loss", "lr", "tau", "steps", "everything"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
@@ -40,22 +37,11 @@ const LOSS_NOTES = {
   infonce_dot: "A counterexample from practice. The gradient has a part along q.",
 };
 
-export default showing((model) => new View(model, NAMES));
-
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const rounded = (point) => point.map((value) => Math.round(value * 100) / 100);
 const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value, -FARTHEST_HANDLE), FARTHEST_HANDLE)));
 
-class View extends Movable {
-  // ---- building, once -------------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const head = {
-      look: "cw-motion",
-      title: "Can a step of training make q shorter?",
-      lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step.",
-    };
+export default showing(NAMES, class extends Movable {
+  build(parts) {
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.one = button("step", "One step", () => this.walk(1));
     parts.many = button("steps", "25 steps", () => this.walk(25));
@@ -65,12 +51,12 @@ class View extends Movable {
     parts.strip = svg("svg", { role: "img" });
     this.buildControls();
     return hero(this, {
-      head,
+      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step." },
       controls: [parts.score.box, parts.lr.box, parts.turn.box],
       picture: parts.strip,
       more: {
         start: parts.presets.box,
-        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.loss.box, parts.tau.box, parts.steppers],
+        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.loss.box, parts.tau.box, parts.negatives.box],
         view: [this.buildPlane(), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
       },
     });
@@ -78,22 +64,18 @@ class View extends Movable {
 
   buildControls() {
     const { parts } = this;
-    parts.loss = selection({ name: "loss", text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES, onset: (loss) => this.set({ loss }) });
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
+    this.control(selection, "loss", { text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
     parts.score = choice({ name: "score", label: "Score", options: [["cosine", "cosine"], ["dot", "dot product"]], onset: (loss) => this.set({ loss }) });
     parts.turn = slider({ name: "turn", text: "Direction of k", min: -180, max: 180, step: 5, onset: (degrees) => this.set({ k: rounded(pointing(degrees, norm(this.state().k))) }) });
-    parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: (tau) => this.set({ tau }) });
-    const step = (action, label, sign, change) => h("button", { type: "button", class: "cw-step", "data-action": action, "aria-label": label, onclick: change }, sign);
-    parts.fewer = step("drop-negative", "Remove the last negative", "−", () => this.set({ negatives: this.state().negatives.slice(0, -1) }));
-    parts.more = step("add-negative", "Add a negative", "+", () => this.addNegative());
-    parts.count = h("span", { class: "cw-count" });
-    parts.steppers = h("div", { class: "cw-steps" }, parts.fewer, parts.count, parts.more);
+    this.control(ladder, "tau", { text: "Temperature τ", values: TEMPERATURES, words: number });
+    parts.negatives = stepper({ name: "negative", least: 0, most: MOST_NEGATIVES, onstep: (more) => (more ? this.addNegative() : this.set({ negatives: this.state().negatives.slice(0, -1) })) });
   }
 
   addNegative() {
     const { negatives } = this.state();
     const next = NEW_NEGATIVES.find((point) => !negatives.some((known) => String(known) === String(point))) ?? NEW_NEGATIVES[0];
-    if (negatives.length < MOST_NEGATIVES) this.set({ negatives: [...negatives, next] });
+    this.set({ negatives: [...negatives, next] });
   }
 
   buildPlane() {
@@ -106,18 +88,14 @@ class View extends Movable {
     return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
   }
 
-  // ---- what the reader does ----------------------------------------------------------------------------------------------
-
   walk(steps) {
     this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
 
   /** The points that can be moved: name, words, place. q is moved from where its steps have brought it. */
   handles() {
-    const { q, k, negatives, loss } = this.state();
-    const used = LOSSES[loss].many ? negatives : [];
-    const place = this.result?.here ?? q;
-    return [["q", "q", place], ["k", "k, the positive", k], ...used.map((point, i) => [`n${i + 1}`, `negative ${i + 1}`, point])];
+    const words = (name) => ({ q: "q", k: "k, the positive" })[name] ?? `negative ${name.slice(1)}`;
+    return Object.entries({ ...pointsOf(this.state()), q: this.result.here }).map(([name, place]) => [name, words(name), place]);
   }
 
   move(name, point) {
@@ -135,10 +113,7 @@ class View extends Movable {
     return this.parts.plane;
   }
 
-  // ---- showing -------------------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     this.result = analyse(state);
     this.shots = this.result.trace.length && !undefinedVector(state.q, this.result.keys) ? shotsOf(state, this.result.keys) : [];
     this.story = (state.everything ? sentences(this.result) : aboutShots(this.shots, this.result, state)).join(" ");
@@ -149,19 +124,14 @@ class View extends Movable {
     this.fold({ numbers: () => traceTable(this.result), python: asPython(this.result) });
   }
 
-  showControls({ k, loss, lr, tau, negatives, steps }) {
+  showControls({ k, loss, negatives, steps }) {
     const { parts, result } = this;
     const { dot: plain, many } = LOSSES[loss];
     const degrees = Math.round((Math.atan2(k[1], k[0]) * 180) / Math.PI);
     parts.score.show(plain ? "dot" : "cosine");
     parts.turn.show(degrees, `${degrees}°`);
-    parts.loss.show(loss);
-    parts.lr.show(lr, number(lr));
-    parts.tau.show(tau, number(tau));
-    parts.tau.box.hidden = parts.steppers.hidden = !many;
-    parts.count.textContent = negatives.length === 1 ? "1 negative" : `${negatives.length} negatives`;
-    parts.fewer.disabled = negatives.length === 0;
-    parts.more.disabled = negatives.length >= MOST_NEGATIVES;
+    parts.tau.box.hidden = parts.negatives.box.hidden = !many;
+    parts.negatives.show(negatives.length);
     parts.message.textContent = result.problem ?? "";
     parts.message.hidden = !result.problem;
     parts.one.disabled = parts.many.disabled = Boolean(result.problem) || steps >= MOST_STEPS;
@@ -241,8 +211,8 @@ class View extends Movable {
 
   /** The fields stay the same elements while numbers are typed. */
   showPoints() {
-    const { q, k, negatives, loss, steps } = this.state();
-    const points = [["q", steps ? "q, start" : "q", q], ["k", "k", k], ...(LOSSES[loss].many ? negatives : []).map((point, i) => [`n${i + 1}`, `n${i + 1}`, point])];
+    const state = this.state();
+    const points = Object.entries(pointsOf(state)).map(([name, point]) => [name, name === "q" && state.steps ? "q, start" : name, point]);
     const names = points.map(([, words]) => words).join();
     if (names !== this.fielded) {
       this.fields = points.map(([name, words]) => ["x", "y"].map((axis, i) => this.coordinate(name, words, axis, i)));
@@ -256,17 +226,12 @@ class View extends Movable {
 
   coordinate(name, words, axis, i) {
     const change = (event) => {
-      const place = this.pointNamed(name).slice();
+      const place = [...pointsOf(this.state())[name]];
       if (event.target.value === "") event.target.value = place[i]; // an emptied field: nothing has moved
       place[i] = Number(event.target.value);
       this.move(name, place);
     };
     return h("input", { type: "number", name: `${name}-${axis}`, min: -FARTHEST_HANDLE, max: FARTHEST_HANDLE, step: 0.1, "aria-label": `${words}, ${axis}`, onchange: change });
-  }
-
-  pointNamed(name) {
-    const { q, k, negatives } = this.state();
-    return { q, k }[name] ?? negatives[Number(name.slice(1)) - 1];
   }
 
   showNumbers() {
@@ -277,9 +242,12 @@ class View extends Movable {
       name: `Length of q over ${taken} steps: from ${number(lengths[0])} to ${number(lengths[taken])}.`,
     }) : "");
   }
-}
+});
 
 // ---- numbers and words ------------------------------------------------------------------------------------------------
+
+/** The points of a state by name, the negatives where the loss has any. */
+const pointsOf = ({ q, k, negatives, loss }) => ({ q, k, ...(LOSSES[loss].many ? Object.fromEntries(negatives.map((point, i) => [`n${i + 1}`, point])) : {}) });
 
 const AT_REST = 1e-9;
 const PERPENDICULAR = 1e-9;
@@ -371,7 +339,7 @@ function aboutTrace(lengths) {
 
 function percent(change) {
   if (Math.abs(change) < 5e-5) return "less than 0.01 %";
-  return `${change > 0 ? "+" : ""}${number(100 * change)} %`;
+  return `${signed(100 * change)} %`;
 }
 
 /** Heads, rows and caption of the table of the trace. */
@@ -441,4 +409,24 @@ function legend() {
     key("as long as q", line("cw-ring-now")), key("as long as q after the step", line("cw-ring-next")),
     key("next step", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" })),
     key("right angle", svg("path", { class: "cw-right-angle", d: "M6 5H17V16" })));
+}
+
+/** Lines over the steps 0 to `steps`: lines = [{values, kind}, ...], their values evenly spread; `name` says in words what is seen. */
+function stepChart({ lines, name, title, steps = lines[0].values.length - 1 }) {
+  const [width, height, left, right, top, bottom] = [340, 140, 44, 10, 8, 26];
+  const all = lines.flatMap(({ values }) => values);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const room = Math.max((high - low) * 0.08, high * 0.01, 1e-9);
+  const last = Math.max(steps, 1);
+  const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
+  const x = (t, count) => left + (t / Math.max(count - 1, 1)) * (width - left - right);
+  const path = (values) => values.map((value, t) => `${t ? "L" : "M"}${x(t, values.length).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const ticks = number(low) === number(high) ? [high] : [low, high];
+  return h("div", {}, h("p", { class: "cw-small-title" }, title),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+      lines.map(({ values, kind }) => svg("path", { class: kind, d: path(values) })),
+      ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
+      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 10 }, "0"),
+      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 10 }, `${last} step${last === 1 ? "" : "s"}`)));
 }

@@ -6,14 +6,27 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-import traitlets
 
 from course_lib.lessons.shared.widgets import motion
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Checked, Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import Hero
 
 MOST_STEPS = 500
 MOST_NEGATIVES = 3
+
+
+def _point(given: Any, name: str, _: Any = None) -> list[float]:
+    """Two finite numbers as plain floats."""
+    values = [float(value) for value in given]
+    if len(values) != 2 or not all(map(math.isfinite, values)):
+        raise ValueError(f"{name} has the point {values}; expected two finite numbers, x and y")
+    return values
+
+
+def _points(given: Any, name: str, _: Any) -> list[list[float]]:
+    if len(given) > MOST_NEGATIVES:
+        raise ValueError(f"{name} has {len(given)} points; expected at most {MOST_NEGATIVES}")
+    return [_point(point, name) for point in given]
 
 
 class CosineMotion(Hero):
@@ -37,15 +50,13 @@ class CosineMotion(Hero):
         "long as q after the step. With JavaScript this picture is interactive."
     )
 
-    q = traitlets.List(traitlets.Float(), [1.2, 0.3]).tag(sync=True, state=True)
-    k = traitlets.List(traitlets.Float(), [0.5, 1.6]).tag(sync=True, state=True)
-    negatives = traitlets.List(traitlets.List(traitlets.Float()), [[1.5, -0.8]]).tag(sync=True, state=True)
+    q = Checked((1.2, 0.3), _point)
+    k = Checked((0.5, 1.6), _point)
+    negatives = Checked(((1.5, -0.8),), _points)
     loss = Word("cosine", motion.LOSSES)
     lr = Number(1.0, 0.01, 100)
     tau = Number(0.5, 0.01, 100)
     steps = Count(0, 0, MOST_STEPS)
-
-    # ---- what Python can ask
 
     @property
     def candidates(self) -> np.ndarray:
@@ -59,23 +70,3 @@ class CosineMotion(Hero):
         if not all(np.any(point) for point in [self.q, *self.candidates]):
             return np.array([self.q])
         return motion.descend(self.loss, np.array(self.q), self.candidates, lr=self.lr, tau=self.tau, steps=self.steps)
-
-    # ---- values that make sense
-
-    @traitlets.validate("q", "k")
-    def _valid_point(self, proposal: dict[str, Any]) -> list[float]:
-        return _point(proposal["value"], proposal["trait"].name)
-
-    @traitlets.validate("negatives")
-    def _valid_negatives(self, proposal: dict[str, Any]) -> list[list[float]]:
-        if len(proposal["value"]) > MOST_NEGATIVES:
-            raise ValueError(f"negatives has {len(proposal['value'])} points; expected at most {MOST_NEGATIVES}")
-        return [_point(point, "negatives") for point in proposal["value"]]
-
-
-def _point(point: Any, name: str) -> list[float]:
-    """Two finite numbers as plain floats."""
-    values = [float(value) for value in point]
-    if len(values) != 2 or not all(map(math.isfinite, values)):
-        raise ValueError(f"{name} has the point {values}; expected two finite numbers, x and y")
-    return values

@@ -1,30 +1,23 @@
 // The interactive "alone and together": how much of DDC's two scalars everybody's vector carries, and what the lists of several trainings do.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { evenNumbers, h, number, remembered, signed, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, beside, diamond, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
-import { ALONE, SHIFTS, analyseAll, changes, markAll, trainingOf } from "./over_seeds_math.js";
+import { ALONE, SHIFTS, analyseAll, changes, markAll, trainingOf } from "./two_scalars_math.js";
 
 const NAMES = ["models", "counts", "history", "seen", "test", "alpha", "beta", "shift"];
 const PRESETS = Object.fromEntries(Object.entries({ alpha: "α alone", beta: "β alone", both: "Both: DDC" })
   .map(([name, text]) => [name, { text, set: { alpha: ALONE[name][0], beta: ALONE[name][1] } }]));
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const share = (name, text) => slider({ name, text, min: 0, max: 1.5, step: 0.05, onset: (value) => this.set({ [name]: value }) });
+export default showing(NAMES, class extends Interactive {
+  build(parts, state) {
+    const trainings = state.models.map((model) => trainingOf(model, state));
+    this.marked = remembered((shift) => markAll(trainings, { ...state, shift }));
+    const share = (name, text) => this.control(slider, name, { text, min: 0, max: 1.5, step: 0.05, words: wholePercent });
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.alpha = share("alpha", "How much of each α");
-    parts.beta = share("beta", "How much of each β");
-    parts.shift = slider({ name: "shift", text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, onset: (shift) => this.set({ shift }) });
+    share("alpha", "How much of each α");
+    share("beta", "How much of each β");
+    this.control(slider, "shift", { text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, words: (shift) => (shift ? `${number(shift)} sd` : "not at all") });
     parts.plane = h("div", {});
-    const head = {
-      look: "cw-flow",
-      title: "α and β, alone and together",
-      lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow", title: "α and β, alone and together", lead: "Each dot stands for the lists of one model. The models were trained from different random starts. Does every training say the same?" }, beside({
       start: parts.presets.box,
       main: [parts.alpha.box, parts.beta.box, parts.shift.box, h("p", { class: "cw-note" }, "All films move along the popularity axis, by so many standard deviations. No list of the model changes, but DDC finds another α and β.")],
       view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Lists of ten ", h("span", { class: "cw-soft" }, "change against the same model without α and β")), parts.plane, legend()),
@@ -32,29 +25,16 @@ class View extends Interactive {
     }), parts.folds.box);
   }
 
-  /** What belongs to the place of the films: anew only if they move. */
-  prepare(state) {
-    this.trainings ??= state.models.map((model) => trainingOf(model, state));
-    if (this.shift !== state.shift) [this.marked, this.shift] = [markAll(this.trainings, state), state.shift];
-  }
-
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
-    this.prepare(state);
-    this.found = analyseAll(state, this.marked);
+  refresh(parts, state) {
+    this.found = analyseAll(state, this.marked(state.shift));
     this.story = summary(state, this.found);
-    parts.alpha.show(state.alpha, wholePercent(state.alpha));
-    parts.beta.show(state.beta, wholePercent(state.beta));
-    parts.shift.show(state.shift, state.shift ? `${number(state.shift)} sd` : "not at all");
     parts.plane.replaceChildren(planeOf(this.found, this.story));
     this.fold({ numbers: () => [HEADS, rowsOf(this.found), "One row for each training."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
-const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
 /** A whole number, or one figure below 1: what counts as a rise or a fall is not written as 0. */
 const whole = (value) => signed(Math.abs(value) < 1 ? Number(value.toPrecision(1)) : Math.round(value));
 const fromTo = (values, text) => {
@@ -107,14 +87,6 @@ const legend = () => h("ul", { class: "cw-legend" },
   key("α alone", MARKS.alpha(10, 10)), key("β alone", MARKS.beta(10, 10)), key("both: DDC", MARKS.both(10, 10)),
   key("the model", svg("path", { class: "cw-bend", d: "M10 1V19M1 10H19" })));
 
-/** Multiples of one, two or five times a power of ten from low to high, at most six. */
-function ticks(low, high) {
-  const power = 10 ** Math.floor(Math.log10(high - low));
-  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => factor * power).find((size) => (high - low) / size <= 6);
-  const first = Math.ceil(low / unit);
-  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
-}
-
 /** Popularity across, accuracy up; a faint line joins each dot with the model. */
 function planeOf(found, story) {
   const { width, height, left, right, top, bottom } = FRAME;
@@ -131,8 +103,8 @@ function planeOf(found, story) {
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": story, style: "--cw-wide:430" },
     svg("rect", { class: "cw-half", x: left, y: top, width: width - left - right, height: height - top - bottom }),
     svg("path", { class: "cw-bend", d: `M${x(0).toFixed(1)} ${top}V${height - bottom}M${left} ${y(0).toFixed(1)}H${width - right}` }),
-    ticks(...across).map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 15 }, signed(value))),
-    ticks(...up).map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 5, y: y(value) + 4 }, signed(value))),
+    evenNumbers(...across, 6).map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 15 }, signed(value))),
+    evenNumbers(...up, 6).map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 5, y: y(value) + 4 }, signed(value))),
     svg("text", { class: "cw-axis-text", x: (left + width - right) / 2, y: height - 8 }, "popularity of the lists, change in %"),
     svg("text", { class: "cw-axis-text", x: 0, y: 0, transform: `translate(11 ${((top + height - bottom) / 2).toFixed(0)}) rotate(-90)` }, "MRR@10, change in %"),
     svg("path", { class: "cw-ray", d: found.map(({ change }) => `M${x(0).toFixed(1)} ${y(0).toFixed(1)}L${at(change).map((value) => value.toFixed(1)).join(" ")}`).join("") }),

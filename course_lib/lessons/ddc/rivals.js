@@ -1,50 +1,39 @@
 // The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
-import { h, list, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
-import { selection } from "../shared/widgets/motion_view.js";
+import { h, list, number, signed, svg } from "../shared/widgets/kit.js";
+import { Interactive, hero, selection, showing } from "../shared/widgets/controls.js";
+import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["panels", "training", "panel", "everything"];
 const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
 const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 40, across: [-14, 28], up: [-18, 12] };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { panels } = this.state();
-    parts.panel = selection({ name: "panel", text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
-    this.film = new Film(this.follower, { name: "training", text: "Training", first: 0, last: MEAN, every: 1, milliseconds: 900, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { panels }) {
+    this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
+    const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, state) => which(state) });
     parts.marks = METHODS.map((name) => mark(name));
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
       head: { title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.panel.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
       picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },
     });
   }
 
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const { methods, hits } = state.panels[state.panel];
     this.story = story(state);
-    this.film.show(state.training, which(state));
-    parts.panel.show(String(state.panel));
     parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
-
-const average = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Change of popularity and of accuracy, in one training or on average. */
 const place = ({ points }, training) => (training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training]);
@@ -66,8 +55,6 @@ function story(state) {
     `In all three trainings ${always.length ? `${list(always)} ${always.length === 1 ? "does" : "do"}` : "none does"}. ` +
     `${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.`;
 }
-
-const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
 
 const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
 

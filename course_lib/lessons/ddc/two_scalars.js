@@ -1,6 +1,5 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
 import { beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
 import { Movable } from "../shared/widgets/motion_plane.js";
 import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
@@ -11,30 +10,20 @@ const VIEWS = [["ddc", "DDC’s, which is learned"], ["served", "of the embeddin
 const FARTHEST = 50; // how large a scalar may be
 const SHOWN = 5; // of the list
 
-export default showing((model) => new View(model, NAMES));
-
 const tidy = (value) => Number(Math.max(-FARTHEST, Math.min(FARTHEST, value)).toFixed(4));
 
-class View extends Movable {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { people } = this.state();
-    const set = (name) => (value) => this.set({ [name]: value });
-    const scalar = (name, text) => slider({ name, text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, onset: set(name) });
-    parts.person = choice({ name: "person", label: "User", options: people.map((_, k) => [String(k), PEOPLE[k]]), onset: (k) => this.choose(Number(k)) });
-    parts.alpha = scalar("alpha", "α, along the popularity axis");
-    parts.beta = scalar("beta", "β, along the preference axis");
-    parts.shift = slider({ name: "shift", text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, onset: set("shift") });
+export default showing(NAMES, class extends Movable {
+  build(parts, { people }) {
+    this.study = remembered((items, counts, people_, person, shift) => study({ items, counts, people: people_, person, shift }));
+    this.linesOf = remembered(levelLines);
+    const scalar = (name, text) => this.control(slider, name, { text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, words: number });
+    this.control(choice, "person", { label: "User", options: people.map((_, k) => [k, PEOPLE[k]]), onset: (k) => this.choose(k) });
+    scalar("alpha", "α, along the popularity axis");
+    scalar("beta", "β, along the preference axis");
+    this.control(slider, "shift", { text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, words: (shift) => `${number(shift)} sd` });
     const chip = (name, text) => h("button", { type: "button", class: "cw-chip", "data-action": name, onclick: () => this.put(this.places[name]) }, text);
     parts.places = { minimum: chip("minimum", "Minimum of the DDC loss"), best: chip("best", "Best rank"), model: chip("model", "The model: 0 and 0") };
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "Two scalars for one user",
-      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss.",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-under", title: "Two scalars for one user", lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss." }, beside({
       start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
       main: [parts.person.box, parts.alpha.box, parts.beta.box],
       view: this.buildSurface(),
@@ -45,7 +34,7 @@ class View extends Movable {
 
   buildSurface() {
     const { parts } = this;
-    parts.view = choice({ name: "view", label: "Loss", options: VIEWS, onset: (view) => this.set({ view }) });
+    this.control(choice, "view", { label: "Loss", options: VIEWS });
     parts.lines = svg("g", { "aria-hidden": "true" });
     parts.marks = svg("g", { "aria-hidden": "true" });
     parts.handle = this.buildHandle();
@@ -91,8 +80,6 @@ class View extends Movable {
     return parts.made;
   }
 
-  // ---- what the reader does ----------------------------------------------------------------------------------------
-
   put([alpha, beta]) {
     this.set({ alpha: tidy(alpha), beta: tidy(beta) });
   }
@@ -127,47 +114,33 @@ class View extends Movable {
     this.put(place);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** What belongs to the user and the place of the items: anew only if one of them changes. */
+  /** What belongs to the user and the place of the items. */
   prepare({ items, counts, people, person, shift }) {
-    const given = [items, counts, people, person, shift];
-    if (this.given?.every((one, k) => one === given[k])) return;
-    this.studied = study({ items, counts, people, person, shift });
+    this.studied = this.study(items, counts, people, person, shift);
     this.places = { model: [0, 0], minimum: this.studied.minimum, best: this.studied.best };
-    this.given = given;
-    this.drawn = null;
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     this.prepare(state);
-    if (this.drawn !== state.view) this.drawSurface(state.view);
+    this.parts.lines.replaceChildren(...this.linesOf(this.studied.user, state.view));
+    this.showMarks();
     this.found = analyse(state, this.studied);
     this.story = summary(state, this.found);
-    this.showControls(state);
+    this.showPlaces();
     this.showHandle(state);
     this.showRanks(state);
     this.showBars();
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The test items, and the ten items shown."], python: asPython(state) });
   }
 
-  showControls({ person, alpha, beta, shift, view }) {
-    const { parts } = this;
-    parts.person.show(String(person));
-    parts.alpha.show(alpha, number(alpha));
-    parts.beta.show(beta, number(beta));
-    parts.shift.show(shift, `${number(shift)} sd`);
-    parts.view.show(view);
-    parts.places.minimum.disabled = !this.studied.minimum;
-    for (const [name, one] of Object.entries(parts.places)) one.setAttribute("aria-pressed", String(this.stands(name)));
+  showPlaces() {
+    const { places } = this.parts;
+    places.minimum.disabled = !this.studied.minimum;
+    for (const [name, one] of Object.entries(places)) one.setAttribute("aria-pressed", String(this.stands(name)));
   }
 
-  drawSurface(view) {
+  showMarks() {
     const { parts, studied } = this;
-    const grid = surface(studied.user, view);
-    const place = ([column, row]) => at([gridAxis("alpha")[0] + column * STEP.alpha, gridAxis("beta")[0] + row * STEP.beta]).map((value) => value.toFixed(1)).join(" ");
-    parts.lines.replaceChildren(...levels(grid).map((level, k) => svg("path", { class: "cw-level", "stroke-width": (2.8 - 0.25 * k).toFixed(2), d: isoline(grid, level).map(([from, to]) => `M${place(from)}L${place(to)}`).join("") })));
     const mark = (point, draw) => (point && inside(point) ? draw(...at(point)) : null);
     parts.marks.replaceChildren(...[
       evenLine(studied.user.tilt),
@@ -175,7 +148,6 @@ class View extends Movable {
       mark(studied.best, (x, y) => svg("rect", { class: "cw-knob-item", x: x - 6, y: y - 6, width: 12, height: 12 })),
       mark(studied.minimum, (x, y) => svg("path", { class: "cw-item-head cw-plain", d: diamond(x, y, 9) })),
     ].filter(Boolean));
-    this.drawn = view;
   }
 
   showHandle({ alpha, beta, view }) {
@@ -211,7 +183,7 @@ class View extends Movable {
     parts.bars.replaceChildren(...found.user.test.map((item, k) => h("div", { class: "cw-bar" },
       h("p", { class: "cw-bar-name" }, h("strong", {}, nameOf(state, item)), ` (count ${found.user.counts[item]})`), waterfall(steps[k], needed, scaleOf, nameOf(state, item)))));
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -302,6 +274,13 @@ const at = ([alpha, beta]) => [FRAME.left + ((alpha - ALPHA[0]) / (ALPHA[1] - AL
 function pointAt(x, y) {
   const part = (value) => Math.max(0, Math.min(1, value));
   return [ALPHA[0] + part((x - FRAME.left) / WIDE) * (ALPHA[1] - ALPHA[0]), BETA[0] + part(1 - (y - FRAME.top) / HIGH) * (BETA[1] - BETA[0])];
+}
+
+/** Lines of equal loss of a user. */
+function levelLines(user, view) {
+  const grid = surface(user, view);
+  const place = ([column, row]) => at([gridAxis("alpha")[0] + column * STEP.alpha, gridAxis("beta")[0] + row * STEP.beta]).map((value) => value.toFixed(1)).join(" ");
+  return levels(grid).map((level, k) => svg("path", { class: "cw-level", "stroke-width": (2.8 - 0.25 * k).toFixed(2), d: isoline(grid, level).map(([from, to]) => `M${place(from)}L${place(to)}`).join("") }));
 }
 
 const inside = ([alpha, beta]) => alpha >= ALPHA[0] && alpha <= ALPHA[1] && beta >= BETA[0] && beta <= BETA[1];

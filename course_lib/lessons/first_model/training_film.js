@@ -1,6 +1,6 @@
 // The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, filmLine, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "model", "moment", "person"];
@@ -11,22 +11,18 @@ const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
 const LABELLED = 4; // films of each kind that are named on the map
 const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { film } = this.follower.state();
-    parts.model = choice({ name: "model", label: "Loss", options: MODELS, onset: (model) => this.follower.set({ model }) });
-    parts.person = choice({ name: "person", label: "Ten films for person", options: film.people.map(({ number: name }, k) => [String(k + 1), String(name)]), onset: (k) => this.follower.set({ person: Number(k) }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: film.passes.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { film }) {
+    this.control(choice, "model", { label: "Loss", options: MODELS });
+    this.control(choice, "person", { label: "Ten films for person", options: film.people.map(({ number: name }, k) => [k + 1, name]) });
+    const play = this.filmOf("moment", { text: "Passes over the data", last: film.passes.length - 1, milliseconds: 700, words: (_, state) => shown(state).passes });
     parts.map = h("div", {});
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.liked = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
     return framed(
       { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. Every film and every person starts with a random vector."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
           h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
@@ -34,14 +30,9 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = shown(state);
     this.story = story(state);
-    parts.model.show(state.model);
-    parts.person.show(String(state.person));
-    this.film.show(state.moment, now.passes);
     parts.map.replaceChildren(map(state, now));
     parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
@@ -51,7 +42,7 @@ class View extends Interactive {
       ...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -131,8 +122,5 @@ function around(left, top, wide) {
   return [left - wide / 2, ...starts].flatMap((start) => lines.filter((at) => start + wide < left || start > left || at !== top).map((at) => [start, at]));
 }
 
-function line(film, person, k) {
-  const hit = person.hidden.includes(k);
-  return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, film.titles[k]), hit ? h("strong", {}, " ✓ hidden film") : null,
-    h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));
-}
+const line = (film, person, k) => filmLine(film.titles[k], person.hidden.includes(k) && "hidden film",
+  h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));

@@ -1,30 +1,17 @@
 // The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
-// which these are the nearest. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, list, number, power, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
-import { Interactive, button, choice, diamond, ladder, presets, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
-import { selection } from "../shared/widgets/motion_view.js";
+// which these are the nearest.
+import { h, list, number, power, remembered, short, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
+import { Interactive, button, choice, diamond, hero, ladder, presets, selection, showing } from "../shared/widgets/controls.js";
 import { analyse, tablesOf } from "./chosen_neighbours_math.js";
 
 const NAMES = ["model", "film", "chosen", "stretch", "width", "everything"];
 const STRETCHES = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
-const WIDTHS = [["16", "16"], ["8", "8"], ["4", "4"]];
+const WIDTHS = [[16, "16"], [8, "8"], [4, "4"]];
 const PLACES = ["First film", "Second film", "Third film"];
 const [MOST, TOP] = [10, 10];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { model: { cartoons, oldest, titles } } = this.state();
-    const head = {
-      look: "cw-close cw-neighbours",
-      title: "Choose any three films: they become the nearest",
-      lead: "Above: films by their cosine in a trained model. Below: a model made for your choice.",
-    };
+export default showing(NAMES, class extends Interactive {
+  build(parts, { model: { cartoons, oldest, titles } }) {
     const usual = { film: "Fast & Furious 6", stretch: 100, width: 16 };
     const sets = {
       cartoons: { text: "The nine cartoons", set: { ...usual, chosen: cartoons } },
@@ -35,30 +22,25 @@ class View extends Interactive {
     parts.presets = presets(sets, (name) => this.set(sets[name].set));
     this.sorted = [...titles].sort((a, b) => a.localeCompare(b, "en"));
     const options = this.sorted.map((title) => [title, title]);
-    parts.film = selection({ name: "film", text: "Film", options, onset: (film) => this.set({ film }) });
+    this.control(selection, "film", { text: "Film", options });
     parts.slots = PLACES.map((text, k) => selection({ name: `choice ${k}`, text, options: [["", "no film"], ...options], onset: (title) => this.put(k, title) }));
     parts.picker = new Picker(titles, (title) => this.toggle(title));
-    parts.stretch = ladder({ name: "stretch", text: "Stretch", values: STRETCHES, onset: (stretch) => this.set({ stretch }) });
-    parts.width = choice({ name: "width", label: "Numbers per film", options: WIDTHS, onset: (width) => this.set({ width: Number(width) }) });
+    this.control(ladder, "stretch", { text: "Stretch", values: STRETCHES, words: number });
+    this.control(choice, "width", { label: "Numbers per film", options: WIDTHS });
     parts.lists = h("div", { class: "cw-lists" });
     this.lines = new Lines();
+    this.tables = remembered(tablesOf);
     return hero(this, {
-      head,
+      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest", lead: "Above: films by their cosine in a trained model. Below: a model made for your choice." },
       controls: parts.slots.map(({ box }) => box),
       picture: this.lines.root,
       more: {
         start: parts.presets.box,
-        main: [parts.film.box, parts.picker.box, button("random", "Ten at random", () => this.choose(this.random()))],
+        main: [parts.film.box, parts.picker.box, button("random", "Ten at random", () => this.set({ chosen: this.random() }))],
         view: h("div", { class: "cw-card" }, parts.lists),
         more: [parts.stretch.box, parts.width.box],
       },
     });
-  }
-
-  // ---- what the reader does ----------------------------------------------------------------------------------------
-
-  choose(chosen) {
-    this.set({ chosen });
   }
 
   /** The chosen films without the film itself, which the reader may have taken after it was chosen. */
@@ -69,15 +51,15 @@ class View extends Interactive {
 
   toggle(title) {
     const [chosen, { film }] = [this.picked(), this.state()];
-    if (chosen.includes(title)) this.choose(chosen.filter((other) => other !== title));
-    else if (chosen.length < MOST && title !== film) this.choose([...chosen, title]);
+    if (chosen.includes(title)) this.set({ chosen: chosen.filter((other) => other !== title) });
+    else if (chosen.length < MOST && title !== film) this.set({ chosen: [...chosen, title] });
   }
 
   /** One of the first three places gets a film, or none. */
   put(place, title) {
     const chosen = this.picked();
     chosen[Math.min(place, chosen.length)] = title;
-    this.choose(chosen.filter(Boolean));
+    this.set({ chosen: chosen.filter(Boolean) });
   }
 
   /** Ten films that are neither the film nor among its ten nearest. */
@@ -88,38 +70,26 @@ class View extends Interactive {
     return Array.from({ length: MOST }, () => left.splice(Math.floor(Math.random() * left.length), 1)[0]);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** The tables of a width, unpacked once. */
-  tables({ model, width }) {
-    if (this.unpacked?.width !== width) this.unpacked = { width, ...tablesOf(model, width) };
-    return this.unpacked;
-  }
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { titles } = state.model;
     const chosen = this.picked();
     const asked = { query: titles.indexOf(state.film), chosen: chosen.map((title) => titles.indexOf(title)), stretch: state.stretch };
-    this.found = { ...asked, ...analyse(this.tables(state), asked) };
+    this.found = { ...asked, ...analyse(this.tables(state.model, state.width), asked) };
     const said = sentences(state, this.found);
     this.story = (state.everything ? said : said.filter((_, k) => k === 0 || k === said.length - 1)).join(" ");
-    this.showControls(state, chosen);
+    this.showChosen(state, chosen);
     this.lines.show(this.found, { ...state, narrow: this.narrow, name: this.story });
     this.showLists(state);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
-  showControls({ film, stretch, width }, chosen) {
+  showChosen({ film }, chosen) {
     const { parts } = this;
-    parts.film.show(film);
     parts.slots.forEach((slot, k) => {
       slot.show(chosen[k] ?? "");
       this.sorted.forEach((title, place) => (slot.choices[place + 1].disabled = title === film || (title !== chosen[k] && chosen.includes(title))));
     });
     parts.picker.show(film, chosen);
-    parts.stretch.show(stretch, number(stretch));
-    parts.width.show(String(width));
   }
 
   showLists({ model: { titles } }) {
@@ -131,7 +101,7 @@ class View extends Interactive {
       after ? column("Ten nearest in your model", nearestAfter, after) : h("p", { class: "cw-message" }, this.story));
   }
 
-}
+});
 
 /** A list of films to choose from, and a field that leaves those whose title has what is typed. */
 class Picker {
@@ -317,6 +287,3 @@ class Lines {
     }
   }
 }
-
-/** A title that leaves room for its number. */
-const short = (title, most) => (title.length > most ? `${title.slice(0, most - 1)}…` : title);

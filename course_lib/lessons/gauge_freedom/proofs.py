@@ -18,7 +18,6 @@ import sympy as sp
 
 from course_lib import gauge
 from course_lib.arrays import exact
-from course_lib.gauge.algebra import rank
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.lessons.shared.symbolic import matrix, proof, simplified, symmetric, vector
 
@@ -387,34 +386,6 @@ def thm_steck() -> list[sp.Expr]:
 
 
 # ---- counterexamples
-
-
-def locally_rigid_not_rigid() -> Counterexample:
-    """Infinitesimal rigidity is not rigidity: no gauge is left at first order, and still there is a second one.
-
-    A has the rows (+-sqrt(1/3), +-sqrt(2/3)), B the rows (+-sqrt(2/3), +-sqrt(1/3)).
-
-    claimed / actual: number of positive D that keep both tables on the sphere (one, the identity / two).
-    """
-    x, y = sp.symbols("x y", positive=True)
-    third = sp.Rational(1, 3)
-    found = sp.solve([third * x + 2 * third * y - 1, 2 * third / x + third / y - 1], [x, y], dict=True)
-    rows = exact(np.array([[1, 2]])), exact(np.array([[2, 1]]))
-    if 2 - rank(np.concatenate(rows)):
-        raise ArithmeticError("the example is not infinitesimally rigid")
-    return Counterexample("rank decides near the identity only", sp.Integer(1), sp.Integer(len(found)), sp.Integer(1))
-
-
-def free_at_first_order_yet_rigid() -> Counterexample:
-    """The other way round: A = B = {(1, 1)/sqrt 2} leaves one direction, x + y = 2 = 1/x + 1/y only x = y = 1.
-
-    claimed / actual: number of positive D found beyond the identity (at least one / none).
-    """
-    x, y = sp.symbols("x y", positive=True)
-    found = sp.solve([x + y - 2, 1 / x + 1 / y - 2], [x, y], dict=True)
-    return Counterexample(
-        "a first-order freedom is a freedom", sp.Integer(1), sp.Integer(len(found) - 1), sp.Integer(-1)
-    )
 
 
 def triangle_fails() -> Counterexample:

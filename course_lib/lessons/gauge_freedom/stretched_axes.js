@@ -1,15 +1,15 @@
-// The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
-// (anywidget), on a static page (afm_host.js) and on paper alike.
+// The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines.
 import { h, list, number, power, svg } from "../shared/widgets/kit.js";
 import { beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
+import { cosine, norm } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { analyse, cosine, feasibleStretch, length, linearDimension, swapSquares } from "./stretched_axes_math.js";
+import { analyse, feasibleStretch, linearDimension, swapSquares } from "./stretched_axes_math.js";
 
 const NAMES = ["items", "users", "item_names", "user_names", "stretch", "shear", "turn", "sphere", "selected"];
 const STRETCHES = [0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2, 2.5, 3, 4];
 const [SHORTEST, LONGEST] = [0.05, 20];
-const FARTHEST = 3;
+const FARTHEST_ITEM = 3;
 
 const root = Math.sqrt;
 const still = { shear: 0, turn: 0, selected: 0 };
@@ -25,24 +25,14 @@ const PRESETS = {
 /** Two items on the circle whose squares are (c, 1 - c). */
 const pair = (c) => ({ items: [[root(c), root(1 - c)], [root(c), -root(1 - c)]], item_names: ["a₁", "a₂"] });
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Movable {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Movable {
+  build(parts) {
     this.given = this.state();
-    const head = {
-      look: "cw-flow",
-      title: "Stretch the axes",
-      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do.",
-    };
     const choices = Object.fromEntries(Object.entries(PRESETS).map(([name, { text }]) => [name, { text, set: this.presetState(name) }]));
     parts.presets = presets(choices, (name) => this.usePreset(name));
     this.buildControls();
     const checks = [[parts.stay, "stay on the circle"], [parts.mirror, "mirror axis 2"]];
-    return framed(head,
+    return framed({ look: "cw-flow", title: "Stretch the axes", lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do." },
       beside({
         start: parts.presets.box,
         main: parts.axes.map(({ box }) => box),
@@ -59,10 +49,10 @@ class View extends Movable {
   buildControls() {
     const { parts } = this;
     parts.axes = [0, 1].map((axis) => ladder({ name: `stretch_${axis + 1}`, text: `Stretch axis ${axis + 1}`, values: STRETCHES, onset: (size) => this.setStretch(axis, size) }));
-    parts.shear = slider({ name: "shear", text: "Shear", min: -2, max: 2, step: 0.1, onset: (shear) => this.set({ shear }) });
-    parts.turn = slider({ name: "turn", text: "Turn", min: -180, max: 180, step: 5, onset: (turn) => this.set({ turn }) });
-    parts.sphere = choice({
-      name: "sphere", label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
+    this.control(slider, "shear", { text: "Shear", min: -2, max: 2, step: 0.1, words: number });
+    this.control(slider, "turn", { text: "Turn", min: -180, max: 180, step: 5, words: (turn) => `${number(turn)}°` });
+    this.control(choice, "sphere", {
+      label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
       onset: (sphere) => { this.set({ sphere }); if (this.stays()) this.setStretch(0, this.sizes()[0]); },
     });
     parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
@@ -94,8 +84,6 @@ class View extends Movable {
     parts.difference = h("p", { class: "cw-note" });
     return h("div", { class: "cw-card cw-compact" }, h("p", { class: "cw-card-title" }, "Scores ", h("span", { class: "cw-soft" }, "user · item, in both gauges")), parts.scores, parts.difference);
   }
-
-  // ---- what the reader does ----------------------------------------------------------------------------------------
 
   usePreset(name) {
     this.parts.stay.checked = false;
@@ -134,9 +122,9 @@ class View extends Movable {
   /** Moves an item; on the circle it slides along it. */
   move(k, place) {
     const state = this.state();
-    const size = length(place);
+    const size = norm(place);
     if (size < SHORTEST) return;
-    const fit = state.sphere !== "free" ? 1 / size : Math.min(1, FARTHEST / size);
+    const fit = state.sphere !== "free" ? 1 / size : Math.min(1, FARTHEST_ITEM / size);
     const tidy = place.map((value) => Number((value * fit).toFixed(state.sphere !== "free" ? 6 : 3)));
     this.set({ items: state.items.map((row, i) => (i === k ? tidy : row)), selected: k });
     if (this.stays()) this.setStretch(0, this.sizes()[0]);
@@ -154,10 +142,7 @@ class View extends Movable {
     if (this.state().selected !== k) this.set({ selected: k });
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     this.found = analyse(state);
     this.story = sentences(state, this.found).join(" ");
     this.showControls(state);
@@ -169,12 +154,9 @@ class View extends Movable {
     this.fold({ numbers: () => tableOf(state, this.found), python: asPython(state, this.found) });
   }
 
-  showControls({ stretch, shear, turn, sphere }) {
+  showControls({ stretch, sphere }) {
     const { parts } = this;
     parts.axes.forEach((axis, k) => axis.show(Math.abs(stretch[k]), `× ${number(stretch[k])}`));
-    parts.shear.show(shear, number(shear));
-    parts.turn.show(turn, `${number(turn)}°`);
-    parts.sphere.show(sphere);
     parts.mirror.checked = stretch[1] < 0;
     parts.stay.disabled = sphere === "free";
     parts.shear.input.disabled = this.stays();
@@ -182,7 +164,7 @@ class View extends Movable {
 
   /** How far a plane must reach to show all rows. */
   reach(state, rows) {
-    return niceReach(1.2 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
+    return niceReach(1.2 * Math.max(...rows.map(norm), state.sphere === "free" ? 0.1 : 1));
   }
 
   showTrained(state) {
@@ -207,7 +189,7 @@ class View extends Movable {
   }
 
   handle(name, k) {
-    const about = { class: "cw-handle", "data-handle": k, ...this.grip(k, name, FARTHEST), onfocus: () => this.select(k) };
+    const about = { class: "cw-handle", "data-handle": k, ...this.grip(k, name, FARTHEST_ITEM), onfocus: () => this.select(k) };
     return mark(about, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }));
   }
 
@@ -255,7 +237,7 @@ class View extends Movable {
     const most = Math.max(...scoreChanges);
     this.parts.difference.textContent = `${most ? `Largest difference between the two products: ${power(most)}. That is rounding.` : "The two products are equal to the last bit."}`;
   }
-}
+});
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
@@ -316,8 +298,8 @@ const point = (row) => `${number(row[0])}, ${number(row[1])}`;
 function tableOf({ item_names: itemNames, user_names: userNames }, { selected, items, users, newItems, newUsers }) {
   const chosen = itemNames[selected];
   const heads = ["Row", "Trained", "Now", "Length now", `Cosine to ${chosen}, trained`, `Cosine to ${chosen}, now`];
-  const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(length(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
-  const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(length(newUsers[k])), "user", "user"];
+  const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(norm(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
+  const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(norm(newUsers[k])), "user", "user"];
   return [heads, [...itemNames.map(itemRow), ...userNames.map(userRow)], "Every row before and after."];
 }
 
@@ -348,7 +330,7 @@ shown`;
 function scenery(plane, { items, selected, nearest, image }) {
   const circle = Array.from({ length: 73 }, (_, k) => [Math.cos((k * Math.PI) / 36), Math.sin((k * Math.PI) / 36)]);
   const pulled = image ? circle.map(([x, y]) => [x * image[0][0] + y * image[1][0], x * image[0][1] + y * image[1][1]]) : null;
-  const unit = (row) => row.map((value) => (value / length(row)) * plane.reach * 0.4);
+  const unit = (row) => row.map((value) => (value / norm(row)) * plane.reach * 0.4);
   const wedge = [[0, 0], unit(items[selected]), unit(items[nearest])];
   return [
     plane.axes(),

@@ -10,7 +10,7 @@ import numpy as np
 import traitlets
 
 from course_lib import gauge, geometry
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Checked, Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 # Six films and three people on two axes of taste, made up for the picture.
@@ -50,11 +50,11 @@ class StretchedAxes(WrittenOnce):
         "1. A cross marks a row that should have length 1 and has not. With JavaScript this picture is interactive."
     )
 
-    items = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True, state=True)
-    users = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True, state=True)
+    items = Checked((), lambda given, name, _: _rows(name, given, (2, MOST_ITEMS)))
+    users = Checked((), lambda given, name, _: _rows(name, given, (1, MOST_USERS)))
     item_names = traitlets.List(traitlets.Unicode()).tag(sync=True, state=True)
     user_names = traitlets.List(traitlets.Unicode()).tag(sync=True, state=True)
-    stretch = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
+    stretch = Checked((), lambda given, _, __: _stretch(given))
     shear = Number(0.0, -5, 5)
     turn = Number(0.0, -180, 180)
     sphere = Word("free", SPHERES)
@@ -85,8 +85,6 @@ class StretchedAxes(WrittenOnce):
             **state,
         )
 
-    # ---- what Python can ask
-
     @property
     def gauge_matrix(self) -> np.ndarray:
         """R (2, 2): a row a becomes a R."""
@@ -108,20 +106,11 @@ class StretchedAxes(WrittenOnce):
         """Items A R and users B R^-T."""
         return gauge.apply_linear_gauge(*self.trained, self.gauge_matrix)
 
-    # ---- values that make sense
 
-    @traitlets.validate("items", "users")
-    def _valid_rows(self, proposal: dict[str, Any]) -> list[list[float]]:
-        name = proposal["trait"].name
-        return _rows(name, proposal["value"], (2, MOST_ITEMS) if name == "items" else (1, MOST_USERS))
-
-    @traitlets.validate("stretch")
-    def _valid_stretch(self, proposal: dict[str, Any]) -> list[float]:
-        low, high = LEAST_STRETCH, MOST_STRETCH
-        value = proposal["value"]
-        if len(value) != 2 or not all(low <= abs(d) <= high for d in value):
-            raise ValueError(f"stretch is {list(value)}; expected two factors of size {low} to {high}")
-        return list(value)
+def _stretch(given: Sequence[float]) -> list[float]:
+    if len(given) != 2 or not all(LEAST_STRETCH <= abs(d) <= MOST_STRETCH for d in given):
+        raise ValueError(f"stretch is {list(given)}; expected two factors of size {LEAST_STRETCH} to {MOST_STRETCH}")
+    return list(given)
 
 
 def _named_rows(

@@ -2,13 +2,11 @@
 //
 // Same formulas as course_lib.gauge and course_lib.geometry (tests/lessons/gauge_freedom/test_widget.py compares them). Nothing here touches
 // a page.
+import { cosine, dot, norm, scale } from "../shared/widgets/motion_math.js";
 
 export const FEASIBLE = 1e-9; // how far from 1 a length may be
 
-export const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
-export const length = (a) => Math.hypot(a[0], a[1]);
-export const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
-const normalise = (a) => a.map((value) => value / length(a));
+const normalise = (a) => scale(a, 1 / norm(a));
 
 /** The row a times the matrix M, both in the plane. */
 export const times = (a, m) => [a[0] * m[0][0] + a[1] * m[1][0], a[0] * m[0][1] + a[1] * m[1][1]];
@@ -37,7 +35,7 @@ export function neighbours(items, k) {
 const squares = (rows) => rows.map(([x, y]) => [x * x, y * y]);
 
 /** Whether all rows have the same direction (up to sign). */
-const parallel = (rows) => rows.every((row) => Math.abs(rows[0][0] * row[1] - rows[0][1] * row[0]) <= FEASIBLE * length(rows[0]) * length(row));
+const parallel = (rows) => rows.every((row) => Math.abs(rows[0][0] * row[1] - rows[0][1] * row[0]) <= FEASIBLE * norm(rows[0]) * norm(row));
 
 /** k - rank(A∘A): 1 where a family of stretches keeps all lengths. */
 export const diagonalDimension = (rows) => Number(parallel(squares(rows)));
@@ -101,8 +99,8 @@ export function analyse(state) {
   const scores = users.map((user) => items.map((item) => dot(user, item)));
   const newScores = newUsers.map((user) => newItems.map((item) => dot(user, item)));
   const lengths = [
-    ...newItems.map((row, k) => ({ name: itemNames[k], length: length(row), held: sphere !== "free" })),
-    ...newUsers.map((row, k) => ({ name: userNames[k], length: length(row), held: sphere === "both" })),
+    ...newItems.map((row, k) => ({ name: itemNames[k], length: norm(row), held: sphere !== "free" })),
+    ...newUsers.map((row, k) => ({ name: userNames[k], length: norm(row), held: sphere === "both" })),
   ].map((row) => ({ ...row, off: row.held && Math.abs(row.length - 1) > FEASIBLE }));
   return {
     selected, items, users, newItems, newUsers, matrix, scores, newScores, lengths,

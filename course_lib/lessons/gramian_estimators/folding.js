@@ -1,34 +1,23 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { models } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { models }) {
     const last = models[0].steps.length - 1;
-    parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.follower.set({ lam: models[place].lam }) });
-    this.film = new Film(this.follower, { name: "check", text: "Training step", first: 0, last, every: 1, milliseconds: 600, onstop: () => this.announce() });
+    parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.set({ lam: models[place].lam }) });
+    const play = this.filmOf("check", { text: "Training step", last, milliseconds: 600, words: (_, state) => shown(state).now.step || "the only one" });
     parts.histogram = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "How an embedding space folds",
-      lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second.",
-    };
-    return framed(head,
+    return framed({ look: "cw-flow cw-words-under", title: "How an embedding space folds", lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second." },
       beside({
-        main: [parts.lam.box, ...(last ? [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button)] : [])],
+        main: [parts.lam.box, ...(last ? [play[0], h("div", { class: "cw-row cw-buttons" }, play[1])] : [])],
         view: h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
           h("ul", { class: "cw-legend" },
@@ -42,15 +31,10 @@ class View extends Interactive {
       }), parts.folds.box);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { place, moments, now } = shown(state);
-    const { parts } = this;
     this.story = summary(state);
     parts.lam.show(place, lambdaText(state.lam));
-    this.film.show(state.check, now.step ? `${now.step}` : "the only one");
     parts.histogram.replaceChildren(histogram(now, this.highest(state)));
     parts.bars.replaceChildren(bar("of observed pairs", now.above[0], "cw-piece-pull"), bar("of random pairs", now.above[1], "cw-piece-push"));
     if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));
@@ -61,7 +45,7 @@ class View extends Interactive {
   highest({ models, lam }) {
     return Math.max(...models.find((model) => model.lam === lam).steps.flatMap(({ observed, random }) => [...observed, ...random]), 1);
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -138,7 +122,7 @@ function qualities({ models }, moments, place) {
   const most = Math.max(...moments.map(({ map }) => map), 1e-4);
   return h("div", { class: "cw-bars cw-tight" }, moments.map(({ map }, k) => h("div", { class: "cw-bar cw-bar-line" },
     h(k === place ? "strong" : "span", { class: "cw-bar-head" }, `λ = ${lambdaText(models[k].lam)}`),
-    h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${k === place ? "cw-piece-pull" : "cw-piece-other"}`, style: `width:${(100 * map) / most}%` })),
+    h("div", { class: "cw-track", "aria-hidden": "true" }, barPiece(k === place ? "cw-piece-pull" : "cw-piece-other", map / most)),
     h(k === place ? "strong" : "span", { class: "cw-bar-end" }, map.toFixed(4)))));
 }
 

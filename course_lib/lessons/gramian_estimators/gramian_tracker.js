@@ -1,7 +1,6 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { evenNumbers, h, number, remembered, svg } from "../shared/widgets/kit.js";
+import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
@@ -24,35 +23,25 @@ const RACE = { // the three estimators: name, and how they are drawn
   sagram: ["SAGram", "M1 10H19", "cw-sagram"],
 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
     const { every, steps } = WORLD;
-    const onset = (name) => (value) => this.set({ [name]: value });
+    this.run = remembered((settings) => follow(JSON.parse(settings)));
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
-    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
+    const play = this.filmOf("step", { text: "Step", first: every, last: steps, every, milliseconds: 80, words: (step) => `${step} of ${steps}` });
     parts.again = button("again", "Other batches", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    parts.alpha = ladder({ name: "alpha", text: "Rate α of SOGram", values: ALPHAS, onset: onset("alpha") });
-    parts.batch = ladder({ name: "batch_size", text: "Batch size", values: BATCHES, onset: onset("batch_size") });
+    this.control(ladder, "alpha", { text: "Rate α of SOGram", values: ALPHAS, words: (alpha) => (alpha === 1 ? "1, no memory" : figures(alpha)) });
+    this.control(ladder, "batch_size", { text: "Batch size", values: BATCHES });
     parts.size = slider({ name: "size", text: "Drift in a step", min: 0, max: SIZES.length - 1, step: 1, onset: (place) => this.set({ size: SIZES[place] }) });
-    parts.drift = choice({ name: "drift", label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]], onset: onset("drift") });
-    parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.set({ correct_start: value === "yes" }) });
-    parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
-    const head = {
-      look: "cw-flow cw-words-under",
-      title: "Following a Gramian that moves",
-      lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?",
-    };
-    return framed(head, beside({
+    this.control(choice, "drift", { label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]] });
+    this.control(choice, "correct_start", { label: "Start at zero", options: [[false, "left as it is"], [true, "corrected"]] });
+    this.control(choice, "beta", { label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]] });
+    return framed({ look: "cw-flow cw-words-under", title: "Following a Gramian that moves", lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?" }, beside({
       start: parts.presets.box,
-      main: [parts.alpha.box, parts.batch.box, parts.size.box, parts.drift.box],
+      main: [parts.alpha.box, parts.batch_size.box, parts.size.box, parts.drift.box],
       view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),
       words: parts.summary,
-      more: [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, parts.again), parts.start.box, parts.beta.box,
+      more: [play[0], h("div", { class: "cw-row cw-buttons" }, play[1], parts.again), parts.correct_start.box, parts.beta.box,
         h("p", { class: "cw-note" }, `The entry is a mean over ${WORLD.examples} examples with standard deviation 1. SAGram remembers all of them, SOGram one number. All move alike here, the best case for SAGram.`)],
     }), parts.folds.box);
   }
@@ -79,37 +68,22 @@ class View extends Interactive {
         pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** The run of these settings, made once. */
-  run({ step, ...settings }) {
-    const name = JSON.stringify(settings);
-    if (this.followed !== name) [this.paths, this.followed] = [follow(settings), name];
-    return this.paths;
-  }
-
-  refresh() {
-    const state = this.state();
-    this.found = analyse(state, this.run(state));
+  refresh(parts, state) {
+    const { step, ...settings } = state;
+    this.found = analyse(state, this.run(JSON.stringify(settings)));
     this.story = sentences(state, this.found).join(" ");
-    this.showControls(state);
+    this.showSize(state);
     for (const [name, shown] of Object.entries(this.parts.race)) shown.textContent = figures(this.found.off[name]);
     this.parts.paths.replaceChildren(pathsPicture(state, this.found));
     this.parts.errors.replaceChildren(errorsPicture(state, this.found));
     this.fold({ numbers: () => [HEADS, rows(state, this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."], python: asPython(state) });
   }
 
-  showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
-    const { parts } = this;
-    parts.alpha.show(alpha, alpha === 1 ? "1, no memory" : figures(alpha));
-    parts.batch.show(batch, String(batch));
-    parts.drift.show(drift);
-    parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
-    parts.start.show(correctStart ? "yes" : "no");
-    parts.beta.show(beta);
-    this.film.show(step, `${step} of ${WORLD.steps}`);
+  showSize({ drift, size }) {
+    const nearestOf = SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0);
+    this.parts.size.show(nearestOf, size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -210,14 +184,6 @@ function frame(name, across, up, below, beside, ...inside) {
     inside, svg("text", { class: "cw-axis-text cw-start", x: left - 6, y: top - 12 }, beside));
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten: at most seven in the range. */
-function evenNumbers(low, high) {
-  const power = 10 ** Math.floor(Math.log10(high - low));
-  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => power * factor).find((size) => (high - low) / size <= 7);
-  const first = Math.ceil(low / unit);
-  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
-}
-
 function pathsPicture({ step }, { paths }) {
   const all = [...paths.entry, ...paths.sampling, ...paths.sogram, ...paths.sagram];
   const [least, most] = [Math.min(...all), Math.max(...all)];
@@ -228,7 +194,7 @@ function pathsPicture({ step }, { paths }) {
   const path = (name, kind) => line(paths[name].slice(0, step).map((value, k) => [x(k + 1), y(value)]), kind);
   const dots = paths.sampling.slice(0, step).map((value, k) => (k % 2 ? `M${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}h0` : "")).join("");
   return frame(`The entry of the Gramian and three estimates of it, up to step ${step}`,
-    [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
+    [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high, 7).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
     svg("path", { class: "cw-sampled", d: dots }), path("entry", "cw-truth"), path("sogram", "cw-sogram"), path("sagram", "cw-sagram"));
 }
 

@@ -1,22 +1,17 @@
 // The hero of the chapter: the square of all pairs, which grows with the examples, folds into two matrices, which do not.
 import { fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, button, namedBar, showing, slider } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { Interactive, barPiece, button, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 import { average, inner, unpack } from "../shared/widgets/tables.js";
 
 const NAMES = ["rows", "size", "way", "everything"];
 const [LEAST, MOST, LEVELS] = [2, 60, 6];
 const [CELL, LEFT, TOP, GAP] = [5, 8, 30, 26];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { rows } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { rows }) {
     [this.left, this.right] = [unpack(rows.left), unpack(rows.right)];
     const width = rows.left.width;
-    parts.size = slider({ name: "size", text: "Examples", min: LEAST, max: MOST, step: 1, onset: (size) => this.set({ size }) });
+    this.control(slider, "size", { text: "Examples", min: LEAST, max: MOST, step: 1 });
     parts.fold = button("fold", "Fold", () => this.set({ way: this.state().way === "pairs" ? "matrices" : "pairs" }));
     parts.square = svg("g", { class: "cw-square-of-pairs" });
     parts.matrices = svg("g", { class: "cw-two-matrices" });
@@ -36,13 +31,10 @@ class View extends Interactive {
     });
   }
 
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const { rows, size, way } = state;
     const found = measure(this.left.slice(0, size), this.right.slice(0, size));
     this.story = story(state, found);
-    parts.size.show(size, String(size));
     parts.fold.textContent = way === "pairs" ? "Fold" : "Unfold";
     if (this.shown !== size) {
       parts.square.replaceChildren(...cells(found.scores, LEFT, TOP, "cw-cells-pairs"));
@@ -62,7 +54,7 @@ class View extends Interactive {
     parts.bars.replaceChildren(namedBar(thousands(long), "by way of every pair", barPiece("cw-piece-push", 1)), namedBar(thousands(short), "by way of two matrices", barPiece("cw-piece-pull", Math.max(short / long, 0.004))));
     this.fold({ numbers: () => [HEADS, numbersOf(state, this), "The same number by both ways."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 

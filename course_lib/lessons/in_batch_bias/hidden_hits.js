@@ -1,7 +1,6 @@
 // The hero of the chapter: wrong answers pile up over the hits, batch by batch, and one person's five films leave the hits.
 import { h, list, svg, thousands } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { Interactive, barPiece, choice, filmLine, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
@@ -9,14 +8,10 @@ const REPAIRS = [["none", "nothing"], ["logq", "subtract log q in training"], ["
 const FIVE = [1, 2, 3, 4, 5];
 const FRAME = { width: 500, height: 290, left: 36, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.state();
-    parts.repair = choice({ name: "repair", label: "Repair", options: REPAIRS, onset: (repair) => this.set({ repair }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Batches drawn", first: 0, last: MOMENTS.length - 1, every: 1, milliseconds: 1100, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
+    this.control(choice, "repair", { label: "Repair", options: REPAIRS });
+    const play = this.filmOf("moment", { text: "Batches drawn", last: MOMENTS.length - 1, milliseconds: 1100, words: (moment) => thousands(MOMENTS[moment]) });
     parts.hill = svg("path", { class: "cw-hill" });
     parts.discs = FIVE.map((place) => svg("g", { class: "cw-disc" }, svg("circle", { r: 11 }), svg("text", { y: 5 }, place)));
     parts.five = h("ol", { class: "cw-ten", "data-paper": true });
@@ -25,7 +20,7 @@ class View extends Interactive {
       head: { title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for the people of the other pairs." },
       picture: h("div", { class: "cw-hero-stage" }, this.picture(films), h("div", {},
         h("p", { class: "cw-card-title" }, `Five films for person ${films.person} `, h("span", { class: "cw-soft" }, `who liked ${list(films.liked)}`)), parts.five)),
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.repair.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.repair.box],
       more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Everybody’s lists"), parts.everybody) },
     });
   }
@@ -43,15 +38,11 @@ class View extends Interactive {
       this.parts.discs);
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { films, moment, repair } = state;
-    const { parts } = this;
     const pushes = pushesOf(state);
     const five = films.lists[repair][moment];
     this.story = story(state);
-    parts.repair.show(repair);
-    this.film.show(moment, thousands(MOMENTS[moment]));
     parts.hill.setAttribute("d", hill(pushes, films));
     parts.name.setAttribute("visibility", pushes[0] > 10 ? "visible" : "hidden");
     apart(five.map((place) => [(across(place, films) + across(place + 1, films)) / 2, up(pushes[place]) - 12]))
@@ -65,7 +56,7 @@ class View extends Interactive {
       namedBar(`${films.popular[1]}`, "in a list of hits", barPiece("cw-piece-other", films.popular[1] / films.counts.length)));
     this.fold({ numbers: () => [HEADS, rows(state), "The whole training, with this repair."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
@@ -115,7 +106,4 @@ const apart = (places) => places.reduce((done, [x, y]) => {
 
 const hill = (pushes, films) => `M${FRAME.left} ${up(0)}${pushes.map((push, place) => `V${up(push).toFixed(1)}H${across(place + 1, films).toFixed(1)}`).join("")}V${up(0)}Z`;
 
-function line(films, place) {
-  const hit = films.hidden.includes(place);
-  return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, films.names[place]), h("span", { class: "cw-soft" }, ` ${films.counts[place]} fans`), hit ? h("strong", {}, " ✓ hidden film") : null);
-}
+const line = (films, place) => filmLine([films.names[place], h("span", { class: "cw-soft" }, ` ${films.counts[place]} fans`)], films.hidden.includes(place) && "hidden film");

@@ -1,11 +1,12 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
-// every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { Interactive, beside, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
-import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
-import { KINDS, bestScore, countLabels, mapCells, pairPopularity, positivePairs } from "./in_batch_math.js";
-import { selection } from "../shared/widgets/motion_view.js";
+// every pair.
+import { Interactive, barPiece, barUnder, beside, choice, framed, key, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
+import { h, hatch, list, number, remembered, svg } from "../shared/widgets/kit.js";
+import {
+  KINDS, balance, bestScore, countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, popularityThreshold,
+  positivePairs,
+} from "./in_batch_math.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
-import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf } from "./in_batch_text.js";
 
 const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
 const SMALLEST = 2;
@@ -19,6 +20,24 @@ const PRESETS = {
   random: { text: "Random", make: (random) => ({ batch_size: 4, labels: randomLabels(random) }) },
 };
 
+const KIND_NAMES = {
+  in_batch: "In-Batch",
+  unbiased: "Unbiased",
+  unbiased_omega: "Unbiased-ω",
+  popularity: "Popularity",
+  pos_neg: "Pos-Neg",
+  masked: "Masked",
+};
+
+const KIND_NOTES = {
+  in_batch: "Every other pair of the batch counts as a negative. P3, equation (28).",
+  unbiased: "Each pair divided by its popularity, the balance restored: the expectation is the full objective. P3, equation (17).",
+  unbiased_omega: "The unbiased loss with its negatives multiplied by ω, a balance that you choose. P3, equation (25).",
+  popularity: "Only the balance is repaired; popular pairs still weigh too much. P3, equation (26).",
+  pos_neg: "Only popularity is repaired; the balance still follows the batch size. P3, equation (27).",
+  masked: "Unbiased as well, by leaving known positives out of the negatives. Ours, from the structure of P3’s (17).",
+};
+
 /** Six by six, about a third ones, no empty row or column. */
 function randomLabels(random) {
   const side = [0, 1, 2, 3, 4, 5];
@@ -26,33 +45,23 @@ function randomLabels(random) {
   return side.map((i) => side.map((j) => Number(cover[i] === j || random() < 0.22)));
 }
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
+export default showing(NAMES, class extends Interactive {
   get story() {
     return sentences(this.state(), this.result).join(" ");
   }
 
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { labels, seed } = this.state();
+  build(parts, { labels, seed }) {
+    this.heatMap = remembered((m, n) => new HeatMap(m, n, (i, j) => this.inspect(i, j))); // kept while the shape stays: its marks move
     this.active = mostPopularPositive(labels);
     this.presetRandom = randomGenerator(seed + 1);
     parts.message = h("p", { class: "cw-message", role: "status" });
     parts.inspector = h("p", { class: "cw-inspector" });
-    const head = {
-      look: "cw-in-batch cw-words-under cw-main-long",
-      title: "What the batch really weighs",
-      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?",
-    };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
-    parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
+    this.control(selection, "kind", { text: "Batch loss", options, notes: KIND_NOTES });
     parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (batch_size) => this.set({ batch_size }) });
-    parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
-    return framed(head, beside({
+    this.control(slider, "omega", { text: "Balance ω", min: 0.01, max: 1, step: 0.01, words: number });
+    return framed({ look: "cw-in-batch cw-words-under cw-main-long", title: "What the batch really weighs", lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?" }, beside({
       start: parts.presets.box,
       main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),
@@ -62,14 +71,8 @@ class View extends Interactive {
 
   buildLabels() {
     const parts = this.parts;
-    const steps = (what) => {
-      const count = h("span", { class: "cw-count" });
-      const plus = h("button", { type: "button", class: "cw-step", "data-action": `add-${what}`, "aria-label": `Add a ${what}`, onclick: () => this.resize(what, true) }, "+");
-      const minus = h("button", { type: "button", class: "cw-step", "data-action": `drop-${what}`, "aria-label": `Remove the last ${what}`, onclick: () => this.resize(what, false) }, "−");
-      return { count, plus, minus, box: h("div", { class: "cw-steps" }, minus, count, plus) };
-    };
-    parts.rows = steps("row");
-    parts.columns = steps("column");
+    const side = (name) => stepper({ name, least: SMALLEST, most: LARGEST, onstep: (more) => this.resize(name, more) });
+    [parts.rows, parts.columns] = [side("row"), side("column")];
     parts.grid = h("div", { class: "cw-grid", role: "grid", "aria-label": "Label matrix: one switch per pair", onkeydown: (event) => this.onGridKey(event) });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
@@ -86,16 +89,12 @@ class View extends Interactive {
 
   buildObjective() {
     const parts = this.parts;
-    parts.pointwise = choice({
-      name: "pointwise", label: "Loss", options: [["logistic", "logistic"], ["square", "square"]], onset: (pointwise) => this.set({ pointwise }),
-    });
-    parts.fit = slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, onset: (fit) => this.set({ fit }) });
+    this.control(choice, "pointwise", { label: "Loss", options: [["logistic", "logistic"], ["square", "square"]] });
+    this.control(slider, "fit", { text: "Scores:", min: 0, max: 1, step: 0.05, words: (fit) => (fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`) });
     parts.bars = h("div", { class: "cw-bars" });
     return h("details", { class: "cw-objective" }, h("summary", {}, "The objective"),
       h("div", { class: "cw-card" }, h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box), parts.bars));
   }
-
-  // ---- what the reader does ----------------------------------------------------------------------------------------
 
   usePreset(name) {
     const { set, make } = PRESETS[name];
@@ -120,7 +119,6 @@ class View extends Interactive {
   resize(what, more) {
     const turn = what === "column" ? transposed : (matrix) => matrix;
     const rows = turn(this.state().labels);
-    if (rows.length === (more ? LARGEST : SMALLEST)) return;
     const longer = () => [...rows, rows[0].map((_, k) => Number(k === rows.length % rows[0].length))];
     this.changeLabels(turn(more ? longer() : rows.slice(0, -1)));
   }
@@ -157,10 +155,7 @@ class View extends Interactive {
     return this.cells[i]?.[j];
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     this.result = analyse(state);
     this.active = [Math.min(this.active[0], state.labels.length - 1), Math.min(this.active[1], state.labels[0].length - 1)];
     this.showControls(state);
@@ -171,24 +166,17 @@ class View extends Interactive {
     this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
-  showControls({ kind, omega, pointwise, fit, labels }) {
+  showControls({ kind, labels }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
-    parts.kind.show(kind);
     parts.batchSize.input.max = total;
     parts.batchSize.input.disabled = result.total < 3;
     parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total}, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
-    parts.omega.show(omega, number(omega));
-    parts.pointwise.show(pointwise);
-    parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
     parts.message.hidden = !parts.message.textContent;
-    for (const [step, count, word] of [[parts.rows, labels.length, "rows"], [parts.columns, labels[0].length, "columns"]]) {
-      step.count.textContent = `${count} ${word}`;
-      step.plus.disabled = count >= LARGEST;
-      step.minus.disabled = count <= SMALLEST;
-    }
+    parts.rows.show(labels.length);
+    parts.columns.show(labels[0].length);
   }
 
   showGrid({ labels }) {
@@ -238,18 +226,9 @@ class View extends Interactive {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    this.heatMapFor(labels).update({ labels, ...result.weights, asked: result.full.negative, crossed: (i, j) => this.isMistaken(i, j), selected: this.active, name: `Expected weights. ${this.story}` });
-  }
-
-  /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
-  heatMapFor(labels) {
-    const shape = `${labels.length}x${labels[0].length}`;
-    if (this.heatMapShape !== shape) {
-      this.heatMap = new HeatMap(labels.length, labels[0].length, (i, j) => this.inspect(i, j));
-      this.heatMapShape = shape;
-    }
-    if (this.heatMap.root.parentNode !== this.parts.weights) this.parts.weights.replaceChildren(this.heatMap.root);
-    return this.heatMap;
+    const heatMap = this.heatMap(labels.length, labels[0].length);
+    if (heatMap.root.parentNode !== parts.weights) parts.weights.replaceChildren(heatMap.root);
+    heatMap.update({ labels, ...result.weights, asked: result.full.negative, crossed: (i, j) => this.isMistaken(i, j), selected: this.active, name: `Expected weights. ${this.story}` });
   }
 
   inspect(i, j) {
@@ -284,6 +263,135 @@ class View extends Interactive {
       bar("Expected over batches", result.expected, most),
       bar("Full objective, all pairs", result.wanted, most));
   }
+});
+
+// ---- numbers and words; the sentences are the text equivalent of the picture --------------------------------------------
+
+const pairName = ([i, j]) => `R${i + 1}–C${j + 1}`;
+
+/** Why nothing can be computed, or null. */
+function problem(labels) {
+  const { total } = countLabels(labels);
+  if (total >= 2) return null;
+  const count = total === 1 ? "one positive pair" : "no positive pair";
+  return `There is ${count}. In-batch sampling needs at least two: a batch of one pair holds no negatives. Switch on a cell of the label matrix.`;
+}
+
+/** What holds no longer, though numbers can be computed. */
+function warnings(labels) {
+  const { rows, columns } = countLabels(labels);
+  const names = (counts, letter) => counts.flatMap((count, k) => (count === 0 ? [`${letter}${k + 1}`] : []));
+  const empty = [...names(rows, "R"), ...names(columns, "C")];
+  if (!empty.length) return [];
+  const verb = empty.length === 1 ? "has" : "have";
+  return [`${list(empty)} ${verb} no positive, so no batch ever meets the pairs there and no weighting can repair it (P3’s Assumption E.1).`];
+}
+
+/** All numbers of the picture. Weights are multiplied by m n: the full objective gives every pair a weight of one. */
+function analyse({ labels, kind, batch_size, omega, pointwise, fit }) {
+  const { total } = countLabels(labels);
+  const trouble = problem(labels);
+  if (trouble) return { problem: trouble, warnings: [], total };
+  const batchSize = Math.min(Math.max(batch_size, 2), total);
+  const cells = labels.length * labels[0].length;
+  const weights = expectedWeights(kind, { labels, batchSize, omega });
+  const losses = pairLosses(pointwise, fittedScores(labels, pointwise, fit));
+  return {
+    problem: null,
+    warnings: warnings(labels),
+    kind,
+    total,
+    batchSize,
+    omega,
+    rho: balance(batchSize, total),
+    popularity: pairPopularity(labels),
+    threshold: popularityThreshold(kind, { batchSize, positives: total }),
+    weights: scaled(weights, cells),
+    full: scaled(fullWeights(labels), cells),
+    mistaken: mistakenPairs(labels, weights),
+    losses,
+    expected: objectiveParts(labels, weights, losses),
+    wanted: objectiveParts(labels, fullWeights(labels), losses),
+  };
+}
+
+const scaled = (weights, factor) => ({
+  positive: mapCells(weights.positive, (w) => w * factor),
+  negative: mapCells(weights.negative, (w) => w * factor),
+});
+
+/** Scores of a model between "knows nothing" (fit 0, all scores 0) and "fits" (fit 1: scores 0 and 1, or -4 and 4). */
+function fittedScores(labels, pointwise, fit) {
+  return mapCells(labels, (label) => fit * (pointwise === "square" ? label : 8 * label - 4));
+}
+
+/** The sentences, in order. */
+function sentences({ labels, fit }, result) {
+  if (result.problem) return [result.problem];
+  return [
+    opening(result),
+    aboutMistakes(result),
+    aboutNegatives(labels, result),
+    aboutObjective(fit, result),
+    ...result.warnings,
+  ].filter(Boolean);
+}
+
+function opening({ kind, batchSize, total, rho, omega }) {
+  const chosen = kind === "unbiased_omega" ? `, ω = ${number(omega)}` : "";
+  return `${KIND_NAMES[kind]} loss, batches of ${batchSize} of ${total} positives (balance ρ = ${number(rho)}${chosen}).`;
+}
+
+function aboutMistakes({ mistaken, total, threshold }) {
+  if (!mistaken.length) return "No positive pair is mistaken for a negative.";
+  const verb = mistaken.length === 1 ? "is" : "are";
+  return `${mistaken.length} of ${total} positive pairs ${verb} mistaken: ${list(mistaken.map(pairName))} ${verb} pushed apart harder ` +
+    `than pulled together, because the popularity of such a pair, its row count times its column count, is above ${number(threshold)}.`;
+}
+
+function aboutNegatives(labels, { weights }) {
+  const values = weights.negative.flatMap((row, i) => row.filter((_, j) => !labels[i][j]));
+  if (!values.length) return "There is no negative pair.";
+  const [low, high] = [number(Math.min(...values)), number(Math.max(...values))];
+  const range = low === high ? `Every negative pair weighs ${low}` : `Negative pairs weigh from ${low} to ${high}`;
+  return `${range}; the full objective gives each 1.`;
+}
+
+function aboutObjective(fit, { expected, wanted }) {
+  const scores = fit === 0 ? "all scores 0" : fit === 1 ? "scores that fit the labels" : `scores ${Math.round(100 * fit)} % of the way to the labels`;
+  return `With ${scores} the expected objective is ${number(expected.total)} and the full objective ${number(wanted.total)}.`;
+}
+
+const HEADS = ["Pair", "Label", "Popularity", "Pull together", "Push apart", "Push apart in the full objective", "Best score", "Mistaken for a negative"];
+
+/** The table of all numbers, [heads, rows, caption]: a row for each pair; none where nothing can be computed. */
+function tableOf({ labels, pointwise }, result) {
+  const { problem: trouble, weights, popularity, full, mistaken } = result;
+  if (trouble) return [HEADS, [], trouble];
+  const wrong = mistaken.map(pairName);
+  const rows = mapCells(labels, (label, i, j) => {
+    const name = pairName([i, j]);
+    const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
+    const alone = pull + push > 0 ? number(bestScore(pointwise, pull, push)) : "none";
+    return [name, String(label), String(popularity[i][j]), number(pull), number(push), number(full.negative[i][j]), alone, wrong.includes(name) ? "yes" : "no"];
+  }).flat();
+  return [HEADS, rows, "Expected weights, scaled so that the full objective gives every pair 1."];
+}
+
+/** Lines of Python that compute the weights, and show the same state. */
+function asPython({ labels, kind, batch_size, omega, pointwise, fit }) {
+  const { total } = countLabels(labels);
+  const computes = total < 2 ? [] : [
+    "labels = np.array(shown.labels)",
+    "met = np.ix_(labels.any(axis=1), labels.any(axis=0))  # the rows and columns that batches meet",
+    `weights = in_batch.expected_weights("${kind}", labels=labels[met], batch_size=${Math.min(Math.max(batch_size, 2), total)}${kind === "unbiased_omega" ? `, omega=${omega}` : ""})`,
+    "pull, push = (labels[met].size * weight for weight in weights)  # the full objective has 1",
+    'print(pull.round(2), push.round(2), sep="\\n")'];
+  return [
+    "import numpy as np", "", "from course_lib import in_batch", "from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights", "",
+    "shown = InBatchWeights(", `    [${labels.map((row) => `[${row.join(", ")}]`).join(", ")}],`,
+    `    batch_size=${batch_size}, kind="${kind}", omega=${omega}, pointwise="${pointwise}", fit=${fit},`, ")", ...computes, "shown",
+  ].join("\n");
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -387,11 +495,8 @@ const legend = () => h("ul", { class: "cw-legend" },
 
 /** One stacked bar with its parts written out. */
 function bar(name, parts, most) {
-  const piece = (value, kind, text) => (value > 0 ? [h("span", { class: `cw-piece ${kind}`, style: `width:${(100 * value) / most}%` })] : []);
-  const words = [["pull", parts.pull], ["push on positives", parts.pushOnPositives], ["push on negatives", parts.pushOnNegatives]]
-    .map(([word, value]) => `${word} ${number(value)}`).join(" + ");
-  return h("div", { class: "cw-bar" },
-    h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, number(parts.total)), " ", h("span", { class: "cw-soft" }, `= ${words}`)),
-    h("div", { class: "cw-track", "aria-hidden": "true" },
-      piece(parts.pull, "cw-piece-pull"), piece(parts.pushOnPositives, "cw-piece-wrong"), piece(parts.pushOnNegatives, "cw-piece-push")));
+  const pieces = [["pull", parts.pull, "cw-piece-pull"], ["push on positives", parts.pushOnPositives, "cw-piece-wrong"], ["push on negatives", parts.pushOnNegatives, "cw-piece-push"]];
+  const words = pieces.map(([word, value]) => `${word} ${number(value)}`).join(" + ");
+  return barUnder([name, " ", h("strong", {}, number(parts.total)), " ", h("span", { class: "cw-soft" }, `= ${words}`)],
+    pieces.filter(([, value]) => value > 0).map(([, value, look]) => barPiece(look, value / most)));
 }

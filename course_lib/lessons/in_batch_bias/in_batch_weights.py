@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
-from course_lib import in_batch
-from course_lib.lessons.shared.widgets.base import Number, Word
+from course_lib import checking, in_batch
+from course_lib.lessons.shared.widgets.base import Checked, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 # A label matrix that fits what P3 says of its Fig. 2: R1 and R3 have one positive each, the batch
@@ -19,6 +18,14 @@ FIG2_LABELS = ((0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1), (1, 0, 0, 1))
 
 SMALLEST, LARGEST = 2, 8
 POINTWISE = ("logistic", "square")
+
+
+def _batch_size(given: Any, name: str, _: Any) -> int:
+    return checking.whole(given, name, 2, why="one pair makes no negatives")
+
+
+def _omega(given: Any, name: str, _: Any) -> float:
+    return checking.real(given, name, above=0)
 
 
 class InBatchWeights(WrittenOnce):
@@ -44,10 +51,10 @@ class InBatchWeights(WrittenOnce):
         "by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture is interactive."
     )
 
-    labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
-    batch_size = traitlets.Int(3).tag(sync=True, state=True)
+    labels = Checked(FIG2_LABELS, lambda given, _, __: _label_rows(given))
+    batch_size = Checked(3, _batch_size)
     kind = Word("in_batch", in_batch.KINDS)
-    omega = traitlets.Float(0.1).tag(sync=True, state=True)
+    omega = Checked(0.1, _omega)
     pointwise = Word("logistic", POINTWISE)
     fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
@@ -60,8 +67,6 @@ class InBatchWeights(WrittenOnce):
                 f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels"
             )
         super().__init__(labels=rows, batch_size=batch_size, **state)
-
-    # ---- what Python can ask
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
@@ -77,26 +82,6 @@ class InBatchWeights(WrittenOnce):
         pull, push = np.zeros_like(labels), np.zeros_like(labels)
         pull[met], push[met] = (weights * labels[met].size for weights in found)
         return pull, push
-
-    # ---- values that make sense
-
-    @traitlets.validate("labels")
-    def _valid_labels(self, proposal: dict[str, Any]) -> list[list[int]]:
-        return _label_rows(proposal["value"])
-
-    @traitlets.validate("batch_size")
-    def _valid_batch_size(self, proposal: dict[str, Any]) -> int:
-        size = int(proposal["value"])
-        if size < 2:
-            raise ValueError(f"batch_size is {size}; expected 2 or more: one pair makes no negatives")
-        return size
-
-    @traitlets.validate("omega")
-    def _valid_omega(self, proposal: dict[str, Any]) -> float:
-        omega = float(proposal["value"])
-        if not (math.isfinite(omega) and omega > 0):
-            raise ValueError(f"omega is {omega}; expected a number above 0")
-        return omega
 
 
 def _label_rows(labels: Any) -> list[list[int]]:

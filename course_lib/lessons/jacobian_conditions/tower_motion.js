@@ -1,11 +1,9 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
-// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { capital, fine, h, number, remembered, svg } from "../shared/widgets/kit.js";
+import { Interactive, button, hero, ladder, presets, selection, showing, slider } from "../shared/widgets/controls.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { selection } from "../shared/widgets/motion_view.js";
 import { norm } from "../shared/widgets/motion_math.js";
+import { average } from "../shared/widgets/tables.js";
 import { STILL, Training, USERS, pushed, radialSpeed } from "./tower_math.js";
 
 const NAMES = ["tower", "optimiser", "loss", "batch_size", "lr", "steps", "follow", "seed", "everything"];
@@ -23,8 +21,6 @@ const PRESETS = {
   adam: { text: "Adam", set: { ...plain, optimiser: "adam", lr: 0.1 } },
   dot: { text: "Dot product", set: { ...plain, loss: "infonce_dot", lr: 0.5 } },
 };
-
-export default showing((model) => new View(model, NAMES));
 
 // ---- the choices, and what becomes of the right angle ----------------------------------------------------------------------
 
@@ -108,35 +104,27 @@ function example({ moves, norms, path }) {
 }
 
 const chosen = (state) => Object.entries(choices).map(([name, options]) => options[state[name]]);
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const head = {
-      look: "cw-motion cw-towers",
-      title: "One push on one person: who moves?",
-      lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves.",
-    };
-    const select = (name, text) => parts[name] = selection({ name, text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]), onset: (value) => this.set({ [name]: value }) });
-    const slide = (name, text, min, max) => parts[name] = slider({ name, text, min, max, step: 1, onset: (value) => this.set({ [name]: value }) });
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    const select = (name, text) => this.control(selection, name, { text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]) });
+    const slide = (name, text, min, max, words) => this.control(slider, name, { text, min, max, step: 1, words });
+    [this.training, this.radial] = [remembered((settings) => new Training(JSON.parse(settings))), remembered(radialSpeed)];
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
     parts.one = button("step", "One step", () => this.walk(1));
     parts.many = button("steps", "20 steps", () => this.walk(20));
     parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
     parts.again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.push = svg("svg", { role: "img" });
     return hero(this, {
-      head,
-      controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS).box, parts.lr.box],
+      head: { look: "cw-motion cw-towers", title: "One push on one person: who moves?", lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves." },
+      controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS, (user) => `${user} of ${USERS}`).box, parts.lr.box],
       picture: parts.push,
       more: {
         start: parts.presets.box,
         main: [select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
-          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS).box, parts.again],
+          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS, (pairs) => `${pairs} pairs`).box, parts.again],
         view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
       },
     });
@@ -178,41 +166,22 @@ class View extends Interactive {
     this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
 
-  // ---- showing -------------------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { steps, follow, everything, ...settings } = state;
-    const trained = JSON.stringify(settings);
-    if (trained !== this.trained) this.training = new Training(state);
-    this.trained = trained;
-    const start = `${state.tower} ${state.seed}`;
-    if (start !== this.start) this.radial = radialSpeed(state.tower, state.seed);
-    this.start = start;
-    const run = this.training.to(steps);
-    const found = flow(state, run, this.radial);
+    const run = this.training(JSON.stringify(settings)).to(steps);
+    const found = flow(state, run, this.radial(state.tower, state.seed));
     this.result = { ...run, state, angles: run.moves.map(([, , angle]) => angle), flow: found, example: found.leaf.verdict === "kept" ? null : example(run) };
     const said = sentences(this.result);
     this.push = pushed(state);
     this.story = everything ? said.filter(Boolean).join(" ") : aboutPush(state, this.push);
-    this.showControls(state);
+    parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
+    parts.reset.disabled = steps === 0;
     this.showPush(state);
     this.showFlow();
     this.showPlane(state);
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
     this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
-  }
-
-  showControls({ batch_size: batch, lr, steps, follow, ...state }) {
-    const { parts } = this;
-    for (const name of Object.keys(choices)) parts[name].show(state[name]);
-    parts.batch_size.show(batch, `${batch} pairs`);
-    parts.lr.show(lr, number(lr));
-    parts.steps.show(steps, String(steps));
-    parts.follow.show(follow, `${follow} of ${USERS}`);
-    parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
-    parts.reset.disabled = steps === 0;
   }
 
   showFlow() {
@@ -274,7 +243,7 @@ class View extends Interactive {
       : ["Nothing has moved yet."]));
   }
 
-}
+});
 
 /** At most a hundred of many points, evenly spread, the last among them: more cannot be seen. */
 function thinned(points, most = 100) {
@@ -289,7 +258,6 @@ const PETALS = 27;
 const NULL_SHARE = (2 * NEAR) / 180;
 
 const percent = (share) => `${number(100 * share)} %`;
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const shareNear = (angles) => angles.filter((angle) => Math.abs(angle - 90) <= NEAR).length / angles.length;
 
 /** The share of the angles in each of `count` equal parts of 0 to 180 degrees. */
@@ -334,7 +302,7 @@ function aboutAngles(angles) {
 }
 
 function aboutNorms(norms) {
-  const [first, last] = [mean(norms[0]), mean(norms[norms.length - 1])];
+  const [first, last] = [average(norms[0]), average(norms[norms.length - 1])];
   if (norms.length === 1) return `The mean length is ${number(first)}.`;
   const shrank = norms[0].filter((_, user) => norms.some((all, t) => t > 0 && all[user] - norms[t - 1][user] < -SHORTER * norms[t - 1][user])).length;
   const never = shrank === 0 ? "No vector ever became shorter" : `${shrank} of ${USERS} vectors became shorter at some step`;

@@ -1,6 +1,6 @@
 // The interactive "who is best?": rows ranked by the hit among m sampled films; the order turns over as m grows.
 import { h, list, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training"];
 const HIDDEN = [["later", "the latest films"], ["random", "films drawn at random"]];
@@ -11,20 +11,16 @@ const LOOKS = [
   ["var(--cw-push)", "none", square], ["var(--cw-push)", "7 4", up], ["var(--cw-pull)", "none", round],
   ["var(--cw-pull)", "7 4", rhomb], ["var(--cw-soft)", "2 3", cross]];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { board } = this.follower.state();
-    parts.hidden = choice({ name: "hidden", label: "Hidden", options: HIDDEN, onset: (hidden) => this.follower.set({ hidden }) });
-    parts.training = choice({ name: "training", label: "Training", options: board.hits.later.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.follower.set({ training: Number(k) }) });
-    this.film = new Film(this.follower, { name: "place", text: "Each hidden film is compared with", first: 0, last: board.samples.length - 1, every: 1, milliseconds: 900, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { board }) {
+    this.control(choice, "hidden", { label: "Hidden", options: HIDDEN });
+    this.control(choice, "training", { label: "Training", options: board.hits.later.map((_, k) => [k + 1, k + 1]) });
+    const play = this.filmOf("place", { text: "Each hidden film is compared with", last: board.samples.length - 1, milliseconds: 900, words: (_, state) => compared(state) });
     parts.chart = h("div", {});
     parts.order = h("div", { class: "cw-bars", "data-paper": true });
     return framed(
       { look: "cw-flow cw-one-screen", title: "Who is best?", lead: ["Move the slider. A hidden film is hit if it is among the best ten of itself and the films that it is compared with."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.hidden.box, parts.training.box),
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.hidden.box, parts.training.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films that are hit"), parts.chart,
           h("ul", { class: "cw-legend" }, board.rows.map((row, k) => key(row, line(k, "M1 10H19"), LOOKS[k][2](10, 10, k))))),
@@ -32,19 +28,14 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = ranked(state);
     this.story = story(state, now);
-    parts.hidden.show(state.hidden);
-    parts.training.show(String(state.training));
-    this.film.show(state.place, compared(state));
     parts.chart.replaceChildren(chart(state));
     parts.order.replaceChildren(...now.map(bar));
     this.fold({ numbers: () => [["Compared with", ...state.board.rows], rows(state), "The share of the hidden films that are hit."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -102,6 +93,5 @@ function chart(state) {
     hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));
 }
 
-const bar = ({ row, k, hit }, place) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` })));
+const bar = ({ row, k, hit }, place) => barUnder([h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)],
+  h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` }));

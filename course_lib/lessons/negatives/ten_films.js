@@ -1,22 +1,18 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, framed, namedBar, slider, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, filmLine, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day"];
 const FLOOR = 0.05; // ratings of the day that every film is given
 const TOP = 10;
 const MOST = 0.4; // of the bars and the curve of films found
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.follower.state();
-    const made = (name, text, values) => slider({ name, text, min: 0, max: values.length - 1, step: 1, onset: (place) => this.follower.set({ [name]: place }) });
-    parts.temperature = made("temperature", "Temperature", films.temperatures);
-    parts.weight = made("weight", "Weight of today’s hits", films.weights);
-    parts.day = made("day", "Day", films.days);
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
+    const places = (name, text, values, words) => this.control(slider, name, { text, min: 0, max: values.length - 1, step: 1, words: (place) => words(values[place]) });
+    places("temperature", "Temperature", films.temperatures, number);
+    places("weight", "Weight of today’s hits", films.weights, number);
+    places("day", "Day", films.days, dayWords);
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     parts.curve = h("div", {});
@@ -30,15 +26,10 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
-    const { films, temperature, weight, day } = state;
+  refresh(parts, state) {
+    const { films } = state;
     const now = shown(state);
     this.story = story(state, now);
-    parts.temperature.show(temperature, number(films.temperatures[temperature]));
-    parts.weight.show(weight, number(films.weights[weight]));
-    parts.day.show(day, dayWords(films.days[day]));
     const most = Math.max(...now.ten.map(({ you, today }) => you + today));
     parts.ten.replaceChildren(...now.ten.map((film) => line(film, most)));
     parts.everybody.replaceChildren(
@@ -49,7 +40,7 @@ class View extends Interactive {
     parts.curve.replaceChildren(curve(state, now));
     this.fold({ numbers: () => [HEADS, rows(state), "Everybody’s lists at this temperature and on this day."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
@@ -120,12 +111,9 @@ function curve({ films, temperature, weight, day }, { listRecall }) {
     svg("circle", { class: "cw-map-animated", cx: x(weight).toFixed(1), cy: y(found[weight]).toFixed(1), r: 6 }));
 }
 
-const piece = (kind, part) => h("span", { class: `cw-piece cw-piece-${kind}`, style: `width:${Math.min(100, 100 * part).toFixed(1)}%` });
+const piece = (kind, part) => barPiece(`cw-piece-${kind}`, part);
 
 const swatch = (kind) => h("span", { class: `cw-piece cw-piece-${kind}`, style: "display:inline-block;width:1.1em;height:0.8em", "aria-hidden": "true" });
 
-function line({ title, later, you, today }, most) {
-  return h("li", { class: later ? "cw-hit" : "" }, h("span", {}, title), later ? h("strong", {}, " ✓ liked later") : null,
-    h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
-    h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));
-}
+const line = ({ title, later, you, today }, most) => filmLine(title, later && "liked later", h("span", { class: "cw-soft" }, ` ${you.toFixed(1)} + ${today.toFixed(1)}`),
+  h("div", { class: "cw-track", "aria-hidden": "true", style: "height:0.55rem" }, piece("pull", you / most), piece("push", today / most)));

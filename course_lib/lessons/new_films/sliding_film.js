@@ -1,6 +1,6 @@
 // The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
 import { h, list, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "reads", "moment", "chosen"];
@@ -9,22 +9,18 @@ const KINDS = { Animation: "animated films", Horror: "horror films", other: "oth
 const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
 const NAME_WIDE = 7.6; // px of a letter, about
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { film } = this.follower.state();
-    parts.reads = choice({ name: "reads", label: "The film tower reads", options: READS, onset: (reads) => this.follower.set({ reads }) });
-    parts.chosen = choice({ name: "chosen", label: "New film", options: film.new.map((id, k) => [String(k + 1), film.titles[id].split(": ").at(-1)]), onset: (k) => this.follower.set({ chosen: Number(k) }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Batches of 512 pairs", first: 0, last: film.steps.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { film }) {
+    this.control(choice, "reads", { label: "The film tower reads", options: READS });
+    this.control(choice, "chosen", { label: "New film", options: film.new.map((id, k) => [k + 1, film.titles[id].split(": ").at(-1)]) });
+    const play = this.filmOf("moment", { text: "Batches of 512 pairs", last: film.steps.length - 1, milliseconds: 700, words: (_, state) => shown(state).steps });
     parts.map = h("div", {});
     parts.near = h("ol", { class: "cw-ten", "data-paper": true });
     parts.told = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
     return framed(
       { look: "cw-flow cw-one-screen", title: "A film that nobody has rated", lead: ["Press Play. The film with the ring is in no batch of the training."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.reads.box),
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.reads.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,
           h("ul", { class: "cw-legend" }, Object.values(KINDS).map((name, k) => key(name, filmMark(k, 10, 10))), key("the new film", ring(10, 10)))),
@@ -32,14 +28,9 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = shown(state);
     this.story = story(state);
-    parts.reads.show(state.reads);
-    parts.chosen.show(String(state.chosen));
-    this.film.show(state.moment, now.steps);
     parts.map.replaceChildren(map(state, now));
     parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
     parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
@@ -48,7 +39,7 @@ class View extends Interactive {
       namedBar(wholePercent(state.film.chance), "would be, if the ten were drawn", barPiece("cw-piece-other", state.film.chance)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 

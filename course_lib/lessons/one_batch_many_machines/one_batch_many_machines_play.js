@@ -1,9 +1,7 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
 import { h, hatch, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, choice, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
-import { analyseMachines } from "./machines_math.js";
-import { inBytes, inSeconds, withUnit } from "./units.js";
+import { Interactive, choice, hero, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { analyseMachines, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
 const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower", "everything"];
 const BATCHES = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 16384];
@@ -23,25 +21,20 @@ const PRESETS = {
 };
 const PARTS = ["to the queries", "to items, from own rows", "to items, from others’ rows", "to the temperature"];
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const onset = (name) => (value) => this.set({ [name]: value });
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    const yesNo = [[false, "no"], [true, "yes"]];
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.processes = slider({ name: "processes", text: "Machines P", min: 1, max: 8, step: 1, onset: onset("processes") });
-    parts.batch = ladder({ name: "batch", text: "Pairs of each, B", values: BATCHES, onset: onset("batch") });
-    parts.gather = choice({ name: "gather", label: "Other machines’ films arrive", options: [["none", "not at all"], ["constant", "as constants"], ["gradients", "with gradients"]], onset: onset("gather") });
-    parts.rows = choice({ name: "rows", label: "Rows in a loss", options: [["own", "its own"], ["all", "all"]], onset: onset("rows") });
-    parts.reduction = choice({ name: "reduction", label: "Taken as", options: [["mean", "mean"], ["sum", "sum"]], onset: onset("reduction") });
-    parts.times = choice({ name: "times_world", label: "Loss times P", options: [["no", "no"], ["yes", "yes"]], onset: (value) => this.set({ times_world: value === "yes" }) });
-    parts.d = ladder({ name: "d", text: "Width d", values: WIDTHS, onset: onset("d") });
-    parts.bandwidth = ladder({ name: "bandwidth", text: "Network", values: SPEEDS, onset: onset("bandwidth") });
-    parts.rate = ladder({ name: "rate", text: "Computing", values: RATES, onset: onset("rate") });
-    parts.tower = ladder({ name: "tower", text: "Towers, one pair", values: TOWERS, onset: onset("tower") });
+    this.control(slider, "processes", { text: "Machines P", min: 1, max: 8, step: 1 });
+    this.control(ladder, "batch", { text: "Pairs of each, B", values: BATCHES, words: thousands });
+    this.control(choice, "gather", { label: "Other machines’ films arrive", options: [["none", "not at all"], ["constant", "as constants"], ["gradients", "with gradients"]] });
+    this.control(choice, "rows", { label: "Rows in a loss", options: [["own", "its own"], ["all", "all"]] });
+    this.control(choice, "reduction", { label: "Taken as", options: [["mean", "mean"], ["sum", "sum"]] });
+    this.control(choice, "times_world", { label: "Loss times P", options: yesNo });
+    this.control(ladder, "d", { text: "Width d", values: WIDTHS });
+    this.control(ladder, "bandwidth", { text: "Network", values: SPEEDS, words: (gigabytes) => `${inBytes(gigabytes * 1e9)}/s` });
+    this.control(ladder, "rate", { text: "Computing", values: RATES, words: (rate) => `${inOperations(rate * 1e12)}/s` });
+    this.control(ladder, "tower", { text: "Towers, one pair", values: TOWERS, words: (tower) => inOperations(tower * 1e6) });
     parts.factors = h("div", {});
     parts.verdict = h("p", { class: "cw-small-title" });
     this.grid = new Grid();
@@ -51,40 +44,21 @@ class View extends Interactive {
       picture: this.grid.root,
       more: {
         start: parts.presets.box,
-        main: [parts.batch.box, parts.rows.box, parts.reduction.box, parts.times.box, h("div", { class: "cw-pair cw-stays" }, parts.d.box, parts.bandwidth.box, parts.rate.box, parts.tower.box)],
+        main: [parts.batch.box, parts.rows.box, parts.reduction.box, parts.times_world.box, h("div", { class: "cw-pair cw-stays" }, parts.d.box, parts.bandwidth.box, parts.rate.box, parts.tower.box)],
         view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Averaged gradient ", h("span", { class: "cw-soft" }, "(goal: 1)")), parts.factors, parts.verdict),
       },
     });
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const { parts } = this;
-    const state = this.state();
+  refresh(parts, state) {
     this.found = analyseMachines(state);
     this.story = state.everything ? [settings(state, this.found), verdict(state, this.found), aboutCost(state, this.found)].join(" ") : point(state, this.found);
-    this.showControls(state);
     this.grid.show(state, this.found, { narrow: this.narrow, name: this.story });
     parts.factors.replaceChildren(factorsPicture(state, this.found));
     parts.verdict.textContent = shortVerdict(state, this.found);
     this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by our simple cost model."], python: asPython(state) });
   }
-
-  showControls({ processes, batch, gather, rows: which, reduction, times_world: times, d, bandwidth, rate, tower }) {
-    const { parts } = this;
-    parts.processes.show(processes, String(processes));
-    parts.batch.show(batch, thousands(batch));
-    parts.gather.show(gather);
-    parts.rows.show(which);
-    parts.reduction.show(reduction);
-    parts.times.show(times ? "yes" : "no");
-    parts.d.show(d, String(d));
-    parts.bandwidth.show(bandwidth, `${inBytes(bandwidth * 1e9)}/s`);
-    parts.rate.show(rate, `${inOperations(rate * 1e12)}/s`);
-    parts.tower.show(tower, inOperations(tower * 1e6));
-  }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 

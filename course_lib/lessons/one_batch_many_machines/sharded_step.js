@@ -1,8 +1,7 @@
 // The interactive "tables larger than a machine": memory, bytes and seconds of a step for the reader's own numbers.
 import { h, number, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
-import { analyseShards } from "./sharded_step_math.js";
-import { inBytes, inSeconds, withUnit } from "./units.js";
+import { Interactive, barPiece, barUnder, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { analyseShards, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
 const NAMES = ["prices", "users", "items", "pairs", "width", "batch", "processes", "bandwidth", "memory", "speed", "itemsize", "optimizer"];
 const powers = (...exponents) => exponents.flatMap((exponent) => [1, 2, 5].map((digit) => digit * 10 ** exponent));
@@ -24,56 +23,38 @@ const PARTS = { computing: ["computing", "cw-piece-pull"], tables: ["sending for
 const WAYS = { whole: "whole tables", sharded: "sharded tables" };
 const OPTIMIZERS = { adam: "Adam", "row-wise": "row-wise AdaGrad" };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const rung = (name, text) => (parts[name] = ladder({ name, text, values: STEPS[name], onset: (value) => this.set({ [name]: value }) })).box;
-    const options = (name, label, words) => (parts[name] = choice({ name, label, options: words, onset: (value) => this.set({ [name]: value }) })).box;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    const rung = (name, text, words) => this.control(ladder, name, { text, values: STEPS[name], words }).box;
+    const options = (name, label, words) => this.control(choice, name, { label, options: words }).box;
+    const [perSecond, gigabytes, cores] = [(value) => `${inBytes(value * 1e9)}/s`, (value) => inBytes(value * 1e9), (value) => `${number(value)} cores`];
     const two = (...boxes) => h("div", { class: "cw-pair cw-stays" }, boxes);
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.sent = h("div", {});
     for (const name of ["held", "time"]) parts[name] = h("div", { class: "cw-bars", "data-paper": "" });
-    const head = {
-      look: "cw-flow cw-words-across",
-      title: "Tables larger than a machine",
-      lead: "P machines train tables of users and items. What must a machine hold, send and wait for in a step?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-across", title: "Tables larger than a machine", lead: "P machines train tables of users and items. What must a machine hold, send and wait for in a step?" }, beside({
       start: parts.presets.box,
-      main: [two(rung("users", "Users"), rung("items", "Items")), two(rung("pairs", "Pairs in all"), rung("width", "Width d")), two(rung("processes", "Machines P"), rung("batch", "Pairs each, B")), rung("bandwidth", "Network")],
+      main: [two(rung("users", "Users", inCounts), rung("items", "Items", inCounts)), two(rung("pairs", "Pairs in all", inCounts), rung("width", "Width d", thousands)),
+        two(rung("processes", "Machines P", thousands), rung("batch", "Pairs each, B", thousands)), rung("bandwidth", "Network", perSecond)],
       view: h("div", { class: "cw-pair" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine sends in a step"), parts.sent),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine holds ", h("span", { class: "cw-soft" }, "line: its memory")), parts.held,
           h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by the lab’s cost model")), parts.time,
           h("ul", { class: "cw-legend" }, Object.values(PARTS).map(([name, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), name))))),
       words: parts.summary,
-      more: [two(rung("memory", "Memory"), rung("speed", "Speed")), options("optimizer", "Optimiser", Object.entries(OPTIMIZERS)), options("itemsize", "Bytes of a number", [["2", "2"], ["4", "4"]])],
+      more: [two(rung("memory", "Memory", gigabytes), rung("speed", "Speed", cores)), options("optimizer", "Optimiser", Object.entries(OPTIMIZERS)), options("itemsize", "Bytes of a number", [["2", "2"], ["4", "4"]])],
     }), parts.folds.box);
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  refresh() {
-    const { parts } = this;
-    const state = this.state();
+  refresh(parts, state) {
     const found = analyseShards(state);
     this.story = [aboutMemory(state, found), aboutBytes(state, found), aboutTime(state, found)].join(" ");
-    for (const name of ["users", "items", "pairs"]) parts[name].show(state[name], inCounts(state[name]));
-    for (const name of ["width", "batch", "processes"]) parts[name].show(state[name], thousands(state[name]));
-    parts.bandwidth.show(state.bandwidth, `${inBytes(state.bandwidth * 1e9)}/s`);
-    parts.memory.show(state.memory, inBytes(state.memory * 1e9));
-    parts.speed.show(state.speed, `${number(state.speed)} cores`);
-    for (const name of ["optimizer", "itemsize"]) parts[name].show(state[name]);
     parts.sent.replaceChildren(sentPicture(found));
     parts.held.replaceChildren(...heldPicture(state, found));
     parts.time.replaceChildren(...timePicture(found));
     this.fold({ numbers: () => [["", "whole tables", "sharded tables"], rows(found), "Of each machine. Activations, other weights and gradients that wait in memory are not counted."], python: asPython(state) });
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -156,8 +137,7 @@ function sentLine(text, bytes, y, { x, left, right }) {
   return [name, amount, svg("path", { class: "cw-level", "stroke-width": 2, d: `M${left} ${line}H${end}` }), svg("circle", { class: "cw-item cw-plain", cx: end, cy: line, r: 5.5 })];
 }
 
-const bar = (name, amount, pieces, ...marks) => h("div", { class: "cw-bar" }, h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, amount)),
-  h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" }, pieces.filter(([, share]) => share > 0).map(([look, share]) => h("span", { class: `cw-piece ${look}`, style: `width:${(100 * share).toFixed(2)}%` })), marks));
+const bar = (name, amount, pieces, ...marks) => barUnder([name, " ", h("strong", {}, amount)], [pieces.filter(([, share]) => share > 0).map(([look, share]) => barPiece(look, share)), marks], true);
 
 function heldPicture({ memory }, { held }) {
   const most = Math.max(held.whole, memory * 1e9) * 1.02;

@@ -7,10 +7,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, ClassVar
 
-import traitlets
-
 from course_lib import checking, processes, step_cost
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Checked, Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 ID_BYTES = 8  # what names a row
@@ -42,6 +40,13 @@ def exchanged_bytes(*, processes: int, batch_size: int, width: int, itemsize: in
     return Fraction(2 * batch_size * (processes - 1) * (ID_BYTES + 2 * width * itemsize), processes)
 
 
+def _prices(given: Sequence[float], name: str, _: Any) -> list[float]:
+    prices = checking.vector(given, name, len(step_cost.PRICES))
+    if (prices < 0).any():
+        raise checking.refuse(prices.min(), name, "no negative price")
+    return [float(price) for price in prices]
+
+
 class ShardedStep(WrittenOnce):
     """Tables of users and items on P machines: memory, bytes sent in a step, seconds of a step, hours of an epoch.
 
@@ -68,7 +73,7 @@ class ShardedStep(WrittenOnce):
         "step, part by part. With JavaScript this picture is interactive."
     )
 
-    prices = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
+    prices = Checked((1.0, 1.0, 1.0, 1.0), _prices)
     users = Count(100_000_000, 1, 10**11)
     items = Count(20_000_000, 1, 10**11)
     pairs = Count(5_000_000_000, 1, 10**13)
@@ -80,16 +85,6 @@ class ShardedStep(WrittenOnce):
     speed = Number(100.0, 0.01, 100_000)
     itemsize = Word("2", ("2", "4"))
     optimizer = Word("adam", ("adam", "row-wise"))
-
-    def __init__(self, prices: Sequence[float] = (1.0, 1.0, 1.0, 1.0), **state: Any) -> None:
-        super().__init__(prices=list(prices), **state)
-
-    @traitlets.validate("prices")
-    def _four_prices(self, proposal: Any) -> list[float]:
-        prices = checking.vector(proposal["value"], "prices", len(step_cost.PRICES))
-        if (prices < 0).any():
-            raise checking.refuse(prices.min(), "prices", "no negative price")
-        return [float(price) for price in prices]
 
     def held(self) -> dict[str, int]:
         """Bytes of tables and optimiser state in one process: {"whole", "sharded"}, the latter the largest shard."""

@@ -1,7 +1,6 @@
 // The hero of the chapter: the vectors of films in training, a cloud that becomes a line, and a line that opens again.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, barPiece, choice, namedBar, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+import { Interactive, barPiece, choice, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "law", "everything"];
 const PASSES = [0, 2, 4, 6, 10, 20, 40, 60, 80, 120, 200];
@@ -9,14 +8,10 @@ const LAWS = [["uniform", "uniformly"], ["popularity", "by popularity"]];
 const UNIT = 50; // of the places
 const FRAME = { width: 760, height: 330, across: [-3.4, 9.6], up: 3.4 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.state();
-    parts.law = choice({ name: "law", label: "The other film is drawn", options: LAWS, onset: (law) => this.set({ law }) });
-    this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: PASSES.length - 1, every: 1, milliseconds: 900, onstop: () => this.announce() });
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
+    this.control(choice, "law", { label: "The other film is drawn", options: LAWS });
+    const play = this.filmOf("moment", { text: "Passes over the data", last: PASSES.length - 1, milliseconds: 900, words: (moment) => PASSES[moment] });
     const most = Math.sqrt(films.counts[0]);
     parts.dots = films.counts.map((count) => svg("circle", { class: "cw-star", r: (3 + (9 * Math.sqrt(count)) / most).toFixed(1), "fill-opacity": (0.25 + (0.6 * Math.sqrt(count)) / most).toFixed(2) }));
     parts.name = svg("text", { class: "cw-hero-text cw-star-name" }, films.names[0]);
@@ -24,7 +19,7 @@ class View extends Interactive {
     const { width, height } = FRAME;
     return hero(this, {
       head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
-      controls: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.law.box],
+      controls: [h("div", { class: "cw-row" }, play), parts.law.box],
       picture: svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Films as circles in a plane; the text says how they lie" },
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),
         svg("text", { class: "cw-hero-text cw-start cw-soft", x: 12, y: height - 12 }, "← the least popular films"),
@@ -34,14 +29,10 @@ class View extends Interactive {
     });
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const { films, moment, law } = state;
-    const { parts } = this;
     const { places, r, share } = films.laws[law];
     this.story = story(state);
-    this.film.show(moment, String(PASSES[moment]));
-    parts.law.show(law);
     places[moment].forEach((place, k) => {
       const [x, y] = at(place);
       parts.dots[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
@@ -52,7 +43,7 @@ class View extends Interactive {
       namedBar(wholePercent(share[moment]), "of the people have one and the same film at the top", barPiece("cw-piece-push", share[moment])));
     this.fold({ numbers: () => [HEADS, rows(state), "The whole training."], python: asPython(state) });
   }
-}
+});
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 

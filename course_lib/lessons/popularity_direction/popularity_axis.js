@@ -1,7 +1,8 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
-// count, and what chance gives. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
+// count, and what chance gives.
+import { h, number, remembered, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { arrowPath } from "../shared/widgets/motion_plane.js";
 import { average } from "../shared/widgets/tables.js";
 import { CHANCE, analyse, dealt } from "./popularity_axis_math.js";
 
@@ -9,14 +10,8 @@ const NAMES = ["items", "counts", "names", "stored", "model", "show", "ratio", "
 const RATIOS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
 const FEWEST = 20;
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
-    const { items, counts } = this.state();
+export default showing(NAMES, class extends Interactive {
+  build(parts, { items, counts }) {
     const sizes = [1, 2, 4, 8].map((part) => Math.floor(counts.length / part)).filter((size) => size >= FEWEST).reverse();
     const [usual, all] = [{ ratio: 0.05 }, { shown: counts.length }];
     this.choices = {
@@ -24,20 +19,17 @@ class View extends Interactive {
       nothing: { text: "Nothing to find", set: { show: "random", ...usual, ...all } },
       few: { text: "Nothing, in few items", set: { show: "random", ...usual, shown: sizes[0] } },
     };
-    const set = (name) => (value) => this.set({ [name]: value });
+    const deal = remembered((all, shown) => dealt(all.slice(0, shown)));
+    this.measured = remembered((tables, all, model, show, ratio, shown, seed) => analyse({ items: tables, counts: all, model, show, ratio, shown, seed }, deal(all, shown)));
+    this.redrawn = remembered((found) => this.drawPictures(found));
     parts.presets = presets(this.choices, (name) => this.set(this.choices[name].set));
-    parts.show = choice({ name: "show", label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
+    this.control(choice, "show", { label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]] });
     parts.again = button("again", "Draw again", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    parts.ratio = ladder({ name: "ratio", text: "Head and tail, each", values: RATIOS, onset: set("ratio") });
-    parts.shown = ladder({ name: "shown", text: "Items", values: sizes, onset: set("shown") });
-    parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: set("film") });
+    this.control(ladder, "ratio", { text: "Head and tail, each", values: RATIOS, words: (ratio, state) => `${number(100 * ratio)} % (${this.measure(state).head.length})` });
+    this.control(ladder, "shown", { text: "Items", values: sizes });
+    parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: (film) => this.set({ film }) });
     parts.inspector = h("p", { class: "cw-inspector" });
-    const head = {
-      look: "cw-flow cw-words-across",
-      title: "The axis of popularity",
-      lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?",
-    };
-    return framed(head, beside({
+    return framed({ look: "cw-flow cw-words-across", title: "The axis of popularity", lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?" }, beside({
       start: parts.presets.box,
       main: [parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
       view: [this.buildChance(), this.buildClouds()],
@@ -73,29 +65,15 @@ class View extends Interactive {
         key("law of chance", svg("path", { class: "cw-wish", d: "M10 1V19" }))));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
   /** What is measured: anew only if something else than the chosen item has changed; the shuffles only with the counts. */
-  measure(state) {
-    const { counts, shown } = state;
-    if (this.counts !== counts || this.size !== shown) this.deals = dealt(counts.slice(0, shown));
-    [this.counts, this.size] = [counts, shown];
-    const given = ["items", "counts", "model", "show", "ratio", "shown", "seed"].map((name) => state[name]);
-    if (this.given?.every((one, k) => one === given[k])) return;
-    this.found = analyse(state, this.deals);
-    this.given = given;
-    this.redraw(state);
+  measure({ items, counts, model, show, ratio, shown, seed }) {
+    return this.found = this.measured(items, counts, model, show, ratio, shown, seed);
   }
 
-  refresh() {
-    const state = this.state();
-    const { parts } = this;
-    this.measure(state);
-    this.story = summary(state, this.found);
-    parts.show.show(state.show);
+  refresh(parts, state) {
+    this.story = summary(state, this.measure(state));
+    this.redrawn(this.found);
     parts.again.disabled = state.show === "embeddings";
-    parts.ratio.show(state.ratio, `${number(100 * state.ratio)} % (${this.found.head.length})`);
-    parts.shown.show(state.shown, String(state.shown));
     parts.film.input.max = state.shown;
     const place = Math.min(state.film, state.shown);
     parts.film.show(place, `number ${place} of the ${state.shown} shown`);
@@ -104,17 +82,17 @@ class View extends Interactive {
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The items in ten groups of falling popularity."], python: asPython(state) });
   }
 
-  redraw(state) {
-    const { found, parts } = this;
+  drawPictures(found) {
+    const { parts } = this;
     const look = (id) => this.set({ film: found.order.indexOf(id) + 1 });
     this.cloud = cloudOf(found, look);
     this.plot = plotOf(found, look);
     parts.cloud.replaceChildren(this.cloud.root);
     parts.plot.replaceChildren(this.plot.root);
     parts.chance.replaceChildren(chanceOf(found));
-    for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${summary(state, found)}`);
+    for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${this.story}`);
   }
-}
+});
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
@@ -201,16 +179,9 @@ function cloudOf(found, look) {
   const place = (point) => [0, 1].map((axis) => sides[axis] / 2 + (axis ? -1 : 1) * (point[axis] - average(ranges[axis])) * unit);
   const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${CLOUD.width} ${CLOUD.height}`, role: "img", style: `--cw-wide:${CLOUD.width}` });
   const marked = withMarks(root, points.map(place), found, look);
-  root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow(place(found.bottom), place(found.top)) }), svg("path", { class: "cw-axis-arrow", d: arrow(place(found.bottom), place(found.top)) }));
+  const arrow = arrowPath(place(found.bottom), place(found.top));
+  root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow }), svg("path", { class: "cw-axis-arrow", d: arrow }));
   return marked;
-}
-
-function arrow([x, y], [ex, ey]) {
-  const length = Math.hypot(ex - x, ey - y) || 1;
-  const [ux, uy] = [(ex - x) / length, (ey - y) / length];
-  const head = Math.min(12, length * 0.6);
-  const wing = (side) => `${(ex - head * (ux + side * 0.45 * uy)).toFixed(1)} ${(ey - head * (uy - side * 0.45 * ux)).toFixed(1)}`;
-  return `M${x.toFixed(1)} ${y.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
 }
 
 const FRAME = { width: 300, height: 250, left: 36, right: 13, top: 13, bottom: 38 };

@@ -1,8 +1,7 @@
-// The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate. Runs in
-// Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, list, number, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, choice, diamond, key, ladder, presets, showing } from "../shared/widgets/controls.js";
-import { hero } from "../shared/widgets/hero.js";
+// The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate.
+import { h, list, number, short, svg, thousands } from "../shared/widgets/kit.js";
+import { Interactive, barLine, choice, diamond, hero, key, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["films", "rate", "person", "index", "everything"];
 const PRESETS = {
@@ -12,27 +11,18 @@ const PRESETS = {
 };
 const KINDS = { dot: "dot product", cosine: "cosine" };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    const { films } = this.state();
-    const head = {
-      look: "",
-      title: "One list, two indexes: cosine or dot product?",
-      lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list.",
-    };
+export default showing(NAMES, class extends Interactive {
+  build(parts, { films }) {
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.rate = ladder({ name: "rate", text: "Effective rate η/‖q₀‖²", values: films.rates, onset: (rate) => this.set({ rate }) });
-    parts.person = choice({ name: "person", label: "Person", options: films.people.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.set({ person: Number(k) }) });
+    this.control(ladder, "rate", { text: "Effective rate η/‖q₀‖²", values: films.rates, words: number });
+    this.control(choice, "person", { label: "Person", options: films.people.map((_, k) => [k + 1, k + 1]) });
     parts.liked = h("p", { class: "cw-note" });
-    this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, new Bar(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull", films.popular)]));
+    this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, barLine(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull")]));
     this.chart = new Chart(films);
-    parts.index = choice({ name: "index", label: "Index", options: Object.entries(KINDS), onset: (index) => this.set({ index }) });
+    this.control(choice, "index", { label: "Index", options: Object.entries(KINDS) });
     this.ten = new Ten();
     return hero(this, {
-      head,
+      head: { title: "One list, two indexes: cosine or dot product?", lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list." },
       controls: [parts.index.box, parts.rate.box, parts.person.box],
       picture: this.ten.root,
       more: {
@@ -48,21 +38,16 @@ class View extends Interactive {
     });
   }
 
-  refresh() {
-    const state = this.state();
+  refresh(parts, state) {
     const found = shown(state);
-    const { parts } = this;
     this.story = state.everything ? story(state, found) : point(state, found);
-    parts.index.show(state.index);
     this.ten.show(state, found, { narrow: this.narrow, name: this.story });
-    parts.rate.show(state.rate, number(state.rate));
-    parts.person.show(String(state.person));
     parts.liked.textContent = `Liked, among others: ${list(found.person.liked.map((id) => state.films.titles[id]))}.`;
-    for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind]);
+    for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind] / state.films.popular, number(Math.round(found.model.count[kind])));
     this.chart.show(found.model, this.story);
     this.fold({ numbers: () => [HEADS, rows(state), "All stored models."], python: asPython(state) });
   }
-}
+});
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
@@ -71,9 +56,7 @@ function shown({ films, rate, person }) {
   return { model, person: films.people[person - 1], lists: Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, model.lists[kind][person - 1]])) };
 }
 
-const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
-
-const listed = (films, ids) => number(Math.round(mean(ids.map((id) => films.counts[id]))));
+const listed = (films, ids) => number(Math.round(average(ids.map((id) => films.counts[id]))));
 
 const point = ({ films, person }, { lists }) => `The same vectors in two indexes: by dot product the ten films of person ${person} were liked by ${listed(films, lists.dot)} people on average, ` +
   `and by cosine by ${listed(films, lists.cosine)}.`;
@@ -138,9 +121,6 @@ class Ten {
   }
 }
 
-/** A title that leaves room for its bar. */
-const short = (title, most) => (title.length > most ? `${title.slice(0, most - 1)}…` : title);
-
 const FRAME = { width: 420, height: 190, left: 34, right: 10, top: 12, bottom: 36 };
 const LENGTHS = [0.5, 1, 2, 5, 10, 20];
 
@@ -182,20 +162,5 @@ class Chart {
       text.setAttribute("y", Math.max(11, places[k][1] - (k ? 5 : 17)).toFixed(1)); // the first name above the others, which it would touch
     });
     this.root.setAttribute("aria-label", name);
-  }
-}
-
-/** One bar of a mean count. */
-class Bar {
-  constructor(name, kind, most) {
-    this.most = most;
-    this.piece = h("span", { class: `cw-piece ${kind}` });
-    this.value = h("strong", { class: "cw-bar-end" });
-    this.box = h("div", { class: "cw-bar-line" }, h("span", {}, name), h("div", { class: "cw-track", "aria-hidden": "true" }, this.piece), this.value);
-  }
-
-  show(count) {
-    this.piece.style.width = `${Math.min(100, (100 * count) / this.most)}%`;
-    this.value.textContent = number(Math.round(count));
   }
 }

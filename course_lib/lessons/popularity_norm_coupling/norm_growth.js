@@ -1,8 +1,9 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
-// what the length does to the lists. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
-import { WORLD, analyse, lengthsOf, mean, predictedNorm, train } from "./norm_growth_math.js";
+// what the length does to the lists.
+import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Interactive, barLine, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { average } from "../shared/widgets/tables.js";
+import { WORLD, analyse, lengthsOf, predictedNorm, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -18,34 +19,24 @@ const PRESETS = {
   wild: { text: "Far too high", set: { ...usual, lr: 100 } },
 };
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  // ---- building, once -------------------------------------------------------------------------------------------
-
-  build() {
-    const { parts } = this;
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    this.frames = remembered((settings) => this.train(JSON.parse(settings)));
     this.rank = 0; // place of the item looked at, by popularity
-    const head = {
-      look: "cw-flow",
-      title: "Why popular items grow long",
-      lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play.",
-    };
-    const onset = (name) => (value) => this.set({ [name]: value });
     parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
-    this.film = new Film(this.follower, { name: "step", text: "Training step", first: 0, last: WORLD.steps, every: WORLD.every, milliseconds: 120, onstop: () => this.announce() });
-    parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: onset("lr") });
-    parts.startNorm = ladder({ name: "start_norm", text: "Initial norm", values: NORMS, onset: onset("start_norm") });
-    parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: onset("tau") });
-    parts.exponent = slider({ name: "exponent", text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, onset: onset("exponent") });
+    const play = this.filmOf("step", { text: "Training step", last: WORLD.steps, every: WORLD.every, milliseconds: 120, words: (step) => `${step} of ${WORLD.steps}` });
+    this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
+    this.control(ladder, "start_norm", { text: "Initial norm", values: NORMS, words: number });
+    this.control(ladder, "tau", { text: "Temperature τ", values: TEMPERATURES, words: number });
+    this.control(slider, "exponent", { text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, words: (exponent) => (exponent === 0 ? "0, all items alike" : number(exponent)) });
     const again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
-    return framed(head,
+    return framed({ look: "cw-flow", title: "Why popular items grow long", lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play." },
       beside({
         start: parts.presets.box,
-        main: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.lr.box],
+        main: [h("div", { class: "cw-row" }, play), parts.lr.box],
         view: [this.buildChart(), this.buildLists(), this.buildInspector()],
         words: parts.summary,
-        more: [parts.startNorm.box, parts.tau.box, parts.exponent.box, again],
+        more: [parts.start_norm.box, parts.tau.box, parts.exponent.box, again],
       }),
       parts.folds.box);
   }
@@ -69,44 +60,28 @@ class View extends Interactive {
   }
 
   buildLists() {
-    this.bars = { head: [new Bar("draws", "cw-piece-wrong", WORLD.top), new Bar("cosine", "cw-piece-pull", WORLD.top), new Bar("dot", "cw-piece-push", WORLD.top)],
-      taste: [new Bar("cosine", "cw-piece-pull", 1 / WORLD.tastes), new Bar("dot", "cw-piece-push", 1 / WORLD.tastes)] };
+    this.bars = { head: [barLine("draws", "cw-piece-wrong", WORLD.top), barLine("cosine", "cw-piece-pull", WORLD.top), barLine("dot", "cw-piece-push", WORLD.top)],
+      taste: [barLine("cosine", "cw-piece-pull", 1 / WORLD.tastes), barLine("dot", "cw-piece-push", 1 / WORLD.tastes)] };
     const bars = (title, some) => h("div", {}, h("p", { class: "cw-small-title" }, title), h("div", { class: "cw-bars cw-tight" }, some.map(({ box }) => box)));
     return h("div", { class: "cw-card cw-stage cw-halves" },
       bars("The most popular tenth’s share", this.bars.head), bars("Lists: the user’s own taste", this.bars.taste));
   }
 
-  // ---- showing -----------------------------------------------------------------------------------------------------
-
-  /** The run of these settings, trained once. */
-  frames({ step, ...settings }) {
-    const name = JSON.stringify(settings);
-    if (this.trained !== name) {
-      this.run = train(settings);
-      this.trained = name;
-      this.chart.fit(settings, lengthsOf(settings, this.run[this.run.length - 1]));
-    }
-    return this.run;
+  /** A run, and axes that fit its end. */
+  train(settings) {
+    const frames = train(settings);
+    this.chart.fit(settings, lengthsOf(settings, frames.at(-1)));
+    return frames;
   }
 
-  refresh() {
-    const state = this.state();
-    this.found = analyse(state, this.frames(state)[Math.round(state.step / WORLD.every)]);
+  refresh(parts, state) {
+    const { step, ...settings } = state;
+    this.found = analyse(state, this.frames(JSON.stringify(settings))[Math.round(step / WORLD.every)]);
     this.story = sentences(state, this.found).join(" ");
-    this.showControls(state);
     this.chart.update(state, this.found, this.story);
     this.showLists();
     this.inspect();
     this.fold({ numbers: () => [TABLE_HEADS, groups(this.found), "The items in ten groups of falling popularity, after the step shown."], python: asPython(state) });
-  }
-
-  showControls({ lr, start_norm: startNorm, tau, exponent, step }) {
-    const { parts } = this;
-    parts.lr.show(lr, number(lr));
-    parts.startNorm.show(startNorm, number(startNorm));
-    parts.tau.show(tau, number(tau));
-    parts.exponent.show(exponent, exponent === 0 ? "0, all items alike" : number(exponent));
-    this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
   lookAt(item) {
@@ -125,10 +100,11 @@ class View extends Interactive {
 
   showLists() {
     const { bars, found: { headOfDraws, cosine, dot } } = this;
-    [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part));
-    [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part));
+    const words = (part) => (Number.isNaN(part) ? "none yet" : wholePercent(part));
+    [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part, words(part)));
+    [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part, words(part)));
   }
-}
+});
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
@@ -163,7 +139,7 @@ function groups({ order, counts, norms: lengths, predicted, law, cosine, dot }) 
     const [low, high] = [Math.min(...of(counts)), Math.max(...of(counts))];
     const share = ({ times }) => wholePercent(of(times).reduce((a, b) => a + b, 0) / (WORLD.users * WORLD.list));
     return [`${k * size + 1} to ${(k + 1) * size}`, low === high ? String(low) : `${low} to ${high}`,
-      ...[lengths, predicted, law].map((values) => number(mean(of(values)))), share(cosine), share(dot)];
+      ...[lengths, predicted, law].map((values) => number(average(of(values)))), share(cosine), share(dot)];
   });
 }
 
@@ -259,20 +235,5 @@ class Chart {
     const [x, y] = this.places[item];
     this.ring.setAttribute("cx", x.toFixed(1));
     this.ring.setAttribute("cy", y.toFixed(1));
-  }
-}
-
-/** One bar of a share, with a thin mark where blind chance would end. */
-class Bar {
-  constructor(name, kind, blind) {
-    this.piece = h("span", { class: `cw-piece ${kind}` });
-    this.value = h("strong", { class: "cw-bar-end" });
-    this.box = h("div", { class: "cw-bar-line" }, h("span", {}, name),
-      h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" }, this.piece, h("span", { class: "cw-blind", style: `left:${100 * blind}%` })), this.value);
-  }
-
-  show(part) {
-    this.piece.style.width = `${100 * (part || 0)}%`;
-    this.value.textContent = Number.isNaN(part) ? "none yet" : wholePercent(part);
   }
 }

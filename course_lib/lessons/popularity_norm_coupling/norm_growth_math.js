@@ -7,6 +7,7 @@
 // do. Both towers are tables. The loss is InfoNCE of the cosines of one batch. A gradient is h / ||q|| with h orthogonal to
 // q, so ||q||^4 grows by exactly 2 lr^2 ||h||^2 + ||step||^4 in each update.
 import { bell, randomGenerator } from "../shared/widgets/random.js";
+import { average, byFalling } from "../shared/widgets/tables.js";
 
 export const WORLD = { items: 120, users: 300, tastes: 6, width: 8, batch: 12, steps: 800, every: 20, loyal: 0.8, list: 10, top: 0.1 };
 const { width: WIDTH, batch: BATCH } = WORLD;
@@ -138,11 +139,9 @@ export function train({ lr, start_norm: startNorm, tau, exponent, seed }) {
 /** (||q0||^4 + 2 lr^2 h^2 n)^(1/4), the quartic law with one mean h^2. */
 export const predictedNorm = (startNorm, { lr, h2, n }) => (startNorm ** 4 + 2 * lr * lr * h2 * n) ** 0.25;
 
-export const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
-
 /** Sums of products of two lists around their means. */
 function spread(x, y) {
-  const [mx, my] = [mean(x), mean(y)];
+  const [mx, my] = [average(x), average(y)];
   return x.reduce((total, value, k) => total + (value - mx) * (y[k] - my), 0);
 }
 
@@ -184,9 +183,6 @@ function about(lists, head) {
   return { times, head: popular / lists.length, taste: liked / lists.length };
 }
 
-/** Ids by falling count, equal counts by the lower id. */
-const byPopularity = (counts) => Array.from(counts, (_, item) => item).sort((a, b) => counts[b] - counts[a] || a - b);
-
 /** Lengths and what the quartic law predicts for them. */
 export function lengthsOf({ lr, start_norm: startNorm }, frame) {
   const counts = Array.from(frame.counts);
@@ -201,7 +197,7 @@ export function analyse(state, frame) {
   const { lr, start_norm: startNorm } = state;
   const found = lengthsOf(state, frame);
   const { counts, draws, squares, h2, norms: lengths } = found;
-  const order = byPopularity(counts);
+  const order = byFalling(counts);
   const head = new Set(order.slice(0, Math.max(1, Math.round(WORLD.top * WORLD.items))));
   const drawn = order.filter((item) => counts[item] > 0);
   const varied = drawn.length && counts[drawn[0]] > counts[drawn[drawn.length - 1]];

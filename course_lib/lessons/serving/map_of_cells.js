@@ -11,21 +11,18 @@ const REACH = 1.08;
 const GRID = 50; // squares a side, for the shading
 const TEN = 10;
 
-export default showing((model) => new View(model, NAMES));
-
-class View extends Interactive {
-  build() {
-    const { parts } = this;
-    parts.power = slider({ name: "power", text: "Length of a film: its ratings to the power", min: 0, max: 4, step: 1, onset: (power) => this.follower.set({ power }) });
-    parts.probes = slider({ name: "probes", text: "Cells looked into:", min: 1, max: 6, step: 1, onset: (probes) => this.follower.set({ probes }) });
-    parts.space = choice({ name: "space", label: "Search by", options: SPACES, onset: (space) => this.follower.set({ space }) });
+export default showing(NAMES, class extends Interactive {
+  build(parts) {
+    this.control(slider, "power", { text: "Length of a film: its ratings to the power", min: 0, max: 4, step: 1, words: (power) => POWERS[power] });
+    this.control(slider, "probes", { text: "Cells looked into:", min: 1, max: 6, step: 1, words: (probes) => `${probes} of 16` });
+    this.control(choice, "space", { label: "Search by", options: SPACES });
     parts.map = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     return framed(
       { look: "cw-flow cw-cells cw-one-screen", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
       h("div", { class: "cw-row" }, parts.power.box, parts.probes.box, parts.space.box),
       h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.follower.state().map.films.length} films`), parts.map,
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.state().map.films.length} films`), parts.map,
           h("ul", { class: "cw-legend" },
             key("looked into", svg("rect", { class: "cw-cells-visited", x: 1, y: 3, width: 18, height: 14 })),
             key("found", svg("circle", { class: "cw-cells-found", cx: 10, cy: 10, r: 6 })),
@@ -34,21 +31,16 @@ class View extends Interactive {
       parts.summary, parts.folds.box);
   }
 
-  refresh() {
-    const state = this.follower.state();
-    const { parts } = this;
+  refresh(parts, state) {
     const now = searched(state);
     this.story = story(state, now);
-    parts.power.show(state.power, POWERS[state.power]);
-    parts.probes.show(state.probes, `${state.probes} of 16`);
-    parts.space.show(state.space);
     parts.map.replaceChildren(picture(state, now));
     const [all, ...quarters] = now.found;
     parts.bars.replaceChildren(bar("of all places in the ten best", all, "cw-piece-pull"),
       ...quarters.map((share, k) => bar(share === null ? `of the ${QUARTERS[k]}: no place in anybody’s ten` : `of the places of the ${QUARTERS[k]}`, share, k === 0 ? "cw-piece-wrong" : "cw-piece-push")));
     this.fold({ numbers: () => [HEADS, rows(state), "What the search finds, by cells looked into."], python: asPython(state) });
   }
-}
+});
 
 // ---- the search ----------------------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ def looked_at(shown: OverSeeds) -> np.ndarray:
 
 def test_the_page_finds_the_lists_of_course_lib(library: Callable[..., Any]) -> None:
     shown = [OverSeeds(alpha=alpha, beta=beta, shift=shift) for alpha, beta, shift in STATES]
-    answers = library("over_seeds_math")(LOOK, [one.state() for one in shown])
+    answers = library("two_scalars_math")(LOOK, [one.state() for one in shown])
     for one, answer in zip(shown, answers, strict=True):
         np.testing.assert_allclose(answer, looked_at(one), rtol=1e-12)
 
@@ -62,12 +62,12 @@ def test_the_page_finds_the_lists_of_course_lib(library: Callable[..., Any]) -> 
 )
 def test_a_wrong_list_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     shown = OverSeeds(alpha=0.8, beta=1.0, shift=1)
-    (answer,) = library("over_seeds_math", replacing(right, wrong))(LOOK, [shown.state()])
+    (answer,) = library("two_scalars_math", replacing(right, wrong))(LOOK, [shown.state()])
     assert not np.allclose(answer, looked_at(shown), rtol=1e-9)
 
 
 def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
-    assert tuple(library("over_seeds_math")("() => lib.SHIFTS")) == over_seeds.SHIFTS
+    assert tuple(library("two_scalars_math")("() => lib.SHIFTS")) == over_seeds.SHIFTS
 
 
 def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:

@@ -186,7 +186,7 @@ def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     [
         ("[-b / determinant, a / determinant]", "[b / determinant, a / determinant]"),
         ("[-Math.sin(angle), Math.cos(angle)]", "[Math.sin(angle), Math.cos(angle)]"),
-        ("dot(a, b) / (length(a) * length(b))", "dot(a, b)"),
+        ("dot(q, k) / (norm(q) * norm(k))", "dot(q, k)"),
         ("Math.max(0, 3 - lines.length)", "Math.max(0, 2 - lines.length)"),
         ("Math.abs(b[k]) / Math.abs(value)", "Math.abs(value) / Math.abs(b[k])"),
         ("rows.map(([x, y]) => [x * x, y * y])", "rows.map(([x, y]) => [x, y])"),

@@ -160,7 +160,7 @@ def test_the_parts_have_names() -> None:
 
 # ---- the sizes of the further page: tables larger than a machine
 
-SHARDS_MATH = "sharded_step_math"
+SHARDS_MATH = "machines_math"
 EVALUATE_SHARDS = "(states) => states.map((state) => lib.analyseShards(state))"
 PRICES = [181_100.0, 4.107, 0.01151, 1.484]
 SHOWN = {"sharded_step": {"prices": PRICES}}

@@ -73,6 +73,18 @@ class Word(traitlets.Unicode[Any, Any]):
         return word
 
 
+class Checked(traitlets.TraitType[Any, Any]):
+    """A part of a widget's state that `check(value, name, widget)` makes plain, or refuses with a ValueError."""
+
+    def __init__(self, default: Any, check: Callable[[Any, str, Any], Any]) -> None:
+        super().__init__(default)
+        self.check = check
+        self.tag(sync=True, state=True)
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        return self.check(value, str(self.name), obj)
+
+
 class Stored(traitlets.TraitType[Any, Any]):
     """What a lesson has stored for its interactive, read from its file; no argument of the interactive gives it."""
 

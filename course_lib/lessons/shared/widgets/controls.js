@@ -38,18 +38,39 @@ export function presets(choices, onchoose) {
   };
 }
 
-/** Radio buttons in a row: options = [[value, text], ...]; `show(value)` marks one. */
+/** Radio buttons in a row: options = [[value, text], ...], a value being anything that its text tells apart; `show(value)` marks one. */
 export function choice({ name, label, options, onset }) {
   const group = uniqueId(name);
-  const inputs = options.map(([value]) => h("input", { type: "radio", name: group, value, onchange: () => onset(value) }));
+  const inputs = options.map(([value]) => h("input", { type: "radio", name: group, value: String(value), onchange: () => onset(value) }));
   return {
     box: h("div", { class: "cw-options", role: "radiogroup", "aria-label": label }, h("span", { class: "cw-label", "aria-hidden": "true" }, label),
       options.map(([, text], k) => h("label", { class: "cw-option" }, inputs[k], text))),
     show: (value) => {
-      inputs.forEach((input) => (input.checked = input.value === value));
+      inputs.forEach((input) => (input.checked = input.value === String(value)));
       if (!inputs.some((input) => input.checked)) refuse(`${name} is ${value}; expected one of ${options.map(([known]) => known).join(", ")}`);
     },
   };
+}
+
+/** A drop-down list: options = [[value, text], ...]; `show(value)` chooses one and writes its note, if there are `notes`, below. */
+export function selection({ name, text, options, notes, onset }) {
+  const id = uniqueId(name);
+  const choices = options.map(([value, words]) => h("option", { value }, words));
+  const select = h("select", { id, name, onchange: (event) => onset(event.target.value) }, choices);
+  const note = notes ? h("p", { class: "cw-note" }) : null;
+  const show = (value) => { select.value = value; if (note) note.textContent = notes[value]; };
+  return { box: h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: id }, text), select, note), choices, show };
+}
+
+/** How many there are of something, with a button for one less and one for one more; `show(count)` says it. */
+export function stepper({ name, least, most, onstep }) {
+  const step = (action, words, sign, more) => h("button", { type: "button", class: "cw-step", "data-action": `${action}-${name}`, "aria-label": `${words} ${name}`, onclick: () => onstep(more) }, sign);
+  const [fewer, more, counted] = [step("drop", "Remove the last", "−", false), step("add", "Add a", "+", true), h("span", { class: "cw-count" })];
+  const show = (count) => {
+    counted.textContent = `${count} ${name}${count === 1 ? "" : "s"}`;
+    [fewer.disabled, more.disabled] = [count <= least, count >= most];
+  };
+  return { box: h("div", { class: "cw-steps" }, fewer, counted, more), show };
 }
 
 export const button = (action, text, onclick) => h("button", { type: "button", class: "cw-button", "data-action": action, onclick }, text);
@@ -60,13 +81,32 @@ export const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 
 /** The path of a diamond. */
 export const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
 
-/** A number in bold, or none, and what it counts; under it a bar with its pieces. */
-export const namedBar = (count, text, ...pieces) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, count === null ? null : h("strong", {}, count), " ", text),
-  h("div", { class: "cw-track", "aria-hidden": "true" }, pieces));
+/** A name, and under it a bar with its pieces; `marked`: one that holds a thin mark. */
+export const barUnder = (name, pieces, marked = false) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, name), h("div", { class: `cw-track${marked ? " cw-track-marked" : ""}`, "aria-hidden": "true" }, pieces));
+
+/** `barUnder` a number in bold, or none, and what it counts. */
+export const namedBar = (count, text, ...pieces) => barUnder([count === null ? null : h("strong", {}, count), " ", text], pieces);
 
 /** A piece of a bar, as wide as its share of the track, or all of it. */
 export const barPiece = (look, share) => h("span", { class: `cw-piece ${look}`, style: `width:${Math.min(100, 100 * share)}%` });
+
+/** A bar beside its name, its value behind it; `blind`: a thin mark, such as where chance would end. `show(share, words)` sets it. */
+export function barLine(name, look, blind) {
+  const piece = h("span", { class: `cw-piece ${look}` });
+  const value = h("strong", { class: "cw-bar-end" });
+  const mark = blind === undefined ? null : h("span", { class: "cw-blind", style: `left:${100 * blind}%` });
+  return {
+    box: h("div", { class: "cw-bar-line" }, h("span", {}, name), h("div", { class: `cw-track${mark ? " cw-track-marked" : ""}`, "aria-hidden": "true" }, piece, mark), value),
+    show: (share, words) => {
+      piece.style.width = `${Math.min(100, 100 * (share || 0))}%`;
+      value.textContent = words;
+    },
+  };
+}
+
+/** A film of a list; `hit`: words behind a film that was hidden, or liked later. */
+export const filmLine = (title, hit, ...more) => h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, title), hit ? h("strong", {}, ` ✓ ${hit}`) : null, more);
 
 /** A table whose first column names the rows. */
 export function table(heads, rows, caption) {
@@ -125,8 +165,8 @@ export class Follower {
 }
 
 /** Plays one trait from `first` to `last`: a button, and a slider that stops the film; `show(value, words)` sets the slider. */
-export class Film {
-  constructor(follower, { name, text, first, last, every, milliseconds, onstop }) {
+class Film {
+  constructor(follower, { name, text, first = 0, last, every = 1, milliseconds, onstop }) {
     Object.assign(this, { follower, name, first, last, every, milliseconds, onstop, playing: null });
     this.button = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
     const { box, show } = slider({ name, text, min: first, max: last, step: every, onset: (place) => { this.stop(); this.goTo(place); } });
@@ -162,10 +202,10 @@ export class Film {
   }
 }
 
-/** What a module has for anywidget and for the static page: shows the view that `make(model)` gives, until it is let go of. */
-export const showing = (make) => ({
+/** What a module has for anywidget, for the static page and for paper: shows a `View` of the named traits until it is let go of. */
+export const showing = (names, View) => ({
   render({ model, el }) {
-    const view = make(model);
+    const view = new View(model, names);
     el.append(view.root);
     return () => view.close();
   },
@@ -173,13 +213,14 @@ export const showing = (make) => ({
 
 /**
  * A view of a model: its summary is read out a moment after the last change, but not while a film plays.
- * A subclass has `build()`, which returns the root and may set `film`; `refresh()`, which ends with `fold`; and `story`, its summary.
+ * A subclass has `build(parts, state)`, which returns the root; `refresh(parts, state)`, which ends with `fold`; and `story`, its summary.
  */
 export class Interactive {
   constructor(model, names) {
     this.follower = new Follower(model, names, () => this.showAll());
     this.parts = { summary: h("p", { class: "cw-summary", "aria-live": "polite" }), folds: folds(() => this.showTable()) };
-    this.root = this.build();
+    this.bound = [];
+    this.root = this.build(this.parts, this.state());
     this.announce = debounce(() => this.film?.playing || this.tell(), 250);
     this.showAll();
     this.tell();
@@ -193,12 +234,31 @@ export class Interactive {
     this.follower.set(changes);
   }
 
-  /** Shows the state; `parts.presets` and `parts.everything` (hero.js), where they are, follow it. */
+  /** The control of a trait, in `parts` by its name: `make` is slider, ladder, choice ..., and `words(value, state)` what it says of a value. */
+  control(make, name, { words = String, ...options }) {
+    const made = make({ name, onset: (value) => this.set({ [name]: value }), ...options });
+    this.bound.push((state) => made.show(state[name], words(state[name], state)));
+    return (this.parts[name] = made);
+  }
+
+  /** The film of a trait: its slider and its button; the summary is read out when it stops. */
+  filmOf(name, { words, ...options }) {
+    this.film = new Film(this.follower, { name, onstop: () => this.announce(), ...options });
+    this.bound.push((state) => this.film.show(state[name], words(state[name], state)));
+    return [this.film.box, this.film.button];
+  }
+
+  /** Shows the state: all bound controls; `parts.presets` and `parts.everything` (hero.js), where they are, follow it. */
   showAll() {
     const state = this.state();
+    for (const show of this.bound) show(state);
     this.parts.presets?.show(state);
     if (this.parts.everything) this.parts.everything.open = state.everything;
-    this.refresh();
+    this.redraw();
+  }
+
+  redraw() {
+    this.refresh(this.parts, this.state());
   }
 
   /** What ends a refresh: the folds get `numbers()`, the arguments of `table`, and `python`; the summary is read out. */
@@ -241,3 +301,23 @@ export function framed({ look, title, lead }, ...inside) {
  */
 export const beside = (areas) => h("div", { class: "cw-beside" },
   ["start", "main", "view", "words", "more"].filter((area) => areas[area]).map((area) => h("div", { class: `cw-${area}-area` }, areas[area])));
+
+const PHONE = 560; // px: below that a picture is drawn for a phone
+
+/**
+ * The frame of a hero. `head` is that of `framed`, `more` what `beside` takes: both it and the folds stand behind "Everything", which is
+ * open where the state's `everything` says so. A view draws for a phone where its `narrow` is true; it is refreshed when that changes.
+ */
+export function hero(view, { head, controls, picture, more }) {
+  const { folds, summary } = view.parts;
+  const all = h("details", { class: "cw-everything", ontoggle: () => all.open === view.state().everything || view.set({ everything: all.open }) },
+    h("summary", {}, "Everything"), beside(more), folds.box);
+  view.parts.everything = all;
+  const stage = h("div", { class: "cw-hero-picture" }, picture);
+  if (globalThis.ResizeObserver) new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (!width || view.narrow === width < PHONE) return;
+    view.narrow = width < PHONE;
+    view.redraw();
+  }).observe(stage);
+  return framed({ ...head, look: `cw-hero ${head.look ?? ""}` }, h("div", { class: "cw-hero-controls" }, controls), stage, summary, all);
+}

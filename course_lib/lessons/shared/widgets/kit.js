@@ -49,6 +49,21 @@ export function power(value) {
   return value ? `${digit} · 10${exponent.replace("+", "").replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻")}` : "0";
 }
 
+/** `number` with its sign, +3 or −0.2. */
+export const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
+
+/** Multiples of one, two or five times a power of ten from low to high, at most `most`. */
+export function evenNumbers(low, high, most) {
+  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => factor * 10 ** Math.floor(Math.log10(high - low))).find((size) => (high - low) / size <= most);
+  const first = Math.ceil(low / unit);
+  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
+}
+
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** A title of at most so many letters. */
+export const short = (title, most) => (title.length > most ? `${title.slice(0, most - 1)}…` : title);
+
 /** 1776 as 1,776. */
 export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -60,6 +75,15 @@ export function list(words, most = 4) {
   const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
   if (shown.length < 2) return shown.join("");
   return `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
+}
+
+/** f, which computes anew only where its arguments are others than the last time: other values, or other objects. */
+export function remembered(f) {
+  let [last, kept] = [null, null];
+  return (...given) => {
+    if (!last || given.some((one, k) => one !== last[k])) [last, kept] = [given, f(...given)];
+    return kept;
+  };
 }
 
 /** Calls f once, some milliseconds after the last of several calls. */

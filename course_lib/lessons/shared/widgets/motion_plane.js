@@ -42,12 +42,8 @@ export class Plane {
   /** An arrow with a head of fixed size; too short for a head it is a dot. */
   arrow(from, to, kind) {
     const [[x, y], [ex, ey]] = [this.at(from), this.at(to)];
-    const length = Math.hypot(ex - x, ey - y);
-    if (length < 3) return svg("circle", { class: `${kind} cw-arrow-dot`, cx: ex.toFixed(2), cy: ey.toFixed(2), r: 2.5 });
-    const head = Math.min(11, length * 0.6);
-    const [ux, uy] = [(ex - x) / length, (ey - y) / length];
-    const wing = (side) => places([ex - head * (ux + side * 0.45 * uy), ey - head * (uy - side * 0.45 * ux)]);
-    return svg("path", { class: kind, d: `M${places([x, y])}L${places([ex, ey])}M${wing(1)}L${places([ex, ey])}L${wing(-1)}` });
+    if (Math.hypot(ex - x, ey - y) < 3) return svg("circle", { class: `${kind} cw-arrow-dot`, cx: ex.toFixed(2), cy: ey.toFixed(2), r: 2.5 });
+    return svg("path", { class: kind, d: arrowPath([x, y], [ex, ey]) });
   }
 
   /** The little square of a right angle at `corner`, between the directions to the origin and along `direction`. */
@@ -61,6 +57,14 @@ export class Plane {
 }
 
 const unit = ([x, y]) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
+
+/** The path of an arrow between two places of a picture. */
+export function arrowPath([x, y], [ex, ey]) {
+  const [ux, uy] = unit([ex - x, ey - y]);
+  const head = Math.min(11, Math.hypot(ex - x, ey - y) * 0.6);
+  const wing = (side) => places([ex - head * (ux + side * 0.45 * uy), ey - head * (uy - side * 0.45 * ux)]);
+  return `M${places([x, y])}L${places([ex, ey])}M${wing(1)}L${places([ex, ey])}L${wing(-1)}`;
+}
 
 const places = ([x, y], digits = 2) => `${x.toFixed(digits)} ${y.toFixed(digits)}`;
 
@@ -108,7 +112,7 @@ export class Movable extends Interactive {
       this.move(name, this.under(event));
     } else if (event.type !== "pointermove" && this.dragged === name) {
       this.dragged = undefined;
-      this.refresh(); // the frame may fit again
+      this.redraw(); // the frame may fit again
     }
   }
 }

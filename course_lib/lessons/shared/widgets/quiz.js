@@ -1,6 +1,7 @@
 // The quiz of a chapter: choose with mouse or keyboard, check, and read why each choice is right or wrong.
-// Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike; nothing is stored or sent.
-import { h, uniqueId } from "./kit.js";
+// Nothing is stored or sent.
+import { list, h, uniqueId } from "./kit.js";
+import { Follower, button, framed, showing } from "./controls.js";
 
 const LETTERS = "ABCDEFGH";
 const HINTS = { one: "Choose one answer.", several: "Choose all answers that are right." };
@@ -10,56 +11,35 @@ const show = (pieces) => pieces.map((piece) => (typeof piece === "string" ? piec
 
 const plural = (count, one, several) => `${count} ${count === 1 ? one : several}`;
 
-export default {
-  render({ model, el }) {
-    const view = new QuizView(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
-
-class QuizView {
-  constructor(model) {
-    this.model = model;
-    this.questions = model.get("questions").map((question, place) => new QuestionView(question, place, this));
-    this.root = this.build();
-    this.onChange = () => this.follow();
-    model.on("change:chosen", this.onChange);
-    this.follow();
+export default showing(["questions", "title", "chosen"], class {
+  constructor(model, names) {
+    this.follower = new Follower(model, names, () => this.refresh());
+    const { questions, title } = this.follower.state();
+    this.questions = questions.map((question, place) => new QuestionView(question, place, this));
+    this.progress = h("p", { class: "cw-summary", "aria-live": "polite" });
+    const lead = `${plural(questions.length, "question", "questions")}. A wrong answer is explained, and you may try again. Nothing is stored or sent.`;
+    this.root = framed({ look: "cw-quiz", title: `Quiz: ${title}`, lead },
+      this.questions.map((question) => question.root),
+      h("div", { class: "cw-row cw-quiz-end" }, this.progress, button("again", "Start over", () => this.startAgain())),
+      h("div", { class: "cw-on-paper" }, h("p", { class: "cw-card-title" }, "Answers"), this.questions.map((question) => question.key())));
+    this.tell();
+    this.refresh();
   }
 
   close() {
-    this.model.off("change:chosen", this.onChange);
-  }
-
-  build() {
-    const title = uniqueId("quiz");
-    const total = this.questions.length;
-    this.progress = h("p", { class: "cw-summary", "aria-live": "polite" });
-    const again = h("button", { type: "button", class: "cw-button", "data-action": "again", onclick: () => this.startAgain() }, "Start over");
-    const root = h("div", { class: "cw cw-quiz", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, `Quiz: ${this.model.get("title")}`),
-        h("p", { class: "cw-lead" }, `${plural(total, "question", "questions")}. A wrong answer is explained, and you may try again. Nothing is stored or sent.`)),
-      this.questions.map((question) => question.root),
-      h("div", { class: "cw-row cw-quiz-end" }, this.progress, again),
-      h("div", { class: "cw-on-paper" }, h("p", { class: "cw-card-title" }, "Answers"), this.questions.map((question) => question.key())));
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    this.tell();
-    return root;
+    this.follower.close();
   }
 
   /** Takes over what the model says was chosen. */
-  follow() {
-    const chosen = this.model.get("chosen") ?? {};
-    for (const question of this.questions) question.choose(chosen[question.id] ?? []);
+  refresh() {
+    const { chosen } = this.follower.state();
+    for (const question of this.questions) question.choose(chosen?.[question.id] ?? []);
   }
 
   /** Puts what the reader chose into the model. */
   keep() {
     const given = this.questions.map((question) => [question.id, question.chosen()]).filter(([, answers]) => answers.length);
-    this.model.set("chosen", Object.fromEntries(given));
-    this.model.save_changes();
+    this.follower.set({ chosen: Object.fromEntries(given) });
   }
 
   tell() {
@@ -76,7 +56,7 @@ class QuizView {
     this.tell();
     this.questions[0].inputs[0].focus();
   }
-}
+});
 
 class QuestionView {
   constructor(question, place, quiz) {
@@ -152,8 +132,7 @@ class QuestionView {
     const chosen = this.answers.filter((answer, at) => this.inputs[at].checked);
     if (!chosen.length) {
       this.settle("", []);
-      this.feedback.replaceChildren(h("p", { class: "cw-verdict" }, "Choose an answer first."));
-      return;
+      return void this.feedback.replaceChildren(h("p", { class: "cw-verdict" }, "Choose an answer first."));
     }
     this.tries += 1;
     const missing = this.answers.filter((answer) => answer.right && !chosen.includes(answer)).length;
@@ -189,8 +168,7 @@ class QuestionView {
     this.tries += 1;
     this.settle("shown", this.answers);
     const right = this.answers.filter((answer) => answer.right).map((answer) => LETTERS[this.answers.indexOf(answer)]);
-    const letters = right.length > 1 ? `${right.slice(0, -1).join(", ")} and ${right[right.length - 1]} are right.` : `${right[0]} is right.`;
-    this.feedback.replaceChildren(h("p", { class: "cw-verdict" }, letters), this.reasons(this.answers));
+    this.feedback.replaceChildren(h("p", { class: "cw-verdict" }, `${list(right, right.length)} ${right.length > 1 ? "are" : "is"} right.`), this.reasons(this.answers));
     this.quiz.tell();
   }
 }
