@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -228,3 +229,10 @@ PLANTS: dict[str, Callable[..., Model]] = {
     "leaked-test-pairs": _leaked,
     "ddc-gain": _pushed,
 }
+
+
+@cache
+def report(name: str, seed: int, strength: int = 2, *, sphere: bool = True) -> Report:
+    """The report on a model that is "clean" or has this fault: one for all tests of a process, which only read it."""
+    model = clean(seed, sphere=sphere) if name == "clean" else PLANTS[name](seed, strength, sphere=sphere)
+    return model.audited(seed)

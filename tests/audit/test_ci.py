@@ -69,7 +69,7 @@ def test_the_example_workflow_runs_and_stops_a_worse_model(tmp_path: Path, good:
 
 
 def test_a_summary_has_the_headline_the_actions_and_what_is_not_fine() -> None:
-    report = planted.PLANTS["shifted-centre"](0, 2).audited(0)
+    report = planted.report("shifted-centre", 0)
     said = report.markdown()
     assert report.headline in said and all(action.title in said for action in report.actions)
     for verdict in (*report.verdicts, *report.further):
@@ -88,7 +88,7 @@ def test_names_of_files_are_no_marks_of_markdown() -> None:
 
 def test_the_keys_of_the_json_are_those_of_its_version() -> None:
     """A key may be added here; where one goes or changes its meaning, SCHEMA_VERSION changes."""
-    found = json.loads(json.dumps(planted.PLANTS["ddc-gain"](0, 2).audited(0).to_dict()))
+    found = json.loads(json.dumps(planted.report("ddc-gain", 0).to_dict()))
     of_effect = {
         "remedy",
         "before",

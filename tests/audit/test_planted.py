@@ -17,6 +17,7 @@ from audit import make_rates, planted
 from scipy import stats
 
 from course_lib.audit import CATALOGUE, CHANGES
+from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.rates import rates
 
 pytestmark = pytest.mark.seconds
@@ -78,8 +79,11 @@ def test_clean_models_have_no_fault(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "name", "strength"), cases())
 def test_a_planted_fault_is_found_and_no_other_that_it_does_not_imply(kind: str, name: str, strength: int) -> None:
-    found = [planted.named(audited(kind, seed, name, strength)) for seed in seeds(kind)]
+    reports = [audited(kind, seed, name, strength) for seed in seeds(kind)]
+    found = [planted.named(report) for report in reports]
     assert sum(name in faults for faults in found) >= NEEDED
+    for verdict in (report[name] for report, faults in zip(reports, found, strict=True) if name in faults):
+        assert verdict.verdict == ("noted" if name in NOTED else "fault") and verdict.advice
     strange = [faults - {name} - make_rates.PLANTED[kind][2][name] for faults in found]
     assert sum(bool(others) for others in strange) <= len(found) // 20, strange
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,11 +30,6 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@pytest.fixture(scope="module")
-def clean() -> Report:
-    return planted.clean(0).audited(0)
-
-
 def test_a_table_alone_is_told_what_is_missing() -> None:
     found = audit(rng().standard_normal((200, 8)), rng=rng())
     assert found.ids("fault") == [] and found.ids("fine") == [
@@ -55,7 +49,7 @@ def test_few_items_settle_nothing() -> None:
 def test_what_the_lists_are_made_of_by_hand() -> None:
     """All users are asked, as they are fewer than LISTS."""
     model = planted.PLANTS["popularity-lengths"](3, 1)
-    figures = model.audited(3)["popularity-lengths"].figures
+    figures = planted.report("popularity-lengths", 3, 1)["popularity-lengths"].figures
     counts, seen = model.pairs.col_counts, model.pairs.labels().astype(bool)
     able = seen.any(axis=1)
     order = np.argsort(-counts, kind="stable")
@@ -93,7 +87,7 @@ def test_the_advice_on_lengths_goes_by_the_sign_of_the_slope() -> None:
         verdict = found["popularity-lengths"]
         assert verdict.verdict == "fault"
         assert ("Do not divide" in verdict.advice) == (slope < 0) and "measure on held-out pairs" in verdict.advice
-        measured = planted.PLANTS["popularity-lengths"](3, 1).audited(3).remedies
+        measured = planted.report("popularity-lengths", 3, 1).remedies
         helps = [replace(each, difference=0.1, low=0.09, overlap_after=0.1, coverage_after=1.0) for each in measured]
         assert found.evidence is not None
         said = popularity_lengths(found.evidence, helps).advice
@@ -150,14 +144,9 @@ def test_losses_without_the_bias_are_fine(loss: str) -> None:
     assert model.audited(3)["in-batch-bias"].verdict == "fine"
 
 
-@cache
-def measured() -> Report:
-    return planted.clean(4).audited(4)
-
-
 def asked(**training: Any) -> Verdict:
     """Users and items that score log(chance of the pair / popularity), told to come from this training."""
-    found = measured()
+    found = planted.report("clean", 4)
     assert found.evidence is not None
     repairs = {effect.remedy: effect for effect in found.remedies}
     return batch.in_batch_bias(replace(found.evidence, training=Training(**training)), repairs)
@@ -216,7 +205,7 @@ def test_negatives_of_the_batch_pull_as_kept_draws_by_popularity_do() -> None:
 @pytest.mark.parametrize("loss", ["in_batch", "bpr", "als"])
 def test_both_repairs_at_serving_are_named_for_every_loss(loss: str) -> None:
     figures = asked(loss=loss, batch_size=64, negatives="uniform").figures
-    effects = {effect.remedy: effect for effect in measured().remedies}
+    effects = {effect.remedy: effect for effect in planted.report("clean", 4).remedies}
     for remedy, names in {
         LOGQ: ("after", "low", "high"),
         BACK: ("multiplied", "multiplied_low", "multiplied_high"),
@@ -241,13 +230,12 @@ def test_softmax_without_logq_is_judged_by_held_out_pairs() -> None:
     assert softmax(temperature=None)["in-batch-bias"].verdict == "cannot tell"
 
 
-def test_leaks_are_counted_exactly_and_left_out(clean: Report) -> None:
-    model = planted.PLANTS["leaked-test-pairs"](3, 2)
+def test_leaks_are_counted_exactly_and_left_out() -> None:
+    model, found = planted.PLANTS["leaked-test-pairs"](3, 2), planted.report("leaked-test-pairs", 3)
     train, test = ({tuple(pair) for pair in data.pairs.tolist()} for data in (model.pairs, model.held_out))
-    found = model.audited(3)
     assert found["leaked-test-pairs"].figures["shared"] == len(train & test) == 150
     assert found["ddc-gain"].verdict != "cannot tell"
-    assert clean["leaked-test-pairs"].figures["shared"] == 0
+    assert planted.report("clean", 0)["leaked-test-pairs"].figures["shared"] == 0
     rest = model.held_out.select(~model.pairs.contains(model.held_out.users, model.held_out.items))
     without = replace(model, held_out=rest).audited(3)
     assert found.evidence is not None and found.evidence.held_out == rest
@@ -294,7 +282,7 @@ def test_pairs_of_zero_rows_and_repeated_pairs_are_counted_apart() -> None:
 def test_most_popular_and_random_stand_beside_every_ndcg() -> None:
     """By hand, user by user: their lists without what a user knows; in text, page and JSON."""
     model = planted.clean(4)
-    found = measured()
+    found = planted.report("clean", 4)
     seen, wanted = (data.labels().astype(bool) for data in (model.pairs, model.held_out))
     able = np.flatnonzero(wanted.any(axis=1))
     discounts = 1 / np.log2(np.arange(2, 12))
@@ -322,7 +310,7 @@ def test_most_popular_and_random_stand_beside_every_ndcg() -> None:
 
 
 def test_users_are_advised_to_move_only_where_that_was_measured_to_help() -> None:
-    found = planted.PLANTS["popularity-direction"](0, 2).audited(0)
+    found = planted.report("popularity-direction", 0)
     shift = next(effect for effect in found.remedies if effect.remedy in SHIFTS)
     assert found.evidence is not None and shift.high > shift.low
     stays = replace(shift, overlap_after=0.2, coverage_after=shift.coverage_before)
@@ -409,8 +397,7 @@ def test_a_shift_is_chosen_by_users_on_whom_it_is_not_judged(bench: Bench, monke
 
 def test_a_report_hands_out_the_tables_that_it_judged() -> None:
     """For every remedy: NDCG of its tables, by the library, is the one that the report names."""
-    model = planted.clean(5)
-    found = model.audited(5)
+    model, found = planted.clean(5), planted.report("clean", 5)
     for effect in found.remedies:
         tables = found.remedied(effect.remedy)
         assert [len(table) for table in tables] == [len(model.users), len(model.items)]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.seconds
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return planted.clean(5, sphere=False).audited(5)
+    return planted.report("clean", 5, sphere=False)
 
 
 def lists_of(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -72,4 +72,4 @@ def test_it_stands_in_json_page_and_text(report: Report) -> None:
     assert 'id="smaller"' in page
     for each in report.smaller:
         assert f"{each.recall:.3f}" in page and " ".join(each.text().split()) in " ".join(said.split())
-    assert planted.clean(5).audited(5).smaller and max(map(len, said.splitlines())) <= 76
+    assert planted.report("clean", 5).smaller and max(map(len, said.splitlines())) <= 76

@@ -60,12 +60,8 @@ def test_gravity_over_training_pairs_is_the_popularity_term(labels: np.ndarray, 
     assert len(rows) ** 2 * gravity == gramians.all_pairs_square(
         u, v, left_weights=row_counts, right_weights=col_counts
     )
-    uniform = gramians.all_pairs_square(
-        u[rows],
-        v[cols],
-        left_weights=1 / (row_counts[rows] + u[rows, 0] * 0),
-        right_weights=1 / (col_counts[cols] + v[cols, 0] * 0),
-    )
+    each = 1 / (row_counts[rows] + u[rows, 0] * 0), 1 / (col_counts[cols] + v[cols, 0] * 0)  # rationals
+    uniform = gramians.all_pairs_square(u[rows], v[cols], left_weights=each[0], right_weights=each[1])
     assert uniform == ((u @ v.T) ** 2).sum()
 
 
@@ -82,29 +78,53 @@ def test_torch_and_leading_axes() -> None:
     assert torch.autograd.gradcheck(gramians.gravity, (a, b))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: gramians.gramian(np.ones(3)), r"embeddings has shape \(3,\); expected shape \(..., n, d\)"),
-        (lambda: gramians.gramian(np.ones((0, 3))), "n, d >= 1"),
-        (lambda: gramians.gramian(np.ones((2, 3)), weights=np.ones(3)), r"weights has shape \(3,\) but there are 2"),
-        (
-            lambda: gramians.gravity(np.ones((2, 3)), np.ones((4, 3))),
-            "left has 2 rows and right has 4.*all_pairs_square",
-        ),
-        (lambda: gramians.all_pairs_square(np.ones((2, 3)), np.ones((4, 2))), "width 3 but right has width 2"),
-        (lambda: gramians.gravity(np.ones((4, 1)), np.ones((4, 3))), "width 1 but right has width 3"),
-        (lambda: gramians.all_pairs_square(torch.ones(2, 3), np.ones((4, 3))), "the same kind of array"),
-        (lambda: gramians.gramian([[1.0, np.nan]]), r"embeddings\[0, 1\] = nan"),
-        (lambda: gramians.gramian(np.eye(2), weights=[1, -1]), r"weights\[1\] is -1.0; expected weights of at least 0"),
-        (
-            lambda: gramians.all_pairs_square(np.eye(2), np.eye(2), right_weights=[np.nan, 1]),
-            r"right_weights\[0\] = nan",
-        ),
-    ],
-)
-def test_errors(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def ones(*shape: int) -> np.ndarray:
+    return np.ones(shape)
+
+
+EYE = np.eye(2)
+REFUSED = [
+    (lambda: gramians.gramian(ones(3)), r"embeddings has shape \(3,\); expected shape \(..., n, d\)"),
+    (lambda: gramians.gramian(ones(0, 3)), "n, d >= 1"),
+    (lambda: gramians.gramian(ones(2, 3), weights=ones(3)), r"weights has shape \(3,\) but there are 2"),
+    (lambda: gramians.gravity(ones(2, 3), ones(4, 3)), "left has 2 rows and right has 4.*all_pairs_square"),
+    (lambda: gramians.all_pairs_square(ones(2, 3), ones(4, 2)), "width 3 but right has width 2"),
+    (lambda: gramians.gravity(ones(4, 1), ones(4, 3)), "width 1 but right has width 3"),
+    (lambda: gramians.all_pairs_square(torch.ones(2, 3), ones(4, 3)), "the same kind of array"),
+    (lambda: gramians.gramian([[1.0, np.nan]]), r"embeddings\[0, 1\] = nan"),
+    (lambda: gramians.gramian(EYE, weights=[1, -1]), r"weights\[1\] is -1.0; expected weights of at least 0"),
+    (lambda: gramians.all_pairs_square(EYE, EYE, right_weights=[np.nan, 1]), r"right_weights\[0\] = nan"),
+    (lambda: gramians.SOGram(3, 0), r"alpha is 0; expected a finite number in \(0, 1\]"),
+    (lambda: gramians.SOGram(3, None), "alpha is None; expected a finite number"),
+    (lambda: gramians.SAGram(4, 3, "0.5"), "beta is '0.5'; expected a finite number"),
+    (lambda: gramians.SAGram(4, 3, 1).drift(), "no cache before start"),
+    (lambda: gramians.SAGram(4, 3, 1).update(None, ones(1, 3)), "indices is None"),
+    (lambda: gramians.SOGram(0, 0.5), "d is 0"),
+    (lambda: gramians.SOGram(3, lambda t: 2.0).update([0], ones(1, 3)), r"alpha\(t\) is 2.0"),
+    (lambda: gramians.SAGram(10, 3, 1.5), "beta is 1.5"),
+    (lambda: gramians.SAGram(10**9, 64, 1), "256,000,000,000 bytes, and budget is 2,147,483,648"),
+    (lambda: gramians.SOGram(1, 0.5).update([0, 1], ones(2, 1), [[1.0], [np.nan]]), r"partners\[1, 0\] = nan"),
+    (lambda: gramians.SAGram(2, 1, 1).update([0, 1], ones(2, 1), [[1.0], [np.nan]]), r"partners\[1, 0\] = nan"),
+    (lambda: gramians.SOGram(3, 0.5).estimate, "before the first update"),
+    (lambda: gramians.SOGram(3, 0.5).update([0], ones(1, 2)), r"expected \(b, 3\)"),
+    (lambda: gramians.SOGram(3, 0.5).update([0, 1], ones(1, 3)), "one row for each index"),
+    (lambda: gramians.SAGram(4, 3, 1).update([4], ones(1, 3)), "integers from 0 to 3"),
+    (lambda: gramians.gravity_loss(ones(2, 3), ones(2, 3), ones(2, 2), ones(3, 3)), "gram_left has shape"),
+    (lambda: gramians.gravity_loss(ones(2, 3), ones(1, 3), np.eye(3), np.eye(3)), "'left': 2, 'right': 1"),
+    (lambda: gramians.gravity_with_prior(ones(2, 3), ones(2, 3), ones(1, 1), ones(2, 1)), "the rows are"),
+    (lambda: gramians.gravity_with_prior(ones(2, 3), ones(2, 3), [1, 2], [1, 2]), r"left_prior has shape \(2,\)"),
+    (lambda: gramians.optimal_alpha(1, 0), "sigma is 0"),
+    (lambda: gramians.optimal_alpha(-1, 1), "delta is -1"),
+    (lambda: gramians.optimal_alpha(1, 1, "brownian"), "drift is 'brownian'"),
+    (lambda: gramians.optimal_beta(mean_square=0, variance=0), "not both 0"),
+    (lambda: gramians.same_batch_share(0), "batch_size is 0; expected at least 1"),
+    (lambda: gramians.same_batch_share(-3), "batch_size is -3; expected at least 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_errors_say_what_was_expected(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(MemoryError if "bytes" in message else ValueError, match=message):
         call()
 
 
@@ -264,15 +284,11 @@ def test_a_float32_stream_does_not_drift() -> None:
     assert estimator.drift() < 1e-10 < 1e-7 < np.linalg.norm(naive - exact) / np.linalg.norm(exact)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        gramians.BatchGramian,
-        lambda: gramians.SOGram(3, 0.3),
-        lambda: gramians.SAGram(9, 3, 0.5),
-        lambda: gramians.SAGram(9, 3, 1, project=True),
-    ],
-)
+MAKERS = [gramians.BatchGramian, lambda: gramians.SOGram(3, 0.3)]
+MAKERS += [lambda: gramians.SAGram(9, 3, 0.5), lambda: gramians.SAGram(9, 3, 1, project=True)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_numpy_and_torch_agree_and_the_estimate_is_a_constant(make: Callable[[], gramians.BatchGramian]) -> None:
     rng = np.random.default_rng(0)
     ours, theirs = make(), make()
@@ -287,67 +303,6 @@ def test_partners_make_cross_gramians() -> None:
     u, q = some(rng, 6, 3), some(rng, 6, 2)
     for estimator in (gramians.BatchGramian(), gramians.SOGram(3, 1), gramians.SAGram(6, 3, 1)):
         assert np.allclose(estimator.update(range(6), u, q), gramians.cross_gramian(u, q))
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: gramians.SOGram(3, 0), ValueError, r"alpha is 0; expected a finite number in \(0, 1\]"),
-        (lambda: gramians.SOGram(3, None), ValueError, "alpha is None; expected a finite number"),
-        (lambda: gramians.SAGram(4, 3, "0.5"), ValueError, "beta is '0.5'; expected a finite number"),
-        (lambda: gramians.SAGram(4, 3, 1).drift(), ValueError, "no cache before start"),
-        (lambda: gramians.SAGram(4, 3, 1).update(None, np.ones((1, 3))), ValueError, "indices is None"),
-        (lambda: gramians.SOGram(0, 0.5), ValueError, "d is 0"),
-        (lambda: gramians.SOGram(3, lambda t: 2.0).update([0], np.ones((1, 3))), ValueError, r"alpha\(t\) is 2.0"),
-        (lambda: gramians.SAGram(10, 3, 1.5), ValueError, "beta is 1.5"),
-        (lambda: gramians.SAGram(10**9, 64, 1), MemoryError, "256,000,000,000 bytes, and budget is 2,147,483,648"),
-        (
-            lambda: gramians.SOGram(1, 0.5).update([0, 1], np.ones((2, 1)), [[1.0], [np.nan]]),
-            ValueError,
-            r"partners\[1, 0\] = nan",
-        ),
-        (
-            lambda: gramians.SAGram(2, 1, 1).update([0, 1], np.ones((2, 1)), [[1.0], [np.nan]]),
-            ValueError,
-            r"partners\[1, 0\] = nan",
-        ),
-        (lambda: gramians.SOGram(3, 0.5).estimate, ValueError, "before the first update"),
-        (lambda: gramians.SOGram(3, 0.5).update([0], np.ones((1, 2))), ValueError, r"expected \(b, 3\)"),
-        (lambda: gramians.SOGram(3, 0.5).update([0, 1], np.ones((1, 3))), ValueError, "one row for each index"),
-        (lambda: gramians.SAGram(4, 3, 1).update([4], np.ones((1, 3))), ValueError, "integers from 0 to 3"),
-        (
-            lambda: gramians.gravity_loss(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2)), np.ones((3, 3))),
-            ValueError,
-            "gram_left has shape",
-        ),
-        (
-            lambda: gramians.gravity_with_prior(np.ones((2, 3)), np.ones((2, 3)), np.ones((1, 1)), np.ones((2, 1))),
-            ValueError,
-            "the rows are",
-        ),
-        (lambda: gramians.optimal_alpha(1, 0), ValueError, "sigma is 0"),
-        (lambda: gramians.optimal_alpha(-1, 1), ValueError, "delta is -1"),
-        (lambda: gramians.optimal_alpha(1, 1, "brownian"), ValueError, "drift is 'brownian'"),
-        (lambda: gramians.optimal_beta(mean_square=0, variance=0), ValueError, "not both 0"),
-        (lambda: gramians.same_batch_share(0), ValueError, "batch_size is 0; expected at least 1"),
-        (lambda: gramians.same_batch_share(-3), ValueError, "batch_size is -3; expected at least 1"),
-        (
-            lambda: gramians.gravity_loss(np.ones((2, 3)), np.ones((1, 3)), np.eye(3), np.eye(3)),
-            ValueError,
-            "'left': 2, 'right': 1",
-        ),
-        (
-            lambda: gramians.gravity_with_prior(np.ones((2, 3)), np.ones((2, 3)), [1, 2], [1, 2]),
-            ValueError,
-            r"left_prior has shape \(2,\)",
-        ),
-    ],
-)
-def test_estimator_errors_say_what_was_expected(
-    call: Callable[[], object], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        call()
 
 
 def test_the_loss_of_several_batches_is_that_of_each() -> None:
@@ -521,17 +476,10 @@ def test_fit_carries_estimators_over_a_restart(tmp_path: Path) -> None:
             grams = [side.update(ids, rows) for side in sides.values()]
             return gramians.gravity_loss(rows, rows, *grams)
 
-        fit(
-            table,
-            torch.optim.SGD(table.parameters(), lr=0.1),
-            batches=lambda epoch, rng: (torch.from_numpy(rng.integers(60, size=8)) for _ in range(4)),
-            step=step,
-            plan=Plan(epochs),
-            seed=0,
-            checkpoint=checkpoint,
-            stateful=sides,
-            progress=False,
-        )
+        given = {"batches": lambda epoch, rng: (torch.from_numpy(rng.integers(60, size=8)) for _ in range(4))}
+        given |= {"step": step, "plan": Plan(epochs), "seed": 0, "stateful": sides}
+        optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+        fit(table, optimizer, checkpoint=checkpoint, progress=False, **given)
         return table.weight.detach()
 
     whole = run(3)

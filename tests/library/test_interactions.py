@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -174,13 +175,6 @@ def test_of_a_long_log_the_first_or_the_last_row_of_each_pair_lends_its_time() -
         assert dict(zip(map(tuple, found.pairs.tolist()), found.times.tolist(), strict=True)) == wanted
 
 
-def test_merging_refuses_what_it_cannot_decide() -> None:
-    with pytest.raises(ValueError, match="keep is 'any'; expected one of first, last, highest"):
-        Interactions.merged([0], [0], n_users=1, n_items=1, keep="any")
-    with pytest.raises(ValueError, match="ratings must be given"):
-        Interactions.merged([0], [0], n_users=1, n_items=1, keep="highest")
-
-
 def test_more_cells_than_64_bits_number_are_refused_and_fewer_are_in_order() -> None:
     """The pairs are sorted by user n + item: past 2^63 that overflows, and the order would be wrong without a word."""
     makers = (Interactions, lambda *both, **sizes: Interactions.merged(*both, **sizes, keep="first"))
@@ -191,11 +185,6 @@ def test_more_cells_than_64_bits_number_are_refused_and_fewer_are_in_order() -> 
         large = make([2**31 - 1, 0, 2**31 - 1], [5, 2**32 - 3, 0], n_users=2**31, n_items=2**32 - 2)
         assert large.pairs.tolist() == [[0, 2**32 - 3], [2**31 - 1, 0], [2**31 - 1, 5]]
         assert large.contains([0, 0, 2**31 - 1], [0, 2**32 - 3, 5]).tolist() == [False, True, True]
-
-
-def test_labels_refuses_to_fill_the_memory() -> None:
-    with pytest.raises(ValueError, match="100000 x 100000 cells"):
-        Interactions([0], [0], n_users=100_000, n_items=100_000).labels()
 
 
 # -------------------------------------------------------------------------------------------------------------- filters
@@ -248,19 +237,6 @@ def test_compact_drops_exactly_the_empty_rows_and_columns(labels: np.ndarray) ->
     assert np.array_equal(ids, np.argwhere(labels))
 
 
-def test_select_checks_its_mask() -> None:
-    with pytest.raises(ValueError, match="mask with one entry per pair"):
-        example().select(np.array([True, False]))
-    with pytest.raises(ValueError, match="duplicate pairs"):
-        example().select([1, 1])
-
-
-@pytest.mark.parametrize("k", [0, -1, 1.5, True])
-def test_k_must_be_a_positive_integer(k: object) -> None:
-    with pytest.raises(ValueError, match=rf"k is {k}; expected a whole number of at least 1"):
-        example().k_core(k)
-
-
 # --------------------------------------------------------------------------------------------------------------- splits
 def assert_partition(data: Interactions, train: Interactions, test: Interactions) -> None:
     assert train.shape == test.shape == data.shape
@@ -294,15 +270,6 @@ def test_splits_repeat_with_the_seed() -> None:
         assert first != other
 
 
-def test_splits_with_bad_arguments_are_refused() -> None:
-    data = example()
-    for fraction in (0, 1, 1.5, -0.1, float("nan")):
-        with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
-            data.split_random(fraction, np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
-        data.split_random(0.5, 0)
-
-
 @given(label_matrices(min_pairs=2), st.floats(0.01, 0.99), st.integers(0, 2**32))
 def test_a_split_by_time_puts_all_earlier_pairs_before_all_later_ones(
     labels: np.ndarray, fraction: float, seed: int
@@ -318,25 +285,6 @@ def test_a_split_by_time_puts_all_earlier_pairs_before_all_later_ones(
     assert_partition(data, earlier, later)
     assert earlier.times.max() < later.times.min()
     assert len(earlier) == (data.times < in_order[size]).sum()  # pairs of one time stay together on the later side
-
-
-def test_a_split_by_time_with_bad_arguments_is_refused() -> None:
-    data = example()
-    for fraction in (0, 1, 1.5, -0.1, float("nan")):
-        with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
-            data.split_by_time(fraction)
-    with pytest.raises(ValueError, match="times is None; expected a time for each pair"):
-        dataclasses.replace(data, times=None).split_by_time(0.5)
-    same = dataclasses.replace(data, times=np.full(7, 3))
-    for fraction, said in (
-        (0.5, "a pair before the cut, of 7"),
-        (0.01, "a pair before"),
-        (0.99, "leaves a later pair"),
-    ):
-        with pytest.raises(ValueError, match=f"fraction is {fraction}; expected one .*{said}"):
-            same.split_by_time(fraction)
-    with pytest.raises(ValueError, match="of 0 pairs"):
-        data.select([]).split_by_time(0.5)
 
 
 # ------------------------------------------------------------------------------------------------------------- samplers
@@ -391,42 +339,65 @@ def test_each_law_of_negatives_has_its_probabilities(law: str) -> None:
         assert kept.sum() == 1 or stats.chisquare(drawn[kept], 6000 * weight[kept] / weight.sum()).pvalue > 1e-4
 
 
-def test_the_laws_of_triples_are_named() -> None:
-    data, rng = example(), np.random.default_rng(0)
-    assert set(sample_negatives(data, np.zeros(4000, int), rng, law="everything").tolist()) == set(range(5))
-    with pytest.raises(ValueError, match="law is 'hard'; expected one of uniform, popularity, everything"):
-        sample_negatives(data, [0], rng, law="hard")
-    with pytest.raises(ValueError, match="users is 'everybody'; expected one of pairs, users"):
-        TripleLaw("everybody")
-    with pytest.raises(ValueError, match="user 0 has every item that has a pair"):
-        sample_negatives(from_labels(np.array([[1, 1, 0], [0, 1, 0]], dtype=bool)), [0], rng, law="popularity")
+def merged(**change: object) -> Interactions:
+    return Interactions.merged([0], [0], n_users=1, n_items=1, **change)
 
 
-def test_samplers_refuse_what_cannot_be_drawn() -> None:
-    data, rng = example(), np.random.default_rng(0)
-    with pytest.raises(
-        ValueError, match=r"batch_size is 8; expected a whole number from 1 to 7, the number of pairs \|O\|"
-    ):
-        sample_in_batch(data, 8, rng)
-    with pytest.raises(ValueError, match="batch_size is 0; expected a whole number from 1 to 7"):
-        epoch_batches(data, 0, rng)
-    full = from_labels(np.array([[1, 0], [1, 1]], dtype=bool))
-    with pytest.raises(ValueError, match="user 1 has all 2 items"):
-        sample_negatives(full, [0, 1], rng)
-    for sampler in (sample_in_batch, epoch_batches):
-        with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
-            sampler(data, 2, np.random)
+def matrix(*rows: list[int]) -> Interactions:
+    return from_labels(np.array(rows, dtype=bool))
 
 
-def test_what_is_no_position_pair_or_column_is_named() -> None:
+RNG = np.random.default_rng(0)
+NO_GENERATOR = "expected a numpy.random.Generator"
+FRACTION = r"fraction is {}; expected a finite number in \(0, 1\)"
+REFUSED = [
+    (lambda: merged(keep="any"), "keep is 'any'; expected one of first, last, highest"),
+    (lambda: merged(keep="highest"), "ratings must be given"),
+    (lambda: Interactions([0], [0], n_users=100_000, n_items=100_000).labels(), "100000 x 100000 cells"),
+    (lambda: example().select(np.array([True, False])), "mask with one entry per pair"),
+    (lambda: example().select([1, 1]), "duplicate pairs"),
+    *((lambda at=at: example().select([at]), "where must") for at in (7, 0.5, -1)),
+    (lambda: example().contains([0, 1], [0, 1, 2]), r"users has shape \(2,\) and items \(3,\)"),
+    (lambda: example().items_of(1.5), r"user is 1\.5"),
+    *(
+        (lambda k=k: example().k_core(k), f"k is {k}; expected a whole number of at least 1")
+        for k in (0, -1, 1.5, True)
+    ),
+    *((lambda f=f: example().split_random(f, RNG), FRACTION.format(f)) for f in (0, 1, 1.5, -0.1, float("nan"))),
+    *((lambda f=f: example().split_by_time(f), FRACTION.format(f)) for f in (0, 1, 1.5, -0.1, float("nan"))),
+    (lambda: example().split_random(0.5, 0), NO_GENERATOR),
+    (lambda: dataclasses.replace(example(), times=None).split_by_time(0.5), "times is None; expected a time for each"),
+    *(
+        (
+            lambda f=f: dataclasses.replace(example(), times=np.full(7, 3)).split_by_time(f),
+            f"{f}; expected one .*{said}",
+        )
+        for f, said in ((0.5, "a pair before the cut, of 7"), (0.01, "a pair before"), (0.99, "leaves a later pair"))
+    ),
+    (lambda: example().select([]).split_by_time(0.5), "of 0 pairs"),
+    (lambda: sample_negatives(example(), [0], RNG, law="hard"), "'hard'; expected one of uniform, popularity, every"),
+    (lambda: TripleLaw("everybody"), "users is 'everybody'; expected one of pairs, users"),
+    (lambda: sample_negatives(matrix([1, 1, 0], [0, 1, 0]), [0], RNG, law="popularity"), "user 0 has every item that"),
+    (lambda: sample_negatives(matrix([1, 0], [1, 1]), [0, 1], RNG), "user 1 has all 2 items"),
+    (lambda: sample_in_batch(example(), 8, RNG), r"batch_size is 8; .* from 1 to 7, the number of pairs \|O\|"),
+    (lambda: epoch_batches(example(), 0, RNG), "batch_size is 0; expected a whole number from 1 to 7"),
+    *((lambda draw=draw: draw(example(), 2, np.random), NO_GENERATOR) for draw in (sample_in_batch, epoch_batches)),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_what_cannot_be_done_is_refused_by_name(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_law_of_everything_draws_every_item() -> None:
+    drawn = sample_negatives(example(), np.zeros(4000, int), np.random.default_rng(0), law="everything")
+    assert set(drawn.tolist()) == set(range(5))
+
+
+def test_positions_and_tensors_are_taken() -> None:
     data = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
     assert len(data.select([])) == 0 and data.select([1]).items.tolist() == [2]
-    for where in ([7], [0.5], [-1]):
-        with pytest.raises(ValueError, match="where must"):
-            data.select(where)
-    with pytest.raises(ValueError, match=r"users has shape \(2,\) and items \(3,\)"):
-        data.contains([0, 1], [0, 1, 2])
-    with pytest.raises(ValueError, match=r"user is 1\.5"):
-        data.items_of(1.5)  # type: ignore[arg-type]
     rated = Interactions([0, 1], [1, 2], n_users=2, n_items=3, ratings=torch.ones(2, requires_grad=True))
     assert rated.ratings.tolist() == [1, 1]

@@ -57,24 +57,10 @@ TOWERS = {
 }
 LOOKUPS = {"lookup", "one-hot", "dense, orthogonal", "inverted"}
 TANGENT = LOOKUPS | {"scaled", "exponential"}
-LINEAR = {
-    "lookup",
-    "one-hot",
-    "one-hot with bias",
-    "dense",
-    "dense, orthogonal",
-    "frozen",
-    "lookup and bias",
-    "mean of history",
-}
-DEGREES = dict.fromkeys(LINEAR, 1) | {
-    "two layers": 2,
-    "embedding, linear": 2,
-    "scaled": 2,
-    "exponential": None,
-    "inverted": -1,
-    "transformer": None,
-}
+LINEAR = {"lookup", "one-hot", "one-hot with bias", "dense", "dense, orthogonal", "frozen"}
+LINEAR |= {"lookup and bias", "mean of history"}
+DEGREES = dict.fromkeys(LINEAR, 1) | {"two layers": 2, "embedding, linear": 2, "scaled": 2, "inverted": -1}
+DEGREES |= {"exponential": None, "transformer": None}
 
 
 def tower(name: str, seed: int = 0) -> nn.Module:
@@ -135,9 +121,8 @@ def test_a_reader_module_with_buffers_is_left_as_it_was() -> None:
     state, training = copy.deepcopy(module.state_dict()), module.training
     assert per_example_jacobian(module, x).abs().max() > 0
     jacobians.lookup_equivalent(module, x)
-    assert module.training == training and all(
-        torch.equal(value, state[key]) for key, value in some(module.state_dict().items())
-    )
+    assert module.training == training
+    assert all(torch.equal(value, state[key]) for key, value in some(module.state_dict().items()))
     torch.testing.assert_close(per_example_jacobian(module.eval(), x), jacobian_by_autograd(module, x))
 
 
@@ -161,9 +146,8 @@ def test_a_module_that_torch_func_refuses_is_differentiated_row_by_row() -> None
         def forward(self, x):
             return self.cube(self.rows(x))
 
-    torch.testing.assert_close(
-        per_example_jacobian(Module(Stubborn.apply), X), per_example_jacobian(Module(lambda x: x**3), X)
-    )
+    stubborn, plain = (per_example_jacobian(Module(cube), X) for cube in (Stubborn.apply, lambda x: x**3))
+    torch.testing.assert_close(stubborn, plain)
 
 
 def test_shared_and_tied_parameters_count_once() -> None:
@@ -218,12 +202,8 @@ def test_first_order_motion_is_what_a_step_does(name: str) -> None:
     for lr in (1e-3, 1e-4) if name not in LINEAR else (1.0, 50.0):
         module = tower(name)
         keys = torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
-        motion = measure_step(
-            module,
-            X,
-            lambda q, keys=keys: infonce(q, keys),
-            torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=lr),
-        )
+        optimizer = torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=lr)
+        motion = measure_step(module, X, lambda q, keys=keys: infonce(q, keys), optimizer)
         predicted = jacobians.first_order_motion(tower(name), X, motion.gradient, lr=lr)
         gaps[lr] = float((motion.step - predicted).norm() / predicted.norm())
     if name in LINEAR:
@@ -270,15 +250,11 @@ def test_a_fixed_offset_is_not_parameter_linear_though_its_jacobian_is_constant(
 def test_the_report_of_a_lookup_gives_alpha_and_the_two_failures() -> None:
     report = jacobians.lookup_equivalent(tower("dense, orthogonal"), X)
     torch.testing.assert_close(report.alpha, torch.full((4,), 4.0, dtype=torch.float64))
-    frozen, two = (
-        jacobians.lookup_equivalent(tower("frozen"), X),
-        jacobians.lookup_equivalent(tower("embedding, linear"), X),
-    )
+    frozen, two = (jacobians.lookup_equivalent(tower(name), X) for name in ("frozen", "embedding, linear"))
     assert frozen.leak > 0.05 and frozen.anisotropy < 1e-12  # (i) fails and (ii) holds
     assert two.leak > 0.05 and two.anisotropy > 0.05
-    assert not jacobians.lookup_equivalent(tower("frozen"), X, tol=1e-3) and jacobians.lookup_equivalent(
-        tower("frozen"), X, tol=2.0
-    )
+    assert not jacobians.lookup_equivalent(tower("frozen"), X, tol=1e-3)
+    assert jacobians.lookup_equivalent(tower("frozen"), X, tol=2.0)
 
 
 @pytest.mark.parametrize("name", sorted(set(TOWERS) - TANGENT))
@@ -321,9 +297,8 @@ def test_a_zero_embedding_has_no_tangent() -> None:
 def test_one_sgd_step_is_tangent_at_any_rate(name: str, seed: int, lr: float) -> None:
     """Theorem 2.1 and beyond, with duplicates and items that are their own negatives (X holds 3 twice)."""
     towers = encoders.TwoTower(tower(name, seed % 5), encoders.Lookup(N, D, generator=generator(seed)).double())
-    motions = measure_step(
-        towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=lr)
-    )
+    both = X, torch.tensor([2, 2, 0, 5])
+    motions = measure_step(towers, both, infonce, torch.optim.SGD(towers.parameters(), lr=lr))
     for motion in some(motions):
         before, after = motion.norms
         steps = motion.step.norm(dim=1)

@@ -104,9 +104,8 @@ def line_fit(make: Any = sgd, **changed: Any) -> tuple[torch.nn.Module, Any]:
 
 def test_it_learns_and_the_seed_decides() -> None:
     trained, history = line_fit(plan=Plan(20))
-    assert (
-        abs(float(trained.weight.detach()) - 2) < 1e-3 and history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
-    )
+    assert abs(float(trained.weight.detach()) - 2) < 1e-3
+    assert history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
     first, again, other = (line_fit(plan=Plan(2), seed=seed)[0].weight for seed in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert history.stopped == "max_epochs" and len(history.epochs) == 20
@@ -144,30 +143,21 @@ def test_every_epoch_of_every_seed_draws_its_own_batches_and_its_own_noise() -> 
     assert len(set(masks)) == len(masks) == 12  # steps of an epoch, and epochs, differ
 
 
-def test_of_equal_epochs_the_first_is_the_best() -> None:
-    """A later one that is no better is no gain: its state is not taken, and patience runs out."""
-    seen = []
+@pytest.mark.parametrize(
+    ("scores", "patience", "best"), [([0.1, 0.5, 0.4, 0.3, 0.2, 0.9], 3, 1), ([0.5, 0.5, 0.5, 0.9], 2, 0)]
+)
+def test_early_stopping_returns_the_first_best_state(scores: list[float], patience: int, best: int) -> None:
+    """A later epoch that is no better is no gain: its state is not taken, and patience runs out."""
+    left, seen = iter(scores), []
 
     def evaluate(module: torch.nn.Module) -> dict[str, float]:
         seen.append(module.weight.detach().clone())
-        return {"quality": 0.5}
+        return {"quality": next(left)}
 
-    module, history = line_fit(0.01, plan=Plan(50, monitor="quality", patience=2), evaluate=evaluate)
-    assert history.best_epoch == 0 and len(history.epochs) == 3
-    assert torch.equal(module.weight.detach(), seen[0]) and not torch.equal(seen[0], seen[1])
-
-
-def test_early_stopping_returns_the_best_state() -> None:
-    scores = iter([0.1, 0.5, 0.4, 0.3, 0.2, 0.9])
-    seen = []
-
-    def evaluate(module: torch.nn.Module) -> dict[str, float]:
-        seen.append(module.weight.detach().clone())
-        return {"quality": next(scores)}
-
-    module, history = line_fit(0.01, plan=Plan(50, monitor="quality", patience=3), evaluate=evaluate)
-    assert history.best_epoch == 1 and len(history.epochs) == 5 and "no gain in quality" in history.stopped
-    assert torch.equal(module.weight.detach(), seen[1]) and not torch.equal(seen[1], seen[-1])
+    module, history = line_fit(0.01, plan=Plan(50, monitor="quality", patience=patience), evaluate=evaluate)
+    assert history.best_epoch == best and len(history.epochs) == best + 1 + patience
+    assert "no gain in quality" in history.stopped
+    assert torch.equal(module.weight.detach(), seen[best]) and not torch.equal(seen[best], seen[-1])
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
@@ -186,17 +176,9 @@ def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
 
 def test_a_slow_divergence_is_measured_against_the_first_epoch() -> None:
     """The loss grows twentyfold an epoch, and only the third epoch is beyond a hundred times the first."""
-    module = torch.nn.Linear(1, 1, bias=False)
+    given = {"batches": lambda epoch, rng: [20.0**epoch], "step": lambda module, value: value + 0 * module.weight.sum()}
     with pytest.raises(Diverged, match=r"the loss of epoch 2 is 400, more than 100 times the 1 of epoch 0"):
-        fit(
-            module,
-            torch.optim.SGD(module.parameters(), lr=0.1),
-            batches=lambda epoch, rng: [20.0**epoch],
-            step=lambda module, value: value + 0 * module.weight.sum(),
-            plan=Plan(5, diverged_at=100),
-            seed=0,
-            progress=False,
-        )
+        line_fit(**given, plan=Plan(5, diverged_at=100))
 
 
 class Rows(torch.nn.Module):
@@ -291,21 +273,15 @@ def test_an_overflow_is_named_and_large_numbers_are_none() -> None:
 
 def test_a_parameter_that_overflows_in_the_last_step_is_not_written(tmp_path: Path) -> None:
     """Loss and gradient of the step are finite, the step itself is not: nobody would see it before the checkpoint."""
-    module = torch.nn.Linear(1, 1, bias=False)
     rates = iter([0.1, 1e30])
-    with pytest.raises(
-        Diverged, match=r"the parameter weight\[0, 0\] is -?inf after epoch 1 .*lower the learning rate"
-    ):
-        fit(
-            module,
-            torch.optim.SGD(module.parameters(), lr=0.1),
+    message = r"the parameter weight\[0, 0\] is -?inf after epoch 1 .*lower the learning rate"
+    with pytest.raises(Diverged, match=message):
+        line_fit(
             batches=lambda epoch, rng: [torch.full((1, 1), 1e5)],
             step=lambda module, x: (module(x) - 1e5).square().mean(),
             plan=Plan(2, diverged_at=None),
-            seed=0,
             checkpoint=tmp_path / "c.pt",
             before_step=lambda module, optimizer: optimizer.param_groups[0].update(lr=next(rates)),
-            progress=False,
         )
     assert bool(torch.load(tmp_path / "c.pt", weights_only=True)["module"]["weight"].isfinite())
 
@@ -315,24 +291,14 @@ def scaled_fit(steps: int, spoilt: bool) -> float:
     from lightning_fabric.plugins.precision import MixedPrecision  # here: Lightning takes a second to import
 
     precision = MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0**40))
-    module = torch.nn.Linear(1, 1, bias=False)
-    torch.nn.init.zeros_(module.weight)
 
     def step(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
         loss = (module(x).float() - 2).square().mean()
         return loss + (0 * module.weight[0, 0]).sqrt() if spoilt else loss
 
-    fit(
-        module,
-        torch.optim.SGD(module.parameters(), lr=0.1),
-        batches=lambda epoch, rng: [torch.ones(4, 1)] * steps,
-        step=step,
-        plan=Plan(1),
-        seed=0,
-        fabric=training.Fabric(accelerator="cpu", devices=1, plugins=[precision]),
-        progress=False,
-    )
-    return float(module.weight.detach())
+    fabric = training.Fabric(accelerator="cpu", devices=1, plugins=[precision])
+    given = {"batches": lambda epoch, rng: [torch.ones(4, 1)] * steps, "step": step, "plan": Plan(1), "fabric": fabric}
+    return float(line_fit(**given)[0].weight.detach())
 
 
 def test_a_scaled_loss_may_overflow_until_the_scale_is_gone() -> None:
@@ -407,26 +373,12 @@ def loader(generator: torch.Generator | None = None) -> DataLoader:
 
 def scheduled(epochs: int, checkpoint: Path | None = None, **change: object) -> tuple[torch.nn.Module, list[float]]:
     """A line fitted to a shuffled DataLoader, with momentum, clipping, a falling rate: (module, rates of the steps)."""
-    module, rates = torch.nn.Linear(1, 1), []
-    for parameter in module.parameters():
-        torch.nn.init.zeros_(parameter)
-    optimizer = torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.5)
-    fit(
-        module,
-        optimizer,
-        **{
-            "batches": loader(torch.Generator()),
-            "step": lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
-            "plan": Plan(epochs, clip_norm=0.1),
-            "scheduler": torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
-            "before_step": lambda module, optimizer: rates.append(optimizer.param_groups[0]["lr"]),
-        }
-        | change,
-        seed=4,
-        checkpoint=checkpoint,
-        progress=False,
-    )
-    return module, rates
+    rates: list[float] = []
+    given = {"batches": loader(torch.Generator()), "plan": Plan(epochs, clip_norm=0.1), "seed": 4}
+    given["scheduler"] = lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    given["before_step"] = lambda module, optimizer: rates.append(optimizer.param_groups[0]["lr"])
+    steep = line_fit(lambda p: torch.optim.SGD(p, lr=1.0, momentum=0.5), checkpoint=checkpoint, **given | change)
+    return steep[0], rates
 
 
 def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> None:
@@ -442,18 +394,13 @@ def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> Non
 def test_a_resumed_run_ends_in_the_best_state_of_before(tmp_path: Path) -> None:
     """The weight falls by .5 an epoch, and so does the monitor: the first epoch stays the best."""
     for epochs in (2, 3):
-        module = torch.nn.Linear(1, 1, bias=False)
-        torch.nn.init.zeros_(module.weight)
-        history = fit(
-            module,
-            torch.optim.SGD(module.parameters(), lr=0.5),
+        module, history = line_fit(
+            0.5,
             batches=lambda epoch, rng: [1.0],
             step=lambda module, one: one * module.weight.sum(),
             plan=Plan(epochs, monitor="weight", diverged_at=None),
             evaluate=lambda module: {"weight": module.weight.item()},
-            seed=0,
             checkpoint=tmp_path / "c.pt",
-            progress=False,
         )
         assert history.best_epoch == 0 and module.weight.item() == -0.5 and len(history.epochs) == epochs
 
@@ -462,19 +409,14 @@ def test_a_scheduler_that_counts_its_steps_resumes_where_it_was(tmp_path: Path) 
     """Half the rate after every seventh step, in epochs of five."""
 
     def rates(epochs: int, checkpoint: Path | None = None) -> list[float]:
-        module, seen = torch.nn.Linear(1, 1), []
-        optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
-        fit(
-            module,
-            optimizer,
+        seen: list[float] = []
+        line_fit(
+            0.5,
             batches=lambda epoch, rng: [torch.ones(1, 1)] * 5,
-            step=lambda module, x: module(x).square().sum(),
             plan=Plan(epochs),
-            scheduler=torch.optim.lr_scheduler.StepLR(optimizer, 7, 0.5),
+            scheduler=lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 7, 0.5),
             before_step=lambda module, optimizer: seen.append(optimizer.param_groups[0]["lr"]),
-            seed=0,
             checkpoint=checkpoint,
-            progress=False,
         )
         return seen
 

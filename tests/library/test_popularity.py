@@ -32,16 +32,14 @@ def sample(seed: int, n: int = 40, d: int = 6):
 def test_correlation_and_slope_agree_with_scipy_on_numpy_and_torch(seed: int) -> None:
     items, counts = sample(seed)
     lengths = np.linalg.norm(items, axis=1)
-    assert popularity.norm_correlation(lengths, counts) == pytest.approx(
-        stats.pearsonr(lengths, counts).statistic, abs=1e-12
-    )
+    correlation = stats.pearsonr(lengths, counts).statistic
+    assert popularity.norm_correlation(lengths, counts) == pytest.approx(correlation, abs=1e-12)
     slope = stats.linregress(np.log(counts), np.log(lengths)).slope
     assert popularity.log_log_slope(lengths, counts) == pytest.approx(slope, abs=1e-12)
     for dtype, accuracy in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
         tensor = torch.tensor(lengths, dtype=dtype)
-        assert float(popularity.norm_correlation(tensor, torch.tensor(counts))) == pytest.approx(
-            popularity.norm_correlation(lengths, counts), abs=accuracy
-        )
+        found = popularity.norm_correlation(tensor, torch.tensor(counts))
+        assert float(found) == pytest.approx(correlation, abs=accuracy)
         assert float(popularity.log_log_slope(tensor, counts)) == pytest.approx(slope, abs=10 * accuracy)
 
 
@@ -89,11 +87,8 @@ def test_lists_without_known_items_hold_less_of_the_head_by_chance() -> None:
         shares.append(np.mean([0 in pair for pair in itertools.combinations(free, 2)]) / 2)
     assert shares == [0, 0, 0.5]
     assert popularity.chance_share(known, 0.2) == pytest.approx(np.mean(shares))
-
-
-def test_a_last_user_who_knows_nothing_has_the_chance_of_a_stranger() -> None:
-    known = Interactions(np.array([0]), np.array([0]), n_users=2, n_items=4)
-    assert popularity.chance_share(known, 0.25) == pytest.approx((0 + 1 / 4) / 2)
+    stranger = Interactions(np.array([0]), np.array([0]), n_users=2, n_items=4)  # the last user knows nothing
+    assert popularity.chance_share(stranger, 0.25) == pytest.approx((0 + 1 / 4) / 2)
 
 
 # -------------------------------------------------------------------------------------------------------------
@@ -142,20 +137,15 @@ def test_the_law_of_double_dipping_is_what_random_embeddings_do(size: int, width
     rng = np.random.default_rng(0)
     counts = rng.pareto(1.0, size) + 1
     law = popularity.double_dipping_law(counts, width, ratio)
-    measured = np.array(
-        [
-            popularity.projection_correlation(5 + 0.3 * rng.normal(size=(size, width)), counts, ratio)
-            for _ in range(1500)
-        ]
-    )
+    tables = (5 + 0.3 * rng.normal(size=(size, width)) for _ in range(1500))
+    measured = np.array([popularity.projection_correlation(table, counts, ratio) for table in tables])
     drawn = popularity.double_dipping_draws(counts, width, ratio, size=60_000, rng=rng)
     assert law.mean > 0.05
     for found in (measured, drawn):
         assert found.mean() == pytest.approx(law.mean, abs=4 * law.sd / len(found) ** 0.5)
         assert found.std() == pytest.approx(law.sd, rel=0.08)
-    np.testing.assert_allclose(
-        np.quantile(measured, [0.1, 0.5, 0.9]), np.quantile(drawn, [0.1, 0.5, 0.9]), atol=0.25 * law.sd
-    )
+    quantiles = (np.quantile(found, [0.1, 0.5, 0.9]) for found in (measured, drawn))
+    np.testing.assert_allclose(*quantiles, atol=0.25 * law.sd)
 
 
 def test_the_law_of_the_draws_is_that_of_six_items() -> None:
@@ -179,10 +169,9 @@ def test_shuffled_counts_know_nothing() -> None:
     items[:, 0] += 5 * np.log(counts)
     found = popularity.shuffled_correlations(items, counts, repeats=60, rng=rng)
     assert found.shape == (60,) and found.max() < popularity.projection_correlation(items, counts)
-    same = popularity.shuffled_correlations(torch.tensor(items), counts, repeats=3, rng=np.random.default_rng(5))
-    np.testing.assert_allclose(
-        same, popularity.shuffled_correlations(items, counts, repeats=3, rng=np.random.default_rng(5))
-    )
+    kinds = (items, torch.tensor(items))
+    both = [popularity.shuffled_correlations(kind, counts, repeats=3, rng=np.random.default_rng(5)) for kind in kinds]
+    np.testing.assert_allclose(*both)
     [wide] = popularity.shuffled_correlations(items, counts, 0.4, repeats=1, rng=np.random.default_rng(5))
     dealt = np.random.default_rng(5).permutation(counts)
     assert wide == pytest.approx(float(popularity.projection_correlation(items, dealt, 0.4)))
@@ -252,6 +241,11 @@ def shuffled(repeats: float) -> object:
     return popularity.shuffled_correlations(table, [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=rng)
 
 
+FOUR = np.eye(4), [1, 2, 3, 4]
+NO_GENERATOR = "expected a numpy.random.Generator"
+RNG = np.random.default_rng(0)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -277,27 +271,15 @@ def shuffled(repeats: float) -> object:
         (lambda: popularity.popularity_direction(np.ones((4, 2)), [1, 2, 3, 4]), "same mean embedding"),
         (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap in 4"),
         (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
-        (
-            lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=0),
-            "expected a numpy.random.Generator",
-        ),
-        (
-            lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=np.random.default_rng(0), folds=3),
-            "folds is 3; expected 2 to 2",
-        ),
+        (lambda: popularity.cross_fitted_correlation(*FOUR, rng=0), NO_GENERATOR),
+        (lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds=3), "folds is 3; expected 2 to 2"),
         (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
         (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width is 0; expected a whole number of at least 1"),
         (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "y is constant"),
-        (
-            lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None),
-            "expected a numpy.random.Generator",
-        ),
-        (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item has no spread"),
-        (
-            lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 0, 0, 0]),
-            "part holds one part only, 0",
-        ),
-        (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 1]), r"part has shape \(2,\)"),
+        (lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None), NO_GENERATOR),
+        (lambda: popularity.direction_error(*FOUR), "one item has no spread"),
+        (lambda: popularity.correlation_across_parts(*FOUR, [0, 0, 0, 0]), "part holds one part only, 0"),
+        (lambda: popularity.correlation_across_parts(*FOUR, [0, 1]), r"part has shape \(2,\)"),
         (lambda: popularity.TripleLaw("everybody"), "users is 'everybody'; expected one of pairs, users"),
         (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
         (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "user 1 has no positive"),
