@@ -31,6 +31,8 @@ from urllib.request import urlopen
 
 from sphinx.application import Sphinx
 
+from tools import tasks_in_page
+
 Files = Mapping[str, bytes]
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "python-in-page"  # one more folder of static files
@@ -53,6 +55,7 @@ DATA_OF_MATPLOTLIB = (
     *(f"fonts/ttf/{name}.ttf" for name in ("DejaVuSans", "DejaVuSans-Bold", "LastResortHE-Regular")),
 )
 NOT_OF_THE_AUDIT = ("lessons", "experiments")  # folders of course_lib
+NOT_OF_THE_CHECKS = ("audit", "experiments")
 PACKED = (".py", ".css", ".npz", ".txt", ".xz", ".yml", ".gz")
 
 
@@ -118,20 +121,32 @@ def zipped(files: Files) -> bytes:
 
 
 def pack_course(_app: Sphinx, _config: Any = None) -> None:
-    """Write course.zip: the part of course_lib that the audit needs, as it is now."""
+    """Write course.zip and checks.zip, the parts of course_lib that the audit and the tasks need, and the tasks."""
+    python = FOLDER / "python"
+    (python / "course.zip").write_bytes(zipped(course(PACKED, NOT_OF_THE_AUDIT)))
+    (python / "checks.zip").write_bytes(zipped(course((".py",), NOT_OF_THE_CHECKS)))
+    tasks_in_page.write(python / "tasks")
+
+
+def course(suffixes: tuple[str, ...], left_out: tuple[str, ...]) -> Files:
+    """The files of course_lib of these kinds, outside these folders."""
     folder = ROOT / "course_lib"
-    files = {
+    return {
         path.relative_to(ROOT).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.suffix in PACKED and path.relative_to(folder).parts[0] not in NOT_OF_THE_AUDIT
+        if path.suffix in suffixes and path.relative_to(folder).parts[0] not in left_out
     }
-    (FOLDER / "python" / "course.zip").write_bytes(zipped(files))
 
 
-def add_to_page(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+def add_to_page(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     """The script, on pages with a cell that runs, and where one audits."""
     body = context.get("body", "")
     about: dict[str, Any] = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))
+    chapter = page.rpartition("/")[2]
+    if tasks_in_page.source(chapter):
+        tasks = tasks_in_page.tasks(chapter)
+        numbers = {"data-tasks": str(len(tasks["tasks"])), "data-minutes": str(tasks["minutes"])}
+        about |= {"data-page": chapter} | numbers
     for mark, script in ((f"tag_{TAG}", "run_here.js"), ('class="audit-here"', "audit_here.js")):
         if mark in body:
             app.add_js_file("python_start.js", **(about | {"data-module": script}))

@@ -1,7 +1,7 @@
 // Python in the page: loaded at a click, from this site alone, and kept in this browser. Every run is a new process in a
 // worker of its own.
 const STORE = "two-tower-python", parts = new Map();
-export const { megabytes, auditMegabytes } = document.querySelector("script[data-megabytes]").dataset;
+export const about = document.querySelector("script[data-megabytes]").dataset; // megabytes, auditMegabytes; a chapter's page, tasks, minutes
 export const ENDS = { cut: "Ended: it printed more than 200 kB.", late: "Ended: it took too long.", stopped: "Stopped.", broken: "Python broke off." };
 
 export const element = (tag, attributes = {}, ...children) => {
