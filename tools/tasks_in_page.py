@@ -26,7 +26,6 @@ OF_PRACTICE = {"judging": "12", "negatives": "34", "new-films": "5", "serving": 
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 MINUTES = re.compile(r"(\d+) minutes\*")
 TASK = re.compile(r"## Task (\d)")
-CHECKS = "checks.zip"  # course_lib as far as checks import it
 
 
 def source(chapter: str) -> tuple[Path, str] | None:
@@ -41,7 +40,7 @@ def released(path: Path, name: str) -> NotebookNode:
     notebook = notebooks.read_source(path)
     for cell in notebook.cells:
         stub = notebooks.CODE_STUB if cell.cell_type == "code" else notebooks.TEXT_STUB
-        cell.source = SOLUTION.sub(lambda match, stub=stub: f"{match[1]}{stub}\n", f"{cell.source}\n").rstrip()
+        cell.source = SOLUTION.sub(rf"\1{stub}\n", f"{cell.source}\n").rstrip()
         cell.source = notebooks.parts_of_check(cell.source)[0].rstrip()
     notebook.cells.append(notebooks.last_cell(name))
     notebook.metadata["course"] = {**notebook.metadata.get("course", {}), "assignment": name}

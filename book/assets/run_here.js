@@ -8,14 +8,14 @@ const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 /** An editor of code, its buttons and what it prints.
  *
- * parts: as CELL; code: at first; message(value): what is run; first: the words on the button; opened(), closed():
+ * parts: as CELL; code(): at first; message(value): what is run; first: the words on the button; opened(), closed():
  * told when the editor comes, and when its output goes; said(how): the words of how it ended, or nothing; removable:
  * whether Python may be removed here.
  */
 export function runnable({ code, first, parts = CELL, message = (value) => ({ code: value }), label = "The code of this cell", opened = () => {}, closed = () => {}, said = () => null, removable = true }) {
   const number = (cells += 1);
   const hint = element("span", { id: `run-here-${number}`, hidden: "" }, "Tab indents; Escape, then Tab, leaves. Ctrl+Enter runs.");
-  const editor = element("textarea", { "aria-label": label, "aria-describedby": hint.id, spellcheck: "false", autocapitalize: "off", rows: code.split("\n").length + 1 });
+  const editor = element("textarea", { "aria-label": label, "aria-describedby": hint.id, spellcheck: "false", autocapitalize: "off", rows: code().split("\n").length + 1 });
   const output = element("pre", { class: "run-here-output", "aria-label": "What it prints", tabindex: "0" });
   const status = element("output", { "aria-live": "polite" }, "Nothing leaves your computer.");
   const [start, stop, reset, forget] = [first, "Stop", "Reset", "Remove Python"].map((text) => element("button", { type: "button" }, text));
@@ -25,7 +25,7 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
 
   function open() {
     if (editor.isConnected) return;
-    editor.value = code;
+    editor.value = code();
     opened(editor);
     hint.hidden = reset.hidden = false;
     forget.hidden = !removable;
@@ -54,7 +54,7 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
   stop.addEventListener("click", () => running.stop());
   reset.addEventListener("click", () => {
     running?.stop();
-    editor.value = code;
+    editor.value = code();
     editor.dispatchEvent(new Event("input"));
     output.remove();
     closed();
@@ -82,7 +82,7 @@ function prepare(cell) {
   const input = cell.querySelector(".cell_input"), stored = cell.querySelector(".cell_output");
   const show = (whether) => { if (stored) stored.hidden = !whether; };
   const { tools } = runnable({
-    code: input.querySelector("pre").textContent.trimEnd(),
+    code: () => input.querySelector("pre").textContent.trimEnd(),
     first: `Run Python here: ${about.megabytes} MB, once, from this site`,
     opened: (editor) => { input.hidden = true; input.after(editor); show(false); },
     closed: () => show(true),
@@ -109,4 +109,7 @@ function offer(section) {
 }
 
 document.querySelectorAll("div.cell.tag_run-here").forEach(prepare);
+document.addEventListener("toggle", async ({ target }) => {
+  if (target.matches?.(".cw-python[open]:not(:has(.run-here))")) (await import("./same_here.js")).add(target);
+}, true); // of an interactive, whenever it comes
 if (about.tasks) document.querySelectorAll("section#exercises").forEach(offer);

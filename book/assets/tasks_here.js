@@ -3,12 +3,12 @@
 import { about, element, load } from "./python_engine.js";
 import { runnable } from "./run_here.js";
 
-const PARTS = { "python.wasm.gz": null, "library.zip": "python315.zip", "checks.zip": "checks.zip" };
+const PARTS = { "python.wasm.gz": null, "library.zip": "python315.zip", "lessons.zip": "lessons.zip" };
 
 /** What runs: the notebook's first cell, the answer as a file of its own, the check; of a check that refuses, its words. */
 const code = (setup, check) => `
 import sys, traceback
-sys.path.insert(0, "/usr/local/lib/checks.zip")
+sys.path.insert(0, "/usr/local/lib/lessons.zip")
 def told(kind, error, trace):  # from the answer on
     while trace.tb_next and trace.tb_frame.f_code.co_filename != "/work/answer.py":
         trace = trace.tb_next
@@ -42,7 +42,7 @@ function answer(name, { code: stub, text }, check, setup) {
   };
   if (text) return { box, editor: follow(element("textarea", { "aria-label": "Your text", rows: 8 })) };
   const { tools, editor, open } = runnable({
-    code: stub, parts: PARTS, opened: follow, label: "Your answer", removable: false,
+    code: () => stub, parts: PARTS, opened: follow, label: "Your answer", removable: false,
     message: (value) => ({ files: { "answer.py": new TextEncoder().encode(value) }, code: code(setup, check) }),
     said: ({ status }) => ENDED[status],
   });

@@ -134,7 +134,8 @@ def last_cell(name: str) -> NotebookNode:
         "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes\n"
         f'# a minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
     )
-    return nbformat.v4.new_code_cell(text, metadata={"nbgrader": locked(HAND_IN)}, id=HAND_IN)
+    cell: NotebookNode = nbformat.v4.new_code_cell(text, metadata={"nbgrader": locked(HAND_IN)}, id=HAND_IN)
+    return cell
 
 
 def locked(name: str) -> dict[str, Any]:
