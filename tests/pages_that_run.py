@@ -12,7 +12,7 @@ import pytest
 from tools import browsing, python_in_page
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = ("python_start", "run_here", "tasks_here", "audit_here", "python_engine", "python_worker")
+SCRIPTS = [*Path(ROOT, "book/assets").glob("python_*.js"), *Path(ROOT, "book/assets").glob("*_here.js")]
 
 
 class Shown(NamedTuple):
@@ -32,8 +32,8 @@ def shown(browser: Any, folder: Path, body: str, module: str, **about: str) -> I
     static = folder / "site" / "_static"
     static.mkdir(parents=True)
     (static / "python").symlink_to(python_in_page.FOLDER / "python")
-    for name in SCRIPTS:
-        (static / f"{name}.js").symlink_to(ROOT / "book" / "assets" / f"{name}.js")
+    for path in SCRIPTS:
+        (static / path.name).symlink_to(path)
     given = {"module": module, "megabytes": "28", "audit-megabytes": "41"} | about
     data = " ".join(f'data-{name}="{value}"' for name, value in given.items())
     (static.parent / "page.html").write_text(

@@ -109,7 +109,9 @@ function offer(section) {
 }
 
 document.querySelectorAll("div.cell.tag_run-here").forEach(prepare);
-document.addEventListener("toggle", async ({ target }) => {
-  if (target.matches?.(".cw-python[open]:not(:has(.run-here))")) (await import("./same_here.js")).add(target);
-}, true); // of an interactive, whenever it comes
+const same = async (fold) => {
+  if (fold.matches?.(".cw-python[open]:not(:has(.run-here))")) (await import("./same_here.js")).add(fold);
+};
+document.querySelectorAll(".cw-python").forEach(same);
+document.addEventListener("toggle", ({ target }) => same(target), true); // of an interactive, whenever it comes
 if (about.tasks) document.querySelectorAll("section#exercises").forEach(offer);
