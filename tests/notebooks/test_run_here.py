@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages_that_run import shown
 
-from tools import browsing, python_in_page, toc
+from tools import python_in_page, toc
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in toc.way() if (ROOT / f"{page}.ipynb").is_file()]
@@ -37,23 +38,8 @@ def test_the_cell_runs_alone_and_prints_what_is_stored(page: str) -> None:
 @pytest.mark.browser
 def test_in_the_page_every_cell_prints_what_it_prints_here(browser: Any, tmp_path: Path) -> None:
     """Also: nothing is asked for before the click and nothing outside ever; what hangs or floods is ended."""
-    if not (python_in_page.FOLDER / "about.json").is_file():
-        pytest.skip("make python-in-page fetches the engine")
-    static = tmp_path / "_static"
-    static.mkdir()
-    (static / "python").symlink_to(python_in_page.FOLDER / "python")
-    for name in ("python_start.js", "run_here.js", "python_engine.js", "python_worker.js"):
-        (static / name).symlink_to(ROOT / "book" / "assets" / name)
-    (tmp_path / "page.html").write_text(
-        '<!doctype html><div class="cell tag_run-here"><div class="cell_input"><pre>print(1)</pre></div></div>'
-        '<script src="_static/python_start.js" data-module="run_here.js" data-megabytes="28"></script>',
-        encoding="utf-8",
-    )
-    with browsing.served(tmp_path) as address:
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{address}/page.html")
+    body = '<div class="cell tag_run-here"><div class="cell_input"><pre>print(1)</pre></div></div>'
+    with shown(browser, tmp_path, body, "run_here.js") as (page, _address, asked):
         page.wait_for_timeout(500)
         assert not any("python/" in url for url in asked)
         page.get_by_role("button", name="Run Python here").click()
@@ -77,4 +63,3 @@ def test_in_the_page_every_cell_prints_what_it_prints_here(browser: Any, tmp_pat
         page.keyboard.press("Control+Enter")
         page.get_by_role("button", name="Stop").click()
         assert printed("print('alive')") == ("alive\n", "Done.")
-        assert all(url.startswith(address) for url in asked)

@@ -15,6 +15,8 @@ import pytest
 
 from tools import python_in_page, site_zip
 
+CELL = '<div class="cell tag_run-here">'
+
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -53,16 +55,21 @@ def test_the_course_is_packed_without_lessons_and_experiments(engine: Path) -> N
     names = zipfile.ZipFile(engine / "python" / "course.zip").namelist()
     assert {"course_lib/audit/command.py", "course_lib/geometry.py"} <= set(names)
     assert not any(name.startswith(("course_lib/lessons", "course_lib/experiments")) for name in names)
+    names = zipfile.ZipFile(engine / "python" / "checks.zip").namelist()
+    assert {"course_lib/lessons/ddc/warm_up.py", "course_lib/geometry.py"} <= set(names)
+    assert not any(name.startswith(("course_lib/audit", "course_lib/experiments")) for name in names)
+    assert {"ddc.json", "judging.json"} <= {path.name for path in (engine / "python" / "tasks").iterdir()}
 
 
 def test_only_pages_that_can_run_something_load_a_script(engine: Path) -> None:
     added: list[tuple[str, dict[str, Any]]] = []
     app: Any = SimpleNamespace(add_js_file=lambda name, **about: added.append((name, about)))
-    for body in ("", '<div class="cell tag_run-here">', '<div class="audit-here"></div>'):
-        python_in_page.add_to_page(app, "page", "page.html", {"body": body}, None)
-    assert [name for name, _ in added] == 2 * ["python_start.js"]
-    assert [about.pop("data-module") for _, about in added] == ["run_here.js", "audit_here.js"]
+    for page, body in (("a", ""), ("a", CELL), ("a", '<div class="audit-here"></div>'), ("book/debiasing/ddc", CELL)):
+        python_in_page.add_to_page(app, page, "page.html", {"body": body}, None)
+    assert [name for name, _ in added] == 3 * ["python_start.js"]
+    assert [about.pop("data-module") for _, about in added] == ["run_here.js", "audit_here.js", "run_here.js"]
     assert added[0][1] == json.loads((engine / "about.json").read_text(encoding="utf-8"))
+    assert added[2][1] == added[0][1] | {"data-page": "ddc", "data-tasks": "3", "data-minutes": "20"}
 
 
 def test_without_the_command_no_page_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from traitlets import Bool, Float
 
@@ -53,22 +52,14 @@ class NameGrader(NbGraderPreprocessor):
             "restart the kernel and run all cells before you hand in. Lines with `!`, `%pip`, threads, and files that "
             "lie beside this notebook do nothing there, or end the cell."
         )
-        last = (
-            "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes\n"
-            f'# a minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
-        )
         if not is_set(repository()):  # nothing is published there
             for cell in nb.cells:
                 cell.source = _TO_REPOSITORY.sub(r"\1", cell.source)
-        nb.cells.insert(1, _locked(new_markdown_cell, text, notebooks.GRADED_WITH))
-        nb.cells.append(_locked(new_code_cell, last, notebooks.HAND_IN))
+        about = notebooks.locked(notebooks.GRADED_WITH)
+        nb.cells.insert(1, new_markdown_cell(text, metadata={"nbgrader": about}, id=notebooks.GRADED_WITH))
+        nb.cells.append(notebooks.last_cell(name))
         nb.metadata["course"] = {**nb.metadata.get("course", {}), "assignment": name, "graded_with": graded_with()}
         return nb, resources
-
-
-def _locked(make: Callable[..., NotebookNode], text: str, name: str) -> NotebookNode:
-    about = {"grade": False, "grade_id": name, "locked": True, "solution": False, "task": False, "schema_version": 3}
-    return make(text, metadata={"nbgrader": about}, id=name)
 
 
 class Carry(NbGraderPreprocessor):

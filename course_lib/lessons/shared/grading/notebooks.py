@@ -128,6 +128,22 @@ def receipt(notebook: NotebookNode) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def last_cell(name: str) -> NotebookNode:
+    """The cell with which a student replays the saved notebook of an assignment."""
+    text = (
+        "# Save the notebook first (Ctrl+S). This replays the saved file as the grader will, which takes\n"
+        f'# a minute or two, and prints a receipt.\nchecks.hand_in("{name}.ipynb")'
+    )
+    cell: NotebookNode = nbformat.v4.new_code_cell(text, metadata={"nbgrader": locked(HAND_IN)}, id=HAND_IN)
+    return cell
+
+
+def locked(name: str) -> dict[str, Any]:
+    """nbgrader's metadata of a cell that students read and do not change."""
+    about = dict.fromkeys(("grade", "solution", "task"), False)
+    return {**about, "grade_id": name, "locked": True, "schema_version": 3}
+
+
 def packed(notebook: NotebookNode) -> str:
     """A released notebook in a line, which it carries with it: what was handed out, whatever becomes of its cells."""
     return base64.b64encode(zlib.compress(json.dumps(notebook).encode(), 9)).decode()
