@@ -188,7 +188,10 @@ def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str
         return "", ""
     for name, side in both.items():
         if share := side.astray():
-            return f"About {100 * share:.0f} % of the {name} rows are those of strangers; the others know their own.", ""
+            return (
+                f"About {100 * share:.0f} % of the {name} rows are those of strangers; the others know their own.",
+                "",
+            )
     if found.knows:
         return "", ""
     if related(users, items, [*rotations(items.shape[1], evidence.rng("turns"))]):
@@ -198,7 +201,10 @@ def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str
         return "", "Yet each table alone belongs to such pairs: the two are of different trainings."
     best, other = sorted(sure, key=lambda name: -sure[name])
     if sure[best] > ABOVE[1] and sure[other] < SIDES and both[other].copies() < 0.5:
-        return "", f"Yet the {best} rows alone belong to such pairs: the {other} rows are those of strangers, or untrained."
+        return (
+            "",
+            f"Yet the {best} rows alone belong to such pairs: the {other} rows are those of strangers, or untrained.",
+        )
     return "", ""
 
 
@@ -243,8 +249,12 @@ def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> V
     )
     picture, turned = _drawn(figures), found.above(1 - found.given) >= ABOVE[1]
     if partly or (trained and not turned):
-        advice = "Look for ids that were left out, put in or renumbered, and for a table of another training or other data."
-        return Verdict(NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice, (picture,))
+        advice = (
+            "Look for ids that were left out, put in or renumbered, and for a table of another training or other data."
+        )
+        return Verdict(
+            NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice, (picture,)
+        )
     if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
         support += f" With other rows it falls in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
