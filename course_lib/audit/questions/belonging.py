@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import logit
 
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
+from course_lib.audit.questions.audiences import STRANGERS, related, sides, strangers_rows
 from course_lib.audit.remedies import SIDES
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
 from course_lib.interactions import Interactions
@@ -19,8 +20,6 @@ NAME = "mismatched-rows"
 USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, in all
 FEWEST_USERS = 20  # without whom nothing is said
 FAR = 3  # rows by which a table is moved
-ALIKE = 20  # items, or users, of like counts: a stranger's row is one of theirs
-STRANGERS = 20  # times that the rows of each side are exchanged for strangers'
 SURE = 5.0  # standard errors by which another pairing must win
 ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
 
@@ -60,6 +59,11 @@ class Shares:
         """Rows that do not belong to the pairs, of all three kinds."""
         return [*self.items, *self.users, *self.turned]
 
+    @property
+    def knows(self) -> bool:
+        """Whether these rows surely win more swaps than strangers'."""
+        return self.above(self.given) >= ABOVE[0] and all(_ahead(self.given, each, SIDES) for each in self.strangers)
+
     def above(self, shares: Float) -> float:
         """How far above strangers' rows, in standard deviations over them, of the kind to which it is nearest.
 
@@ -81,6 +85,9 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     in reverse, or in the order of its row numbers as text, and both so; and strangers' rows, those of other items or
     users of like counts. They are compared on the same swaps, user by user. Held-out pairs must not say the opposite: a
     model of what comes next may prefer the item after each that a user knows, but not the one after the next.
+
+    Also a fault where a part of a table is in another order (`Side.astray`, `Side.drifts`); and where the rows know no
+    more of the pairs than strangers' do, although the tables were trained: with each other, or each on such pairs.
     """
     pairs = evidence.held_out if evidence.pairs is None else evidence.pairs
     if evidence.users is None or pairs is None:
@@ -94,7 +101,7 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     if pairs is evidence.pairs and evidence.held_out is not None and _winner(found) is not None:
         swaps = drawn_swaps(evidence.held_out, evidence.rng("held-out swaps"))
         later = _shares(evidence, evidence.held_out, swaps) if swaps.users >= FEWEST_USERS else None
-    return _judged(found, later)
+    return _judged(found, later, *_partly(evidence, pairs, found))
 
 
 def drawn_swaps(pairs: Interactions, rng: np.random.Generator) -> Swaps:
@@ -129,18 +136,6 @@ def other_orders(n: int) -> dict[str, Ids]:
         np.argsort(rows.astype(str), kind="stable")
     )
     return {name: order for name, order in found.items() if (order != rows).any()}
-
-
-def strangers_rows(counts: Ids, rng: np.random.Generator) -> Iterator[Ids]:
-    """STRANGERS times (n,) the row of another id for each id, one of ALIKE with the most similar counts."""
-    n = len(counts)
-    size = min(ALIKE, n)
-    order = np.lexsort((rng.random(n), counts))
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    first = np.minimum(place // size * size, n - size)
-    for _ in range(STRANGERS):
-        yield order[first + (place - first + rng.integers(1, max(2, size), n)) % size]
 
 
 def rotations(width: int, rng: np.random.Generator) -> Iterator[AnyArray]:
@@ -181,6 +176,46 @@ def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
     )
 
 
+def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str, str]:
+    """(what is wrong with a part of the rows, why rows that know nothing were trained all the same); "" for nothing."""
+    users, items = evidence.users, evidence.items
+    assert users is not None
+    both = sides(users, items, pairs, evidence.rng("audiences"))
+    for name, side in both.items():
+        if side.drifts() and not _later(evidence, name):
+            return f"Parts of the {name} rows are off by {_listed(side.steps())} rows, in this order.", ""
+    if _winner(found) is not None:
+        return "", ""
+    for name, side in both.items():
+        if share := side.astray():
+            return (
+                f"About {100 * share:.0f} % of the {name} rows are those of strangers; the others know their own.",
+                "",
+            )
+    if found.knows:
+        return "", ""
+    if related(users, items, [*rotations(items.shape[1], evidence.rng("turns"))]):
+        return "", "Yet the two tables were trained together: the pairs, or the order of the rows, are those of others."
+    sure = {name: side.coherence() for name, side in both.items()}
+    if min(sure.values()) > ABOVE[1]:
+        return "", "Yet each table alone belongs to such pairs: the two are of different trainings."
+    best, other = sorted(sure, key=lambda name: -sure[name])
+    if sure[best] > ABOVE[1] and sure[other] < SIDES and both[other].copies() < 0.5:
+        return (
+            "",
+            f"Yet the {best} rows alone belong to such pairs: the {other} rows are those of strangers, or untrained.",
+        )
+    return "", ""
+
+
+def _later(evidence: Evidence, name: str) -> bool:
+    """Whether the rows of a table are not off for held-out pairs: then the model is one of what comes next."""
+    if evidence.held_out is None or evidence.pairs is None or evidence.users is None:
+        return False
+    both = sides(evidence.users, evidence.items, evidence.held_out, evidence.rng("held-out audiences"))
+    return bool(steps := both[name].steps()) and not any(steps)
+
+
 # ---- the verdict
 
 
@@ -195,8 +230,8 @@ def _winner(found: Shares) -> str | None:
     return best if wins else None
 
 
-def _judged(found: Shares, later: Shares | None) -> Verdict:
-    """later: the same on held-out pairs, where another order wins and there are any."""
+def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> Verdict:
+    """later: the same on held-out pairs, where another order wins and there are any; partly, trained: `_partly`."""
     best = _best(found)
     winner = found.others[best]
     chance = float(np.mean(found.strangers))
@@ -212,7 +247,14 @@ def _judged(found: Shares, later: Shares | None) -> Verdict:
         "together than (u, j) and (v, i), whatever the popularity of the items; strangers' rows are those of items or "
         "users of like counts, or of another rotation."
     )
-    picture = _drawn(figures)
+    picture, turned = _drawn(figures), found.above(1 - found.given) >= ABOVE[1]
+    if partly or (trained and not turned):
+        advice = (
+            "Look for ids that were left out, put in or renumbered, and for a table of another training or other data."
+        )
+        return Verdict(
+            NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice, (picture,)
+        )
     if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
         support += f" With other rows it falls in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
@@ -223,10 +265,10 @@ def _judged(found: Shares, later: Shares | None) -> Verdict:
             "written in another order than the ids of the pairs; or give the ids of the rows (--item-ids, --user-ids)."
         )
         return Verdict(NAME, "fault", support, figures, advice, (picture,))
-    if found.above(found.given) < ABOVE[0] or not all(_ahead(found.given, other, SIDES) for other in found.strangers):
+    if not found.knows:
         support += (
             " The signs of the scores seem to be the other way round: are these distances?"
-            if found.above(1 - found.given) >= ABOVE[1]
+            if turned
             else " So these tables are untrained, or of another model or other data, or in an order that was not tried."
         )
         needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."
@@ -245,6 +287,10 @@ def _ahead(better: Float, worse: Float, errors: float) -> bool:
     """Whether the mean difference over users is above 0 by so many of its standard errors."""
     change = better - worse
     return bool(change.mean() > errors * change.std(ddof=1) / np.sqrt(len(change)))
+
+
+def _listed(steps: list[int]) -> str:
+    return ", ".join(str(step) for at, step in enumerate(steps) if at == 0 or step != steps[at - 1])
 
 
 def _drawn(figures: dict[str, Number]) -> Picture:

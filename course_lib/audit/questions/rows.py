@@ -232,7 +232,7 @@ def _null_table(evidence: Evidence) -> AnyArray:
     unit = evidence.unit[evidence.chosen]
     mean = unit.mean(axis=0, dtype=np.float64)
     values, vectors = np.linalg.eigh(np.asarray(gramians.gramian(unit), dtype=np.float64) - np.outer(mean, mean))
-    root = vectors * np.sqrt(np.clip(values, 0, None))
+    root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T  # symmetric: the same for every sign of a vector
     normal = evidence.rng("null of hubs").standard_normal(unit.shape)
-    table: AnyArray = (normal @ root.T + mean).astype(unit.dtype)
+    table: AnyArray = (normal @ root + mean).astype(unit.dtype)
     return table
