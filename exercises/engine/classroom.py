@@ -34,7 +34,7 @@ try:
 
     from exercises.engine import by_hand, chapters
     from exercises.engine.chapters import HERE
-    from exercises.engine.office import exports, rosters, stages, tables
+    from exercises.engine.office import exports, hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
@@ -139,6 +139,8 @@ def run(given: argparse.Namespace, course: Path) -> None:
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
     desk = Desk(course)
+    for room in every:
+        hand.keep(room)
     with ExitStack() as last:  # from the last of these to the first, each also after a failure
         last.callback(_gradebook, desk, every)
         last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
