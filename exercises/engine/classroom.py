@@ -71,11 +71,11 @@ def only_one(course: Path) -> Iterator[None]:
 def prepare(course: Path) -> None:
     """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none."""
     if course == HERE:
-        for name in [*chapters.assignments(), *chapters.warm_ups()]:
+        for name in chapters.graded():
             chapters.hand_over(name, course)
     elif not (course / "source").exists():
         part = course / "source.part"  # a copy that was stopped is no source
-        for name in [*chapters.assignments(), *chapters.warm_ups()]:
+        for name in chapters.graded():
             chapters.hand_over(name, part)
         (part / "source").rename(course / "source")
         part.rmdir()

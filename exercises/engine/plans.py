@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from course_lib.lessons.shared.grading.replay import WARM_UP
+from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
 from tools import guide, study_time
 from tools.toc import page_of
@@ -44,7 +44,7 @@ SOURCES = {
 OUT_OF = {"exam": 90, "participation": 10}
 MIDDLE, SUNDAY = 2, 6
 DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
-WEIGHT_OF_WARM_UP = 0.25
+WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}
 """Beside an assignment, which weighs 1."""
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
@@ -103,10 +103,11 @@ def week(about: dict[str, Any]) -> Week:
 
 
 def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
-    """What is handed in in a week, each with its day, counted from Monday: warm-ups early, assignments at the end."""
-    early = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    """What is handed in in a week, each with its day, counted from Monday: warm-ups early, all else at the end."""
+    found = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    found += [(f"{chapter}{EXPERIMENT}", SUNDAY) for chapter in about.get("experiment", [])]
     asked = about.get("assignment")
-    return [*early, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else early
+    return [*found, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else found
 
 
 def text_of(page: str) -> str:
@@ -150,7 +151,7 @@ def assigned(page: str) -> list[str]:
 
 
 def assignment_minutes(name: str) -> int:
-    """The minutes that an assignment, or a warm-up, states, task by task."""
+    """The minutes that an assignment, a warm-up or an experiment states, task by task."""
     cells = json.loads(chapters.notebook_of(name).read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
@@ -186,7 +187,7 @@ def syllabus(name: str, start: date | None = None) -> str:
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
-    """The deadlines.toml of a plan: assignments are due on Sundays, warm-ups, which count less, on Wednesdays."""
+    """The deadlines.toml of a plan: assignments and experiments are due on Sundays, warm-ups on Wednesdays."""
     rule = [f"{key} = {number}" for key, number in LATE.items()]
     lines = [
         "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
@@ -196,7 +197,7 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
     for number, one in enumerate(plan["weeks"]):
         for name, day in handed_in(one):
             lines += ["", f"[assignments.{name}]", f"due = {start + timedelta(weeks=number, days=day)}T23:59:00"]
-            lines += [f"weight = {WEIGHT_OF_WARM_UP}"] * name.endswith(WARM_UP)
+            lines += [f"weight = {weight}" for end, weight in WEIGHTS.items() if name.endswith(end)]
     return "\n".join([*lines, ""])
 
 

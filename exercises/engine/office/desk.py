@@ -18,7 +18,7 @@ from pathlib import Path
 import nbformat
 
 from course_lib.lessons.shared.grading import notebooks
-from exercises.engine.chapters import assignments, warm_ups
+from exercises.engine.chapters import graded
 from exercises.engine.grading.judge import write_whole
 
 from .hand import answers
@@ -49,7 +49,7 @@ class Desk:
         """What is due when, read once."""
         found = read_deadlines(self.course)
         students = None if self.roster.open else self.roster.people
-        found.check({*(room.assignment for room in rooms(self.course)), *assignments(), *warm_ups()}, students)
+        found.check({*(room.assignment for room in rooms(self.course)), *graded()}, students)
         return found
 
     # ---- taking in ----
