@@ -75,8 +75,8 @@ exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam
 slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
 	$(BIN)/python -m tools.slides $(CHAPTER)
 
-syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
-	$(BIN)/python -m exercises.engine.plans $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
+syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11 COURSE=folder)
+	$(BIN)/python -m exercises.engine.plans $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)") $(if $(COURSE),--course "$(COURSE)")
 
 ##@ To read and to learn
 setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)

@@ -32,7 +32,7 @@ try:
         raise ModuleNotFoundError(name="nbgrader")
     from sqlalchemy.exc import SAWarning
 
-    from exercises.engine import by_hand, chapters
+    from exercises.engine import by_hand, chapters, plans
     from exercises.engine.chapters import HERE
     from exercises.engine.office import exports, hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
@@ -69,16 +69,19 @@ def only_one(course: Path) -> Iterator[None]:
 
 
 def prepare(course: Path) -> None:
-    """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none."""
-    if course == HERE:
-        for name in chapters.graded():
-            chapters.hand_over(name, course)
-    elif not (course / "source").exists():
-        part = course / "source.part"  # a copy that was stopped is no source
+    """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none.
+
+    A class elsewhere also gets the marks of the syllabus, to be changed, where it has no others.
+    """
+    if course == HERE or not (course / "source").exists():
+        part = course if course == HERE else course / "source.part"  # a copy that was stopped is no source
         for name in chapters.graded():
             chapters.hand_over(name, part)
-        (part / "source").rename(course / "source")
-        part.rmdir()
+        if part != course:
+            (part / "source").rename(course / "source")
+            part.rmdir()
+    if course != HERE:
+        plans.files(course, None, {}, keep=True)
     settings(course)
 
 

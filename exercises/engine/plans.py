@@ -1,7 +1,8 @@
 """What students do in each week of a plan, with hours: `make syllabus PLAN=eight-weeks START=2027-01-11`.
 
 Writes the syllabus of exercises/engine/syllabus.md with the weeks of the plan into _build/syllabus, and with START the
-deadlines.toml that the classroom reads, with the same due dates and the same rule for late work. The plans stand in
+deadlines.toml that the classroom reads, with the same due dates and the same rule for late work; into the class's own
+folder with COURSE. The plans stand in
 plans.yml, the exercises of a chapter in the instructor's guide, and the minutes on the pages and in the assignments.
 Reading is counted by the rule of tools/study_time.py.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -210,6 +210,16 @@ def marks() -> str:
     return "\n".join([*lines, ""])
 
 
+def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:
+    """Writes what a class is told by its syllabus; with `keep` only what is not there yet. Returns the names."""
+    texts = {"marks.toml": marks(), "project.yml": (HERE / "project.yml").read_text(encoding="utf-8")}
+    texts |= {"deadlines.toml": deadlines(plan, start)} if start else {}
+    new = [name for name in texts if not (keep and (folder / name).exists())]
+    for name in new:
+        (folder / name).write_text(texts[name], encoding="utf-8")
+    return new
+
+
 def monday(text: str) -> date:
     """The first day of a term, from START. SystemExit for what is no date, and for a date that is no Monday."""
     try:
@@ -229,22 +239,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plan", default="eight-weeks", help=f"one of {', '.join(plans())}")
     parser.add_argument("--start", type=monday, help="the first Monday, 2027-01-11")
-    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus")
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus", help="where the syllabus is written")
+    parser.add_argument("--course", type=Path, help="the class's folder: gets the other files, where it has none yet")
     given = parser.parse_args(arguments)
     try:
         text = syllabus(given.plan, given.start)
     except KeyError as error:
         sys.exit(f"syllabus: {error.args[0]}")
-    given.out.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (given.out, given.course)):
+        folder.mkdir(parents=True, exist_ok=True)
     path = given.out / f"{given.plan}.md"
     path.write_text(text, encoding="utf-8")
     print(f"syllabus: {path}")
     if given.start:
-        due = given.out / "deadlines.toml"
-        due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
-        (given.out / "marks.toml").write_text(marks(), encoding="utf-8")
-        shutil.copy(HERE / "project.yml", given.out)
-        print(f"deadlines: {due}, marks.toml and project.yml; copy them into the classroom's folder")
+        folder = given.course or given.out
+        written = files(folder, given.start, plans()[given.plan], keep=given.course is not None)
+        print(f"syllabus: {', '.join(written) or 'no file was missing'} in {folder}")
 
 
 if __name__ == "__main__":

@@ -153,3 +153,16 @@ def test_an_unknown_plan_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     assert "| 1 | " in plans.as_table(PLANS["geometry"]) and "| 2, 8 February |" in plans.as_table(
         PLANS["geometry"], date(2027, 2, 1)
     )
+
+
+def test_a_class_gets_what_its_syllabus_says_and_keeps_what_a_teacher_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = tmp_path / "class"
+    asked = ["--plan", "two-weeks", "--start", "2027-01-11", "--out", str(tmp_path), "--course", str(course)]
+    plans.main(asked)
+    assert sorted(path.name for path in course.iterdir()) == ["deadlines.toml", "marks.toml", "project.yml"]
+    assert late.read_deadlines(course).due and not (tmp_path / "marks.toml").exists()
+    (course / "marks.toml").write_text("mine")
+    plans.main(asked)
+    assert (course / "marks.toml").read_text() == "mine" and "no file was missing" in capsys.readouterr().out
