@@ -43,8 +43,40 @@ SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 .PHONY: help setup book python-in-page pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale test-gpu chapter lint claims results verify-results notebooks pin bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^##> / { print "  " substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@printf '\nRarer ones: README.md, CONTRIBUTING.md and exercises/README.md.\n'
+
+##@ To teach a term: six commands, where CLASS is a folder of your choice (the instructor's guide says more)
+##> 1. .venv/bin/python -m exercises.engine.classroom roster --from EXPORT --course CLASS   (once: your platform's list)
+##> 2. .venv/bin/python -m exercises.engine.classroom release --course CLASS                (once: what students get)
+##> 3. make classroom SUBMISSIONS=FOLDER COURSE=CLASS      (each week: collect, grade, give feedback)
+##> 4. make grade-by-hand COURSE=CLASS                     (each week: texts beside their rubric; then 3 again)
+##> 5. .venv/bin/python -m exercises.engine.marks --course CLASS --confirm                  (at the end: the marks)
+##> 6. .venv/bin/python -m exercises.engine.classroom export --to canvas --course CLASS     (or moodle, blackboard)
+
+##@ To teach, besides
+classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
+	$(BIN)/python -m exercises.engine.classroom $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
+
+# open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
+grade-by-hand: $(STAMP)
+	$(BIN)/python -m exercises.engine.by_hand $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+
+variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
+	$(BIN)/python -m exercises.engine.variant --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+
+# compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
+similarity: $(STAMP)
+	$(BIN)/python -m exercises.engine.similarity $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+
+exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
+	$(BIN)/python -m exercises.engine.exam --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
+
+slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
+	$(BIN)/python -m tools.slides $(CHAPTER)
+
+syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11 COURSE=folder)
+	$(BIN)/python -m exercises.engine.plans $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)") $(if $(COURSE),--course "$(COURSE)")
 
 ##@ To read and to learn
 setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)
@@ -159,30 +191,6 @@ pin: $(STAMP)
 # visit every outside link of the book (needs the network)
 linkcheck: $(STAMP)
 	$(BIN)/jupyter-book build . --builder linkcheck
-
-##@ To teach
-classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
-	$(BIN)/python -m exercises.engine.classroom $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
-
-# open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
-grade-by-hand: $(STAMP)
-	$(BIN)/python -m exercises.engine.by_hand $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
-
-variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
-	$(BIN)/python -m exercises.engine.variant --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
-
-# compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
-similarity: $(STAMP)
-	$(BIN)/python -m exercises.engine.similarity $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
-
-exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
-	$(BIN)/python -m exercises.engine.exam --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
-
-slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
-	$(BIN)/python -m tools.slides $(CHAPTER)
-
-syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
-	$(BIN)/python -m exercises.engine.plans $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
 
 # resolve the dependencies afresh and rewrite requirements.txt
 lock:

@@ -37,9 +37,10 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
         path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\"), (r"\]\(", ADDRESS, r"/blob/main/book/")]
         for path in sorted((ROOT / "exercises").glob("*/assignment.ipynb"))
     },
-    **{  # a warm-up names its chapter without a link
+    **{  # a warm-up and an experiment name their chapter without a link
         path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\")]
-        for path in sorted((ROOT / "exercises").glob("*/warm-up.ipynb"))
+        for name in ("warm-up", "experiment")
+        for path in sorted((ROOT / "exercises").glob(f"*/{name}.ipynb"))
     },
     **{  # and so does its head where a seed changes it
         path.relative_to(ROOT).as_posix(): [(r"\]\(", ADDRESS, r"/blob/main/book/")]

@@ -1,6 +1,7 @@
 """Where the files of a chapter's class lie: exercises/<chapter>/, and what a typical wrong answer is.
 
 warm-up.ipynb     small tasks for a week's first hours
+experiment.ipynb  an experiment whose plot and conclusion a person marks
 assignment.ipynb  statements, solutions, rubric        essays.md   sample essays with their marks
 hidden.py         the hidden checks                    board.md    two sessions at the board
 typical.py        typical wrong answers                slides.yml  the decks of two lectures
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from course_lib.lessons.shared.grading.replay import WARM_UP
+from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP, chapter_of
 
 HERE = Path(__file__).resolve().parents[1]
 """exercises/, which is also the folder of a class that names no other."""
@@ -66,14 +67,24 @@ def warm_ups() -> list[str]:
     return [f"{chapter}{WARM_UP}" for chapter in with_file("warm-up.ipynb")]
 
 
+def experiments() -> list[str]:
+    """The names of the marked experiments."""
+    return [f"{chapter}{EXPERIMENT}" for chapter in with_file("experiment.ipynb")]
+
+
+def graded() -> list[str]:
+    """All that a class hands in: assignments, warm-ups and experiments."""
+    return [*assignments(), *warm_ups(), *experiments()]
+
+
 def notebook_of(name: str) -> Path:
-    """The instructor's notebook of an assignment or of a warm-up."""
-    chapter = name.removesuffix(WARM_UP)
-    return file(chapter, "assignment.ipynb" if chapter == name else "warm-up.ipynb")
+    """The instructor's notebook of an assignment, of a warm-up or of an experiment."""
+    chapter = chapter_of(name)
+    return file(chapter, f"{name.removeprefix(chapter)[1:] or 'assignment'}.ipynb")
 
 
 def hand_over(name: str, course: Path) -> Path:
-    """Copies an assignment, or a warm-up, into the folder of a class; returns where nbgrader looks for it."""
+    """Copies one of `graded` into the folder of a class; returns where nbgrader looks for it."""
     content, target = notebook_of(name).read_bytes(), course / "source" / name / f"{name}.ipynb"
     if not target.exists() or target.read_bytes() != content:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -32,9 +32,9 @@ try:
         raise ModuleNotFoundError(name="nbgrader")
     from sqlalchemy.exc import SAWarning
 
-    from exercises.engine import by_hand, chapters
+    from exercises.engine import by_hand, chapters, plans
     from exercises.engine.chapters import HERE
-    from exercises.engine.office import exports, rosters, stages, tables
+    from exercises.engine.office import exports, hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
@@ -69,16 +69,19 @@ def only_one(course: Path) -> Iterator[None]:
 
 
 def prepare(course: Path) -> None:
-    """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none."""
-    if course == HERE:
-        for name in [*chapters.assignments(), *chapters.warm_ups()]:
-            chapters.hand_over(name, course)
-    elif not (course / "source").exists():
-        part = course / "source.part"  # a copy that was stopped is no source
-        for name in [*chapters.assignments(), *chapters.warm_ups()]:
+    """The class in exercises/ always has the assignments as they are; one elsewhere, all of them when it has none.
+
+    A class elsewhere also gets the marks of the syllabus, to be changed, where it has no others.
+    """
+    if course == HERE or not (course / "source").exists():
+        part = course if course == HERE else course / "source.part"  # a copy that was stopped is no source
+        for name in chapters.graded():
             chapters.hand_over(name, part)
-        (part / "source").rename(course / "source")
-        part.rmdir()
+        if part != course:
+            (part / "source").rename(course / "source")
+            part.rmdir()
+    if course != HERE:
+        plans.files(course, None, {}, keep=True)
     settings(course)
 
 
@@ -139,6 +142,8 @@ def run(given: argparse.Namespace, course: Path) -> None:
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
     desk = Desk(course)
+    for room in every:
+        hand.keep(room)
     with ExitStack() as last:  # from the last of these to the first, each also after a failure
         last.callback(_gradebook, desk, every)
         last.callback(lambda: print(f"files: {tables.files(desk, every)}"))

@@ -1,7 +1,8 @@
 """What students do in each week of a plan, with hours: `make syllabus PLAN=eight-weeks START=2027-01-11`.
 
 Writes the syllabus of exercises/engine/syllabus.md with the weeks of the plan into _build/syllabus, and with START the
-deadlines.toml that the classroom reads, with the same due dates and the same rule for late work. The plans stand in
+deadlines.toml that the classroom reads, with the same due dates and the same rule for late work; into the class's own
+folder with COURSE. The plans stand in
 plans.yml, the exercises of a chapter in the instructor's guide, and the minutes on the pages and in the assignments.
 Reading is counted by the rule of tools/study_time.py.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from course_lib.lessons.shared.grading.replay import WARM_UP
+from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
 from tools import guide, study_time
 from tools.toc import page_of
@@ -44,7 +44,7 @@ SOURCES = {
 OUT_OF = {"exam": 90, "participation": 10}
 MIDDLE, SUNDAY = 2, 6
 DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
-WEIGHT_OF_WARM_UP = 0.25
+WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}
 """Beside an assignment, which weighs 1."""
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
@@ -103,10 +103,11 @@ def week(about: dict[str, Any]) -> Week:
 
 
 def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
-    """What is handed in in a week, each with its day, counted from Monday: warm-ups early, assignments at the end."""
-    early = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    """What is handed in in a week, each with its day, counted from Monday: warm-ups early, all else at the end."""
+    found = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    found += [(f"{chapter}{EXPERIMENT}", SUNDAY) for chapter in about.get("experiment", [])]
     asked = about.get("assignment")
-    return [*early, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else early
+    return [*found, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else found
 
 
 def text_of(page: str) -> str:
@@ -150,7 +151,7 @@ def assigned(page: str) -> list[str]:
 
 
 def assignment_minutes(name: str) -> int:
-    """The minutes that an assignment, or a warm-up, states, task by task."""
+    """The minutes that an assignment, a warm-up or an experiment states, task by task."""
     cells = json.loads(chapters.notebook_of(name).read_text(encoding="utf-8"))["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
@@ -186,7 +187,7 @@ def syllabus(name: str, start: date | None = None) -> str:
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
-    """The deadlines.toml of a plan: assignments are due on Sundays, warm-ups, which count less, on Wednesdays."""
+    """The deadlines.toml of a plan: assignments and experiments are due on Sundays, warm-ups on Wednesdays."""
     rule = [f"{key} = {number}" for key, number in LATE.items()]
     lines = [
         "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
@@ -196,7 +197,7 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
     for number, one in enumerate(plan["weeks"]):
         for name, day in handed_in(one):
             lines += ["", f"[assignments.{name}]", f"due = {start + timedelta(weeks=number, days=day)}T23:59:00"]
-            lines += [f"weight = {WEIGHT_OF_WARM_UP}"] * name.endswith(WARM_UP)
+            lines += [f"weight = {weight}" for end, weight in WEIGHTS.items() if name.endswith(end)]
     return "\n".join([*lines, ""])
 
 
@@ -207,6 +208,16 @@ def marks() -> str:
         source = SOURCES[name] if name in SOURCES else f'from = "{name}.csv"\nout_of = {OUT_OF[name]}'
         lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
     return "\n".join([*lines, ""])
+
+
+def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:
+    """Writes what a class is told by its syllabus; with `keep` only what is not there yet. Returns the names."""
+    texts = {"marks.toml": marks(), "project.yml": (HERE / "project.yml").read_text(encoding="utf-8")}
+    texts |= {"deadlines.toml": deadlines(plan, start)} if start else {}
+    new = [name for name in texts if not (keep and (folder / name).exists())]
+    for name in new:
+        (folder / name).write_text(texts[name], encoding="utf-8")
+    return new
 
 
 def monday(text: str) -> date:
@@ -228,22 +239,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plan", default="eight-weeks", help=f"one of {', '.join(plans())}")
     parser.add_argument("--start", type=monday, help="the first Monday, 2027-01-11")
-    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus")
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus", help="where the syllabus is written")
+    parser.add_argument("--course", type=Path, help="the class's folder: gets the other files, where it has none yet")
     given = parser.parse_args(arguments)
     try:
         text = syllabus(given.plan, given.start)
     except KeyError as error:
         sys.exit(f"syllabus: {error.args[0]}")
-    given.out.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (given.out, given.course)):
+        folder.mkdir(parents=True, exist_ok=True)
     path = given.out / f"{given.plan}.md"
     path.write_text(text, encoding="utf-8")
     print(f"syllabus: {path}")
     if given.start:
-        due = given.out / "deadlines.toml"
-        due.write_text(deadlines(plans()[given.plan], given.start), encoding="utf-8")
-        (given.out / "marks.toml").write_text(marks(), encoding="utf-8")
-        shutil.copy(HERE / "project.yml", given.out)
-        print(f"deadlines: {due}, marks.toml and project.yml; copy them into the classroom's folder")
+        folder = given.course or given.out
+        written = files(folder, given.start, plans()[given.plan], keep=given.course is not None)
+        print(f"syllabus: {', '.join(written) or 'no file was missing'} in {folder}")
 
 
 if __name__ == "__main__":

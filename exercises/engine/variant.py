@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         except (proof.Inconsistent, FileExistsError) as error:
             sys.exit(f"variant: {error}")
         print(f"variant: {name}: {share(variant)}, proved in {time.monotonic() - began:.0f} s")
-    for name in [] if given.assignment else chapters.warm_ups():
+    for name in [] if given.assignment else [*chapters.warm_ups(), *chapters.experiments()]:
         chapters.hand_over(name, course)
     print(f"variant: {course}; next: make classroom COURSE={course}")
 

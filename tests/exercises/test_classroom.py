@@ -19,7 +19,7 @@ from classroom_helpers import SHORT, Graded, classroom, grade_table, needs_nbgra
 
 from course_lib.lessons.shared.grading.sandbox import ALL_WALLS
 from exercises.engine import simulate
-from exercises.engine.office.book import Book
+from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -173,7 +173,7 @@ def booked(course: Path) -> list[Path]:
     if not (course / "release").exists():
         return []
     try:
-        done = Book(Room(course, "in-batch-bias")).state("graded")
+        done = Ledger(course).state("in-batch-bias", "graded")
     except sqlite3.OperationalError:  # nbgrader is just making its gradebook
         return []
     return [Room(course, "in-batch-bias").notebook("autograded", student) for student in done]

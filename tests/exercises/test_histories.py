@@ -31,7 +31,6 @@ from planted_class import ASSIGNMENTS, POINTS, automatic, booked, judged, untouc
 
 from exercises.engine import classroom
 from exercises.engine.office import stages
-from exercises.engine.office.book import Book
 from exercises.engine.office.ledger import Ledger
 from exercises.engine.office.room import Room
 
@@ -381,9 +380,13 @@ class History:
         assert {(s, room, score) for (s, room, _), score in self.marks.items()} <= given
 
     def _given(self, assignment: str) -> Iterator[tuple[str, float]]:
-        for student, _, _, kind, score, *_ in Book(Room(self.course, assignment)).hand_marks():
-            if kind == "score":
-                yield str(student), score
+        """In the ledger, or as a person typed them: a command that was killed may not have taken them in."""
+        with closing(sqlite3.connect(self.course / "submissions.db")) as database:
+            marks = "SELECT student, score FROM hand_mark WHERE assignment = ?"
+            yield from database.execute(marks, (assignment,)).fetchall()
+        with Room(self.course, assignment).gradebook() as book:
+            for one in book.notebook_submissions(assignment, assignment):
+                yield from ((one.student.id, grade.manual_score) for grade in one.grades)
 
     def _check_table(self) -> None:
         for assignment in ASSIGNMENTS:

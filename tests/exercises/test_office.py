@@ -243,12 +243,13 @@ def test_a_failing_assignment_stops_no_other(term: Class, monkeypatch: pytest.Mo
 def test_the_ledger_refuses_to_forget(term: Class) -> None:
     term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
     term.mark("anna", 5)
+    term.run("table")
     for name, statement in (
         ("submissions.db", "DELETE FROM file"),
         ("submissions.db", "UPDATE receipt SET student = 'ben'"),
         ("submissions.db", "DELETE FROM receipt"),
-        ("gradebook.db", "DELETE FROM course_hand_mark"),
-        ("gradebook.db", "UPDATE course_hand_mark SET score = 0"),
+        ("submissions.db", "DELETE FROM hand_mark"),
+        ("submissions.db", "UPDATE hand_mark SET score = 0"),
     ):
         with sqlite3.connect(term.course / name) as database, pytest.raises(sqlite3.IntegrityError, match="never"):
             database.execute(statement)
@@ -257,6 +258,7 @@ def test_the_ledger_refuses_to_forget(term: Class) -> None:
 def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: Class) -> None:
     term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
     term.mark("anna", 5)
+    term.run("table")  # every command takes new marks into the ledger
     with Room(term.course, WEEK_1).gradebook() as book:
         book.remove_student("anna")
     (term.course / "autograded/anna/ddc/ddc.ipynb").unlink()
@@ -265,10 +267,25 @@ def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: 
 
 
 def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class) -> None:
-    rows = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    term.mark("anna", 5)
+    term.run("table")
+    rows = term.rows(WEEK_1)
     (term.course / "gradebook.db").unlink()
     term.run("grade")
-    assert term.rows(WEEK_1) == rows
+    assert term.rows(WEEK_1) == rows and float(rows["anna"]["total"]) == 8, (
+        "with the marks by hand, which the ledger has"
+    )
+
+
+def test_marks_in_a_gradebook_that_the_ledger_has_never_seen_belong_to_the_text_on_the_page(term: Class) -> None:
+    """As in a class that was begun with nbgrader's own commands."""
+    term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
+    term.mark("anna", 4)
+    with sqlite3.connect(term.course / "submissions.db") as database:
+        database.execute("DELETE FROM done")
+    row = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))["anna"]
+    assert (float(row["total"]), row["to_grade_by_hand"]) == (7, "0")
 
 
 def test_a_gradebook_is_made_where_no_environment_is_active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

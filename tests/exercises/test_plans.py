@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exercises.engine import plans
-from exercises.engine.chapters import WARM_UP, warm_ups
+from exercises.engine.chapters import WARM_UP, chapter_of, warm_ups
 from exercises.engine.office import late
 from tools import guide, study_time
 from tools.toc import page_of
@@ -78,7 +78,7 @@ def test_no_assignment_is_handed_out_before_its_chapter() -> None:
         chapters = [about.get("chapter") for about in plan["weeks"]]
         for week, about in enumerate(plan["weeks"]):
             for name, _ in plans.handed_in(about):
-                chapter = name.removesuffix("-warm-up")
+                chapter = chapter_of(name)
                 assert chapter == "first-model" or week - early >= chapters.index(chapter)
 
 
@@ -94,6 +94,7 @@ def test_twelve_weeks_use_every_chapter_with_a_warm_up_and_swing_between_three_a
 def test_a_warm_up_is_due_in_the_middle_of_its_week_and_weighs_less() -> None:
     read = tomllib.loads(plans.deadlines(PLANS["twelve-weeks"], date(2027, 1, 11)))["assignments"]
     assert (read["ddc-warm-up"]["due"].date(), read["ddc-warm-up"]["weight"]) == (date(2027, 3, 10), 0.25)
+    assert read["cosine-orthogonality-experiment"] == {"due": datetime(2027, 1, 24, 23, 59), "weight": 0.5}
     assert (
         read["jacobian-conditions"]["due"].date() == date(2027, 1, 31) and "weight" not in read["jacobian-conditions"]
     )
@@ -152,3 +153,16 @@ def test_an_unknown_plan_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     assert "| 1 | " in plans.as_table(PLANS["geometry"]) and "| 2, 8 February |" in plans.as_table(
         PLANS["geometry"], date(2027, 2, 1)
     )
+
+
+def test_a_class_gets_what_its_syllabus_says_and_keeps_what_a_teacher_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = tmp_path / "class"
+    asked = ["--plan", "two-weeks", "--start", "2027-01-11", "--out", str(tmp_path), "--course", str(course)]
+    plans.main(asked)
+    assert sorted(path.name for path in course.iterdir()) == ["deadlines.toml", "marks.toml", "project.yml"]
+    assert late.read_deadlines(course).due and not (tmp_path / "marks.toml").exists()
+    (course / "marks.toml").write_text("mine")
+    plans.main(asked)
+    assert (course / "marks.toml").read_text() == "mine" and "no file was missing" in capsys.readouterr().out

@@ -7,7 +7,6 @@ somebody else wrote there: what nbgrader's own exchange collected is taken in li
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from contextlib import suppress
@@ -15,20 +14,21 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import nbformat
 
 from course_lib.lessons.shared.grading import notebooks
-from exercises.engine.chapters import assignments, warm_ups
+from exercises.engine.chapters import graded
 from exercises.engine.grading.judge import write_whole
 
+from .hand import answers
 from .intake import Assignment, arrivals, numbers
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
 from .people import Roster, read_roster
 from .room import Failed, Room, rooms
 from .standing import Content, Standing, nobodys, standings
+from .texts import sha256
 
 
 class Desk:
@@ -49,7 +49,7 @@ class Desk:
         """What is due when, read once."""
         found = read_deadlines(self.course)
         students = None if self.roster.open else self.roster.people
-        found.check({*(room.assignment for room in rooms(self.course)), *assignments(), *warm_ups()}, students)
+        found.check({*(room.assignment for room in rooms(self.course)), *graded()}, students)
         return found
 
     # ---- taking in ----
@@ -78,7 +78,7 @@ class Desk:
         found = []
         for arrival in arrivals(folder, self.assignments(), self.roster, only, lambda one: _is_copy(one, ours)):
             one = replace(arrival, path=f"submitted/{arrival.path}")
-            sha = _sha256(one.content) if one.content is not None else None
+            sha = sha256(one.content) if one.content is not None else None
             if not arrival.path.endswith("/") and (Path(one.path).parent, sha, one.problem) not in listed:
                 found.append(one)
         new = self.ledger.collect(found, str(folder)) if found else []
@@ -143,7 +143,7 @@ class Desk:
             cells = notebooks.handed_in(content) if content is not None else []
             self._write(room.notebook("submitted", student), nbformat.writes(notebooks.rebuilt(pristine, cells)))
         for path in room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb"):
-            if path.parts[-3] not in found and path.is_file() and _sha256(path.read_bytes()) in ours:
+            if path.parts[-3] not in found and path.is_file() and sha256(path.read_bytes()) in ours:
                 path.unlink()  # our copy of what was taken back with `undo`
                 with suppress(OSError):  # other files lie there
                     path.parent.rmdir()
@@ -155,21 +155,17 @@ class Desk:
         there = path.read_bytes() if path.is_file() else content
         if path.is_file() and there == content:
             return
-        self.ledger.announce(_sha256(content))
+        self.ledger.announce(sha256(content))
         if there != content and not self.ledger.holds(there):  # a doubt, too large to be kept, or here since a moment
             free = (path.with_stem(f"{path.stem} ({number})") for number in count(1))
             path.rename(next(other for other in free if not other.exists()))
         write_whole(path, text)
 
 
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _is_copy(arrival: Arrival, ours: set[str]) -> bool:
     """Whether a file in `submitted/` is a working copy that the classroom wrote: by its place and its bytes."""
     _, *place = arrival.path.split("/")
-    return len(place) == 2 and place[1] == f"{place[0]}.ipynb" and _sha256(arrival.content or b"") in ours
+    return len(place) == 2 and place[1] == f"{place[0]}.ipynb" and sha256(arrival.content or b"") in ours
 
 
 def _content(room: Room, content: bytes) -> Content:
@@ -180,26 +176,9 @@ def _content(room: Room, content: bytes) -> Content:
     pristine = notebooks.read_source(room.handed_out())
     rebuilt = notebooks.rebuilt(pristine, cells)
     if notebooks.is_worked_on(rebuilt, pristine):
-        same = _sha256(json.dumps(answers(rebuilt), sort_keys=True).encode())
+        same = sha256(json.dumps(answers(rebuilt), sort_keys=True).encode())
         return Content(True, answers=same, receipt=notebooks.receipt(rebuilt))
     names = {notebooks.grading(cell).get("grade_id") for cell in pristine.cells}
     if not any(cell.name in names for cell in cells):
         return Content(False, "none of the assignment's cells is in it")
     return Content(False)
-
-
-def answers(notebook: Any) -> dict[str, str]:
-    """graded cell -> checksum of what the student wrote for it: of a text, itself; of a check, all code.
-
-    Text of the student's own counts too where a text was left empty: a person's mark was given for it.
-    """
-    code = [cell.source for cell in notebooks.student_cells(notebook)]
-    found = {}
-    for cell in notebook.cells:
-        about = notebooks.grading(cell)
-        if about.get("grade"):
-            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
-            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
-            written = [text, own if notebooks.is_stub(cell.source) else []]
-            found[about["grade_id"]] = _sha256(json.dumps(written, sort_keys=True).encode())
-    return found

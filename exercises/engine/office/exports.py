@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from .desk import Desk
 from .people import Person, lines_of_students
@@ -22,23 +24,20 @@ def systems() -> list[str]:
     return sorted(name for name, one in platforms().items() if one.export)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A total, None before it is graded, and whether some of it must still be graded."""
+def marks(desk: Desk, rooms: list[Room]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Totals, none before they are graded, and whether some points must still be given: students x assignments.
 
-    total: float | None
-    open: bool
-
-
-def marks(desk: Desk, rooms: list[Room]) -> dict[str, dict[str, Mark]]:
-    """student -> assignment -> mark, for everybody in the roster and everybody who handed anything in."""
-    found: dict[str, dict[str, Mark]] = {student: {} for student in desk.roster.people}
+    Of everybody in the roster and everybody who handed anything in; what was not handed in is complete.
+    """
+    handed = {room.assignment: desk.standings(room) for room in rooms}
+    everybody = sorted({*desk.roster.people}.union(*handed.values()))
+    total, still = pd.DataFrame(index=everybody), pd.DataFrame(index=everybody)
     for room in rooms:
-        given = totals(desk, room)
-        for student in desk.standings(room):
-            total, waiting = given.get(student, (None, True))
-            found.setdefault(student, {})[room.assignment] = Mark(total, waiting)
-    return dict(sorted(found.items()))
+        given = {**dict.fromkeys(handed[room.assignment], (None, True)), **totals(desk, room)}
+        marked = [given.get(student, (None, False)) for student in everybody]
+        total[room.assignment] = pd.Series([mark for mark, _ in marked], everybody, dtype=float)
+        still[room.assignment] = pd.Series([waits for _, waits in marked], everybody, dtype=bool)
+    return total, still
 
 
 def gradebook(desk: Desk, rooms: list[Room]) -> Path:
@@ -46,23 +45,13 @@ def gradebook(desk: Desk, rooms: list[Room]) -> Path:
 
     An assignment that was not handed in counts 0; `open` names those of which some points must still be given.
     """
-    names = [room.assignment for room in rooms]
-    most = {room.assignment: _most(room) for room in rooms}
-    weights = {name: desk.deadlines.weight(name) for name in names}
-    whole = sum(weights.values())
-    lines = []
-    for student, own in marks(desk, rooms).items():
-        share = sum(weights[name] * (mark.total or 0) / most[name] for name, mark in own.items() if most[name])
-        lines.append(
-            {
-                **_about(desk, student),
-                **{name: mark.total for name, mark in own.items()},
-                "percent": round(100 * share / whole, 2) if whole else "",
-                "open": "; ".join(name for name, mark in own.items() if mark.open),
-            }
-        )
+    total, still = marks(desk, rooms)
+    most = pd.Series({room.assignment: _most(room) or None for room in rooms}, dtype=float)
+    weights = pd.Series({name: desk.deadlines.weight(name) for name in total})
+    percent = (100 * ((total / most).fillna(0) @ weights) / (weights.sum() or math.nan)).round(2)
+    book = total.assign(percent=percent, open=["; ".join(still.columns[row]) for row in still.to_numpy()])
     path = desk.course / "grades" / "gradebook.csv"
-    write_table(path, ["student", "name", "email", *names, "percent", "open"], lines)
+    write_table(path, ["student", "name", "email", *book], _lines(desk, book))
     return path
 
 
@@ -74,21 +63,21 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     yet go out as they are, and are named on the screen.
     """
     columns, term = platforms()[system].export, confirmed(desk.course)
-    names = [room.assignment for room in rooms]
+    total, still = marks(desk, rooms)
+    for name in still:
+        if still[name].any():
+            print(f"export: in {name}, points must still be given to {', '.join(still.index[still[name]])}")
     lines: list[dict[str, Any]] = []
-    every = marks(desk, rooms)
-    for name in names:
-        if unfinished := [student for student, own in every.items() if name in own and own[name].open]:
-            print(f"export: in {name}, points must still be given to {', '.join(unfinished)}")
-    for student, own in every.items():
-        known = {**_about(desk, student), **_person(desk, student).numbers}
-        line = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
-        lines.append({**line, **{name: mark.total for name, mark in own.items()}, TERM: term.get(student, "")})
+    for line in _lines(desk, total):
+        known = {**line, **_person(desk, line["student"]).numbers}
+        own = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
+        lines.append({**own, **{name: line[name] for name in total}, TERM: term.get(line["student"], "")})
     if system == "canvas":
-        most = {room.assignment: _most(room) for room in rooms}
-        lines.insert(0, {"Student": "    Points Possible", **most, TERM: 100})
+        lines.insert(
+            0, {"Student": "    Points Possible", **{room.assignment: _most(room) for room in rooms}, TERM: 100}
+        )
     path = desk.course / "grades" / f"{system}.csv"
-    write_table(path, [*columns, *names, *[TERM] * bool(term)], lines)
+    write_table(path, [*columns, *total, *[TERM] * bool(term)], lines)
     return path
 
 
@@ -104,9 +93,11 @@ def _person(desk: Desk, student: str) -> Person:
     return desk.roster.people.get(student) or Person(student)
 
 
-def _about(desk: Desk, student: str) -> dict[str, str]:
-    person = _person(desk, student)
-    return {"student": student, "name": person.name, "email": person.email}
+def _lines(desk: Desk, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table with who each is; an empty cell where nothing stands."""
+    rows = table.astype(object).where(table.notna(), "").to_dict("index")
+    people = {student: _person(desk, student) for student in rows}
+    return [{"student": s, "name": people[s].name, "email": people[s].email, **row} for s, row in rows.items()]
 
 
 def _most(room: Room) -> float:

@@ -1,8 +1,9 @@
-"""Everything that was ever handed in, in one SQLite file that only grows: submissions.db.
+"""What was ever handed in, every mark that a person gave, and which steps are done, in one SQLite file: submissions.db.
 
 A collection writes its receipts in one transaction: it is there whole or not at all, also after `kill -9`. A receipt
 says when a file came, from where, whose and of which assignment it is, and its SHA-256; the bytes lie beside it.
-Nothing is ever changed or deleted, which triggers of the database enforce; what is taken back is marked as withdrawn.
+Of files and marks nothing is ever changed or deleted, which triggers of the database enforce; what is taken back is
+marked as withdrawn, and a later mark follows an earlier one. `done` alone changes: it only saves work.
 """
 
 from __future__ import annotations
@@ -23,16 +24,23 @@ _TABLES = {
         sha256 TEXT REFERENCES file, problem TEXT, advice TEXT""",
     "withdrawal": "receipt INTEGER PRIMARY KEY REFERENCES receipt, at TEXT NOT NULL",
     "working_copy": "sha256 TEXT PRIMARY KEY",
+    "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
+        student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
 }
+_DONE = "assignment TEXT, student TEXT, step TEXT, state TEXT, PRIMARY KEY (assignment, student, step)"
 _SCHEMA = "\n".join(
     f"CREATE TABLE IF NOT EXISTS {table} ({columns});"
     + "".join(
         f"CREATE TRIGGER IF NOT EXISTS no_{verb.lower()}_of_{table} BEFORE {verb} ON {table} "
-        f"BEGIN SELECT RAISE(ABORT, 'what was handed in is never changed or deleted'); END;"
+        f"BEGIN SELECT RAISE(ABORT, 'files and marks are never changed or deleted'); END;"
         for verb in ("UPDATE", "DELETE")
     )
     for table, columns in _TABLES.items()
 )
+_SCHEMA += f"\nCREATE TABLE IF NOT EXISTS done ({_DONE});"
+
+Mark = tuple[float | None, float | None, str | None]
+"""What a person gave for an answer: a score, extra credit, a comment."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +158,43 @@ class Ledger:
         with self._open() as database:
             return {sha for (sha,) in database.execute("SELECT sha256 FROM working_copy")}
 
+    # ---- marks by hand ----
+
+    def keep(self, assignment: str, marks: Iterable[tuple[str, str, str, Mark]]) -> None:
+        """Adds marks that a person gave: whose, of which graded cell, and the checksum of the answer judged."""
+        rows = [(assignment, student, cell, answer, *mark) for student, cell, answer, mark in marks]
+        columns = "assignment, student, cell, answer, score, extra_credit, comment"
+        with self._open() as database:
+            database.executemany(f"INSERT INTO hand_mark ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def marks(self, assignment: str) -> dict[tuple[str, str, str], Mark]:
+        """(student, cell, answer) -> what a person last gave for it."""
+        asked = "SELECT student, cell, answer, score, extra_credit, comment FROM hand_mark WHERE assignment = ?"
+        with self._open() as database:
+            rows = database.execute(f"{asked} ORDER BY id", (assignment,))
+            return {(student, cell, answer): tuple(mark) for student, cell, answer, *mark in rows}
+
+    # ---- steps that are done ----
+
+    def state(self, assignment: str, step: str) -> dict[str, str]:
+        """student -> what was there when a step ended for them; the step is done while that is still true."""
+        asked = "SELECT student, state FROM done WHERE assignment = ? AND step = ?"
+        with self._open() as database:
+            return dict(database.execute(asked, (assignment, step)).fetchall())
+
+    def note(self, assignment: str, student: str, **steps: str | None) -> None:
+        """Steps have ended for a student; those that are None are to be done again."""
+        with self._open() as database:
+            rows = [(assignment, student, step, state) for step, state in steps.items()]
+            database.executemany("INSERT OR REPLACE INTO done VALUES (?, ?, ?, ?)", rows)
+            database.execute("DELETE FROM done WHERE state IS NULL")
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all that is done inside is there afterwards, or nothing."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
-            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'working_copy'").fetchone():
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'done'").fetchone():
                 database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
             yield database
 

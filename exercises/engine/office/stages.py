@@ -19,10 +19,10 @@ from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading.verdicts import verdict_on
 from tools.address import repository
 
-from .book import Book
-from .desk import Desk, answers
+from . import hand
+from .desk import Desk
 from .late import Lateness
-from .ledger import Receipt
+from .ledger import Ledger, Receipt
 from .room import Failed, Room, checked
 from .standing import Standing, in_order
 
@@ -36,14 +36,14 @@ def release(room: Room) -> None:
     Where points changed, it says so. Where cells came or went, all submissions leave nbgrader's gradebook, which would
     refuse the change, and wait for `grade`; marks by hand come back with it.
     """
-    released, book = room.notebook("release"), Book(room)
+    released = room.notebook("release")
     if is_released(room):
         print(f"release: {released.parent} is up to date")
         return
     now = _checksum(room)
     _make_way(room, notebooks.read_source(room.notebook("source")))
     checked(room.api().generate_assignment(room.assignment, force=True, create=True))
-    book.note(RELEASED, "release", now)
+    Ledger(room.course).note(room.assignment, RELEASED, release=now)
     print(f"release: {released.parent} is what students get")
 
 
@@ -51,7 +51,7 @@ def is_released(room: Room) -> bool:
     """Whether release/ was made from the present source, and the gradebook knows it, which a new gradebook does not."""
     with room.gradebook() as gradebook:
         known = {assignment.name for assignment in gradebook.assignments}
-    state = Book(room).state("release").get(RELEASED)
+    state = Ledger(room.course).state(room.assignment, "release").get(RELEASED)
     return room.assignment in known and room.notebook("release").exists() and state == _checksum(room)
 
 
@@ -132,12 +132,13 @@ def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
 def _unlist(room: Room, students: set[str]) -> None:
     """Takes what is booked of these students out of nbgrader's lists, so that formgrader asks for no marks.
 
-    Marks by hand stay in `Book`, and are there again when the same answers count again.
+    Marks by hand stay in the ledger, and are there again when the same answers count again.
     """
+    hand.keep(room, students)
     with room.gradebook() as gradebook:
         booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
         for student in sorted(students & booked):
-            Book(room).forget(student)
+            Ledger(room.course).note(room.assignment, student, graded=None)
             for step in ("autograded", "feedback"):
                 shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
             gradebook.remove_submission(room.assignment, student)
@@ -191,11 +192,14 @@ def judge(room: Room, student: str) -> dict[str, Any]:
 
 def book(room: Room, student: str) -> None:
     """Has nbgrader book a judged submission, and gives back the marks that a person gave for the same answers."""
-    state, own = room.fingerprint(student), Book(room)
-    own.forget(student)
+    state, ledger = room.fingerprint(student), Ledger(room.course)
+    hand.keep(room, {student})
+    ledger.note(room.assignment, student, graded=None)  # a booking that is cut short does not pass for a whole one
     autograde(room, student)
     notebook = notebooks.read_source(room.notebook("submitted", student))
-    own.booked(student, state, answers(notebook), frozenset(notebooks.text_to_place(notebook)))
+    shas = hand.answers(notebook)
+    hand.put(room, student, shas, notebooks.text_to_place(notebook))
+    ledger.note(room.assignment, student, answers=json.dumps(shas), graded=state)
 
 
 def autograde(room: Room, student: str) -> None:
@@ -205,9 +209,11 @@ def autograde(room: Room, student: str) -> None:
 
 def graded(room: Room, students: Iterable[str]) -> set[str]:
     """Those whose present submission is booked under the present grading."""
-    booked = Book(room).state("graded")
+    done = Ledger(room.course).state(room.assignment, "graded")
+    with room.gradebook() as gradebook:
+        booked = {one.student_id for one in gradebook.assignment_submissions(room.assignment)}
     there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
-    return {student for student in there if booked.get(student) == room.fingerprint(student)}
+    return {student for student in there if student in booked and done.get(student) == room.fingerprint(student)}
 
 
 def feedback(desk: Desk, room: Room) -> None:
@@ -217,8 +223,8 @@ def feedback(desk: Desk, room: Room) -> None:
     ready = graded(room, everybody)
     if waiting := len(everybody) - len(ready):
         print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
-    own, api, failures = Book(room), None, {}
-    done = own.state("feedback")
+    api, failures = None, {}
+    done = desk.ledger.state(room.assignment, "feedback")
     for student in tqdm(sorted(ready), desc="feedback", unit="student"):
         now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
         if room.notebook("feedback", student).with_suffix(".html").exists() and done.get(student) == now:
@@ -226,7 +232,7 @@ def feedback(desk: Desk, room: Room) -> None:
         try:
             api = api or room.api()
             checked(api.generate_feedback(room.assignment, student, force=True))
-            own.note(student, "feedback", now)
+            desk.ledger.note(room.assignment, student, feedback=now)
         except Exception as error:
             failures[student] = reason(error)
     _report("feedback", "written", failures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -58,3 +59,8 @@ def written(path: Path) -> str:
         raise ValueError(
             f"line {line} is not in UTF-8: save the file once more as UTF-8 (in Excel: 'CSV UTF-8')"
         ) from None
+
+
+def sha256(content: bytes) -> str:
+    """The checksum of some bytes."""
+    return hashlib.sha256(content).hexdigest()

@@ -41,6 +41,7 @@ ADDED = (GRADED_WITH, HAND_IN)
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
 _ERROR = re.compile(rb'"ename": *"(\w{1,100})"')
+_EMBEDDED = re.compile(r"(!\[[^\]]{0,200}\]\()data:(image/\w{1,9});base64,([A-Za-z0-9+/=]+)\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^()\s]*\)")
 _TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -209,12 +210,14 @@ def _cells(content: bytes, found: Iterable[skim.Member]) -> Iterator[Cell]:
         metadata, kind, identity = (cell.get(key) for key in ("metadata", "cell_type", "id"))
         about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         name = about.get("grade_id") if isinstance(about, dict) else None
-        images = _images(cell.get("attachments"), room)
+        text, embedded = _with_pictures_apart(_joined(cell.get("source"))) if kind != "code" else (None, {})
+        pasted = cell.get("attachments")
+        images = _images({**(pasted if isinstance(pasted, dict) else {}), **embedded}, room)
         room -= sum(len(data) for image in images.values() for data in image.values())
         yield Cell(
             name if isinstance(name, str) else None,
             kind if kind in ("code", "markdown") else "markdown",
-            _text(cell.get("source")),
+            _text(cell.get("source") if text is None else text),
             images,
             identity if isinstance(identity, str) else None,
             _saved(cell),
@@ -247,11 +250,27 @@ def _saved(cell: dict[str | None, Any]) -> str | None:
     return PASSED_PUBLICLY if PASSED_PUBLICLY.encode() in outputs else None
 
 
-def _text(source: Any) -> str:
+def _joined(source: Any) -> str:
     """A cell's source: a text or a list of lines; what is neither is nothing."""
     lines = [source] if isinstance(source, str) else source if isinstance(source, list) else []
-    text = "".join(line for line in lines if isinstance(line, str))
-    text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def _with_pictures_apart(text: str) -> tuple[str, Attachments]:
+    """A text whose pictures are attached as Jupyter does it: Colab writes them into the text, which is cut where long."""
+    found: Attachments = {}
+
+    def attached(match: re.Match[str]) -> str:
+        name = hashlib.sha256(match[3].encode()).hexdigest()[:16]
+        found[name] = {match[2]: match[3]}
+        return f"{match[1]}attachment:{name})"
+
+    return _EMBEDDED.sub(attached, text), found
+
+
+def _text(source: Any) -> str:
+    """What is kept of a source."""
+    text = _joined(source).encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half a surrogate pair has no place
     return re.sub(r"[\x00-\x08\x0b\x0e-\x1f]", "?", text)
 
 

@@ -22,8 +22,8 @@ from .looking import WHY_MISSING, graded_with, look_at
 from .reading import defined
 from .sandbox import Limits, NotStarted, NoWalls, Sandbox, StudentError
 
-WARM_UP = "-warm-up"
-"""The end of a warm-up's name: my-topic-warm-up."""
+WARM_UP, EXPERIMENT = "-warm-up", "-experiment"
+"""The ends of the names of a chapter's smaller notebooks: my-topic-warm-up."""
 
 
 def replay(
@@ -53,10 +53,15 @@ def replay(
 def checks_name(assignment: str) -> str:
     """The module of an assignment's public checks: my-topic -> course_lib.lessons.my_topic.checks.
 
-    That of a warm-up is `warm_up`, beside it.
+    That of a warm-up is `warm_up`, beside it; an experiment has the chapter's, for `hand_in` alone.
     """
-    chapter = assignment.removesuffix(WARM_UP)
-    return f"course_lib.lessons.{chapter.replace('-', '_')}.{'checks' if chapter == assignment else 'warm_up'}"
+    module = "warm_up" if assignment.endswith(WARM_UP) else "checks"
+    return f"course_lib.lessons.{chapter_of(assignment).replace('-', '_')}.{module}"
+
+
+def chapter_of(assignment: str) -> str:
+    """my-topic-warm-up -> my-topic."""
+    return assignment.removesuffix(WARM_UP).removesuffix(EXPERIMENT)
 
 
 class Answer:

@@ -19,25 +19,9 @@ FILE_SIZE = 1_000_000  # bytes of any one file
 OPEN_FILES = 64
 
 # Landlock access rights, in the order of the kernel's bits.
-_RIGHTS = [
-    "execute",
-    "write",
-    "read",
-    "list",
-    "remove_dir",
-    "remove_file",
-    "make_char",
-    "make_dir",
-    "make_file",
-    "make_socket",
-    "make_fifo",
-    "make_block",
-    "make_link",
-    "refer",
-    "truncate",
-    "ioctl",
-]
-_BIT = {right: 1 << place for place, right in enumerate(_RIGHTS)}
+_RIGHTS = """execute write read list remove_dir remove_file make_char make_dir make_file make_socket make_fifo make_block
+make_link refer truncate ioctl"""
+_BIT = {right: 1 << place for place, right in enumerate(_RIGHTS.split())}
 _KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many of them each version of Landlock knows
 _READING = _BIT["execute"] | _BIT["read"] | _BIT["list"]
 _FOR_FILES = _BIT["execute"] | _BIT["write"] | _BIT["read"] | _BIT["truncate"] | _BIT["ioctl"]
@@ -45,207 +29,28 @@ FIRST_USER, USERS = 61_184, 4_096  # numbers that no account has: systemd takes 
 READS_ALL = 1 << 2  # the capability to read what the owner alone may: CAP_DAC_READ_SEARCH
 LEAST_LANDLOCK = 3  # the first version that forbids truncating files
 
-# What a student's cell has no business to call: other processes, the network, other owners and modes, the kernel.
-_FORBIDDEN = {
-    "x86_64": (
-        0xC000003E,
-        {
-            "clone": 56,
-            "fork": 57,
-            "vfork": 58,
-            "execve": 59,
-            "execveat": 322,
-            "clone3": 435,
-            "kill": 62,
-            "tkill": 200,
-            "tgkill": 234,
-            "rt_sigqueueinfo": 129,
-            "rt_tgsigqueueinfo": 297,
-            "pidfd_open": 434,
-            "pidfd_send_signal": 424,
-            "pidfd_getfd": 438,
-            "ptrace": 101,
-            "process_vm_readv": 310,
-            "process_vm_writev": 311,
-            "process_madvise": 440,
-            "kcmp": 312,
-            "socket": 41,
-            "socketpair": 53,
-            "connect": 42,
-            "bind": 49,
-            "listen": 50,
-            "chmod": 90,
-            "fchmod": 91,
-            "fchmodat": 268,
-            "fchmodat2": 452,
-            "chown": 92,
-            "fchown": 93,
-            "lchown": 94,
-            "fchownat": 260,
-            "utime": 132,
-            "utimes": 235,
-            "futimesat": 261,
-            "utimensat": 280,
-            "setxattr": 188,
-            "lsetxattr": 189,
-            "fsetxattr": 190,
-            "removexattr": 197,
-            "lremovexattr": 198,
-            "fremovexattr": 199,
-            "setxattrat": 463,
-            "removexattrat": 466,
-            "file_setattr": 469,
-            "mount": 165,
-            "umount2": 166,
-            "pivot_root": 155,
-            "chroot": 161,
-            "unshare": 272,
-            "setns": 308,
-            "open_by_handle_at": 304,
-            "move_mount": 429,
-            "fsopen": 430,
-            "open_tree": 428,
-            "mount_setattr": 442,
-            "bpf": 321,
-            "perf_event_open": 298,
-            "userfaultfd": 323,
-            "io_uring_setup": 425,
-            "keyctl": 250,
-            "add_key": 248,
-            "request_key": 249,
-            "init_module": 175,
-            "finit_module": 313,
-            "delete_module": 176,
-            "kexec_load": 246,
-            "kexec_file_load": 320,
-            "reboot": 169,
-            "swapon": 167,
-            "setuid": 105,
-            "setgid": 106,
-            "setreuid": 113,
-            "setregid": 114,
-            "setresuid": 117,
-            "setresgid": 119,
-            "setrlimit": 160,
-            "prlimit64": 302,
-            "setpriority": 141,
-            "sched_setaffinity": 203,
-            "sched_setscheduler": 144,
-            "sched_setparam": 142,
-            "sched_setattr": 314,
-            "ioprio_set": 251,
-            "fanotify_init": 300,
-            "fanotify_mark": 301,
-            "sethostname": 170,
-            "settimeofday": 164,
-            "clock_settime": 227,
-            "adjtimex": 159,
-            "syslog": 103,
-            "acct": 163,
-            "quotactl": 179,
-            "shmget": 29,
-            "msgget": 68,
-            "semget": 64,
-            "mq_open": 240,
-            "ioperm": 173,
-            "iopl": 172,
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        {
-            "clone": 220,
-            "execve": 221,
-            "execveat": 281,
-            "clone3": 435,
-            "kill": 129,
-            "tkill": 130,
-            "tgkill": 131,
-            "rt_sigqueueinfo": 138,
-            "rt_tgsigqueueinfo": 240,
-            "pidfd_open": 434,
-            "pidfd_send_signal": 424,
-            "pidfd_getfd": 438,
-            "ptrace": 117,
-            "process_vm_readv": 270,
-            "process_vm_writev": 271,
-            "process_madvise": 440,
-            "kcmp": 272,
-            "socket": 198,
-            "socketpair": 199,
-            "bind": 200,
-            "listen": 201,
-            "connect": 203,
-            "fchmod": 52,
-            "fchmodat": 53,
-            "fchmodat2": 452,
-            "fchownat": 54,
-            "fchown": 55,
-            "utimensat": 88,
-            "setxattr": 5,
-            "lsetxattr": 6,
-            "fsetxattr": 7,
-            "removexattr": 14,
-            "lremovexattr": 15,
-            "fremovexattr": 16,
-            "setxattrat": 463,
-            "removexattrat": 466,
-            "file_setattr": 469,
-            "mount": 40,
-            "umount2": 39,
-            "pivot_root": 41,
-            "chroot": 51,
-            "unshare": 97,
-            "setns": 268,
-            "open_by_handle_at": 265,
-            "move_mount": 429,
-            "fsopen": 430,
-            "open_tree": 428,
-            "mount_setattr": 442,
-            "bpf": 280,
-            "perf_event_open": 241,
-            "userfaultfd": 282,
-            "io_uring_setup": 425,
-            "keyctl": 219,
-            "add_key": 217,
-            "request_key": 218,
-            "init_module": 105,
-            "finit_module": 273,
-            "delete_module": 106,
-            "kexec_load": 104,
-            "kexec_file_load": 294,
-            "reboot": 142,
-            "swapon": 224,
-            "setuid": 146,
-            "setgid": 144,
-            "setreuid": 145,
-            "setregid": 143,
-            "setresuid": 147,
-            "setresgid": 149,
-            "setrlimit": 164,
-            "prlimit64": 261,
-            "setpriority": 140,
-            "sched_setaffinity": 122,
-            "sched_setscheduler": 119,
-            "sched_setparam": 118,
-            "sched_setattr": 274,
-            "ioprio_set": 30,
-            "fanotify_init": 262,
-            "fanotify_mark": 263,
-            "sethostname": 161,
-            "settimeofday": 170,
-            "clock_settime": 112,
-            "adjtimex": 171,
-            "syslog": 116,
-            "acct": 89,
-            "quotactl": 60,
-            "shmget": 194,
-            "msgget": 186,
-            "semget": 190,
-            "mq_open": 180,
-        },
-    ),
-}
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# What a student's cell has no business to call: other processes, the network, other owners and modes, the kernel. Each
+# with its number on these two; - where it has none.
+_CALLS = """
+clone 56 220, fork 57 -, vfork 58 -, execve 59 221, execveat 322 281, clone3 435 435, kill 62 129, tkill 200 130,
+tgkill 234 131, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240, pidfd_open 434 434, pidfd_send_signal 424 424,
+pidfd_getfd 438 438, ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
+kcmp 312 272, socket 41 198, socketpair 53 199, connect 42 203, bind 49 200, listen 50 201, chmod 90 -,
+fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54,
+utime 132 -, utimes 235 -, futimesat 261 -, utimensat 280 88, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7,
+removexattr 197 14, lremovexattr 198 15, fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466,
+file_setattr 469 469, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, unshare 272 97, setns 308 268,
+open_by_handle_at 304 265, move_mount 429 429, fsopen 430 430, open_tree 428 428, mount_setattr 442 442,
+bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, io_uring_setup 425 425, keyctl 250 219, add_key 248 217,
+request_key 249 218, init_module 175 105, finit_module 313 273, delete_module 176 106, kexec_load 246 104,
+kexec_file_load 320 294, reboot 169 142, swapon 167 224, setuid 105 146, setgid 106 144, setreuid 113 145,
+setregid 114 143, setresuid 117 147, setresgid 119 149, setrlimit 160 164, prlimit64 302 261, setpriority 141 140,
+sched_setaffinity 203 122, sched_setscheduler 144 119, sched_setparam 142 118, sched_setattr 314 274,
+ioprio_set 251 30, fanotify_init 300 262, fanotify_mark 301 263, sethostname 170 161, settimeofday 164 170,
+clock_settime 227 112, adjtimex 159 171, syslog 103 116, acct 163 89, quotactl 179 60, shmget 29 194, msgget 68 186,
+semget 64 190, mq_open 240 180, ioperm 173 -, iopl 172 -
+"""
 _EPERM, _ENOSYS = 1, 38
 # Calls that are needed, but not with these second arguments: they have the kernel send a signal to any process.
 _FORBIDDEN_COMMANDS = {
@@ -351,15 +156,22 @@ def _allow(library: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 
 def _forbid_calls(library: ctypes.CDLL) -> bool:
-    """seccomp: the system calls of `_FORBIDDEN` fail with EPERM; those of another architecture end the process."""
-    if platform.machine() not in _FORBIDDEN:
+    """seccomp: the system calls of `_CALLS` fail with EPERM; those of another architecture end the process."""
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
         return False
-    architecture, calls = _FORBIDDEN[platform.machine()]
-    commands = {numbers[platform.machine()]: forbidden for numbers, forbidden in _FORBIDDEN_COMMANDS.values()}
-    program = _filter(architecture, calls, commands)
+    commands = {numbers[machine]: forbidden for numbers, forbidden in _FORBIDDEN_COMMANDS.values()}
+    program = _filter(_ARCHITECTURES[machine], _forbidden(machine), commands)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     described = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
     return bool(library.prctl(22, 2, described, 0, 0) == 0)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+
+
+def _forbidden(machine: str) -> dict[str, int]:
+    """name -> number of the calls of `_CALLS`, on one of the _ARCHITECTURES."""
+    column = 1 + list(_ARCHITECTURES).index(machine)
+    lines = (line.split() for line in _CALLS.split(","))
+    return {line[0]: int(line[column]) for line in lines if line[column] != "-"}
 
 
 def _filter(
