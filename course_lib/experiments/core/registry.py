@@ -15,7 +15,7 @@ import inspect
 import json
 import pkgutil
 import re
-import time
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -39,6 +39,7 @@ from course_lib.experiments.core.provenance import (
 )
 from course_lib.experiments.core.results import Layout, Result
 from course_lib.experiments.core.summary import Row
+from course_lib.training import resumable
 
 SCALES = ("smoke", "laptop", "full")
 PACKAGE = __name__.removesuffix(".core.registry")
@@ -314,11 +315,13 @@ def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
     """Runs one cell and stores its rows with where they come from."""
     device = cell.get("device", "cpu")
     hardware(device)  # before the work: a device that is not there is refused
-    start = time.perf_counter()
-    rows = chosen.run_cell(cell)
-    record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": time.perf_counter() - start}
-    made_by = {"code": code.code_of(chosen.module)}
-    write_json(path, record | made_by | provenance(device))
+    made_by = code.code_of(chosen.module)
+    states = path.with_suffix(".states")  # of its loops, where a kill leaves them
+    with resumable.kept(states / made_by["hash"]) as place:
+        rows = chosen.run_cell(cell)
+    record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": place.seconds, "code": made_by}
+    write_json(path, record | provenance(device))
+    shutil.rmtree(states, ignore_errors=True)
 
 
 def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from course_lib import gramians, metrics
 from course_lib.encoders import TwoTower
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.p4.data import SIMPLE, SMALL, Sizes, Task, load_task
-from course_lib.training import Plan, fit
+from course_lib.training import Plan, fit, resumable
 
 FEW_CANDIDATES = 500
 Pair = tuple[Tensor, Tensor]
@@ -172,7 +172,7 @@ def train(
     watch(rows, left): called before every step, with the first batch that it takes and its left embeddings.
     """
     optimiser = torch.optim.Adagrad(trainer.towers.parameters(), lr=cell["lr"])
-    clock = Clock()
+    resumable.hold(clock := Clock(), *trainer.sides)
     batches = trainer.batches(cell["every"])
 
     def timed(towers: Any, batch: Pair) -> Tensor:
