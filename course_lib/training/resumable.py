@@ -1,8 +1,9 @@
 """Where a computation that was killed goes on: `steps` for a long loop, `once` for a function that a loop lies in.
 
-Both do nothing unless `kept(folder)` is around them: then the state of a loop is written by time, at most every `EVERY`
-seconds, and a loop that starts as it started before goes on behind its last state, to the same bits. What a loop changes
-is given to it: modules, optimisers, generators, tables, lists. What functions note along the way is told with `hold`.
+Both do nothing unless `kept(folder)` is around them: then the state of a loop is written by time, every `EVERY`
+seconds, and a loop that starts as it started before goes on behind its last state, to the same bits. What a loop
+changes is given to it: modules, optimisers, generators, tables, lists. What functions note along the way is told with
+`hold`.
 
     with resumable.kept(folder):
         for epoch in resumable.steps(range(100), module, optimiser, rng, losses):

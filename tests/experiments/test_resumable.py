@@ -93,8 +93,7 @@ def test_a_loop_inside_a_loop_is_part_of_its_step(tmp_path, monkeypatch):
     def pairs():
         seen = []
         for one in resumable.steps(range(3), seen):
-            for other in resumable.steps(range(2)):
-                seen.append((one, other))
+            seen.extend((one, other) for other in resumable.steps(range(2)))
         return seen
 
     found, states = tries(pairs, tmp_path, monkeypatch, np.random.default_rng(0), most=2)

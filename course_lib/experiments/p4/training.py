@@ -74,13 +74,18 @@ def step_seconds(cell: TrainingCell) -> float:
     return cell["every"] * cell["checks"] * (0.03 if cell["k"] > 32 else 0.006)
 
 
-def estimator(name: str, n: int, d: int, batch_size: int) -> gramians.BatchGramian:
+ESTIMATORS: dict[str, Callable[[int, int, int], Any]] = {}  # by name, besides those below: a reader's own
+
+
+def estimator(name: str, n: int, d: int, batch_size: int) -> Any:
     """The estimator of this name for batches of `batch_size`.
 
     Names: "sampling", "sogram 0.01", "sogram 0.01 corrected", "sagram 1", "sagram 1/n", "sagram 1 psd". "sagram 1/n" is
     beta = b/n in front of the mean over the batch: the Gramian of the cache that this batch has renewed, but for
     examples that it holds twice.
     """
+    if name in ESTIMATORS:
+        return ESTIMATORS[name](n, d, batch_size)
     kind, *rest = name.split()
     if kind == "sampling" and not rest:
         return gramians.BatchGramian()
