@@ -491,7 +491,7 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         ("run P3-T5 --min-rating 3", "--min-rating is '3.0', and there is no --data"),
         ("run P3-T5 --dry-run --out FILE", "expected a folder, and this is a file"),
         ("run P3-T5 --dry-run --devices 0", "--devices: a run of one's own does not take it"),
-        ("run P3-T5 --dry-run --only foo=bar", "--only: no cell has 'foo'; expected one of"),
+        ("run P3-T5 --dry-run --only foo=bar", "only: no cell of P3-T5 has 'foo'; expected one of"),
         ("run P3-T5 --data EMPTY", "--data: empty.csv has no row below its header; expected at least 50 pairs"),
         ("run P3-T5 --data BROKEN", "broken.parquet: pandas cannot read it .*; expected Parquet"),
         ("run P3-T5 --with EXIT --dry-run", "line 2: SystemExit: 3; expected a file that runs"),

@@ -198,10 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
     running.set_defaults(action=_run)
-    running.add_argument("id", help="such as P3-T6")
-    running.add_argument("--scale", choices=registry.SCALES, default=os.environ.get("COURSE_SCALE", "smoke"))
-    running.add_argument("--seeds", type=int, nargs="+", default=[0])
-    running.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="only the cells with these values")
+    queue.which(running, os.environ.get("COURSE_SCALE", "smoke"))
     running.add_argument(
         "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
     )

@@ -218,14 +218,7 @@ def _planned(door: Door, request: Request, file: own.File | None, data: Interact
             if json.dumps(one.name) in taken:
                 raise one.refuse(f"{door.id} has something of this name", "a name of its own")
         cells = door.enter(cells, file)
-    for key, value in (request.only or {}).items():
-        wanted = value if isinstance(value, list | tuple) else [value]
-        if not any(key in cell for cell in cells):
-            raise ValueError(f"--only: no cell has {key!r}; expected one of {', '.join(sorted(cells[0]))}")
-        there = ", ".join(sorted({str(cell.get(key)) for cell in cells}))
-        cells = [cell for cell in cells if cell.get(key) in wanted]
-        if not cells:
-            raise ValueError(f"only: no cell has {key} {value!r}; expected one of {there}")
+    cells = registry.chosen_cells(cells, request.only or {}, door.id)
     factor = 1.0 if data is None else len(data) / pairs
 
     def estimate(cell: Any) -> float:

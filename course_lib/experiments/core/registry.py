@@ -134,14 +134,19 @@ def cells_of(
     if not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds: got {seeds}; expected one or more whole numbers from 0 on, each once")
     check_options(name, options)
-    cells = get(name).plan(scale, seeds, **options)
-    for key, value in (only or {}).items():
+    return chosen_cells(get(name).plan(scale, seeds, **options), only or {}, f"{name} at {scale} scale")
+
+
+def chosen_cells(cells: list[Any], only: Cell, of: str) -> list[Any]:
+    """The cells that agree with the values of `only`; ValueError names a value that no cell has."""
+    for key, value in only.items():
         if not any(key in cell for cell in cells):
-            raise ValueError(f"only: no cell of {name} has {key!r}; expected one of {sorted(cells[0])}")
-        if not any(_wanted(cell.get(key), value) for cell in cells):
-            there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
-            raise ValueError(f"only: no cell of {name} at {scale} scale has {key} {value!r}; expected one of {there}")
-    return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
+            raise ValueError(f"only: no cell of {of} has {key!r}; expected one of {sorted(cells[0])}")
+        there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
+        cells = [cell for cell in cells if _wanted(cell.get(key), value)]
+        if not cells:
+            raise ValueError(f"only: no cell of {of} has {key} {value!r}; expected one of {there}")
+    return cells
 
 
 def options_of(name: str) -> list[str]:
