@@ -28,6 +28,7 @@ __all__ = [
     "DGCF",
     "MF",
     "NCL",
+    "OF_A_GRAPH",
     "Backbone",
     "LightCCF",
     "LightGCN",
@@ -38,7 +39,8 @@ __all__ = [
     "triple_scores",
 ]
 
-_OF_A_GRAPH: dict[str, Callable[..., Backbone]] = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
+# What `make` knows besides MF; a backbone of a reader's own joins it.
+OF_A_GRAPH: dict[str, Callable[..., Backbone]] = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
 
 
 def names() -> tuple[str, ...]:
@@ -55,7 +57,7 @@ def names() -> tuple[str, ...]:
     >>> backbones.names()
     ('MF', 'LightGCN', 'DGCF', 'NCL', 'LightCCF')
     """
-    return ("MF", *_OF_A_GRAPH)
+    return ("MF", *OF_A_GRAPH)
 
 
 def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
@@ -98,4 +100,4 @@ def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch
         raise checking.refuse(interactions, "interactions", "Interactions, such as datasets.load(...) gives")
     if checking.choice(name, "name", names()) == "MF":
         return MF(*interactions.shape, d, generator=generator, **options)
-    return _OF_A_GRAPH[name](interactions, d, generator=generator, **options)
+    return OF_A_GRAPH[name](interactions, d, generator=generator, **options)

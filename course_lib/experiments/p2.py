@@ -31,6 +31,7 @@ from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.interactions import Interactions, epoch_batches
 from course_lib.losses import cosine_scores, dot_scores, infonce
+from course_lib.training import resumable
 from course_lib.training.objectives import closed_form
 
 RECIPES = Recipes(
@@ -342,6 +343,7 @@ def x2_cell(cell: TowersCell) -> list[Row]:
     return tidy(part(cell, "data model k seed"), values)
 
 
+@resumable.once
 def train_towers(
     data: Interactions, cell: TowersShape, start: list[int], *, lr: float = 0.02, decay: float = 0.1
 ) -> Tables:

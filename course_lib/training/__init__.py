@@ -8,6 +8,7 @@ Modules, by autograd, one after the other, through one loop:
     towers        `train_towers`: two towers with an in-batch loss
     on_pairs      `train_on_pairs`: the smallest loop, for the first chapter and the practice part
     on_features   `feature_tables`: the same with a tower that reads features, for items without a pair
+    resumable     `steps`, `once`: where a computation that was killed goes on
     finite        `not_finite`: which tensor holds NaN or infinity, for the loops here and below
 
 What is no module, and has a loop of its own:

@@ -42,7 +42,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 from tqdm.auto import tqdm
 
 from course_lib import checking, extras
-from course_lib.training import alike, checkpoints
+from course_lib.training import alike, checkpoints, resumable
 from course_lib.training.checkpoints import InParts, Stateful
 from course_lib.training.finite import not_finite
 from course_lib.training.processes import Team, gradient_kinds
@@ -304,11 +304,12 @@ class _Run:
     def train(self, batches: Batches | DataLoader[Any], sharded: bool, evaluate: Evaluate | None, bar: bool) -> History:
         """All epochs that are left."""
         self._resume()
-        epochs = range(len(self.history.epochs), self.plan.max_epochs)
-        with tqdm(total=self.plan.max_epochs, initial=epochs.start, unit="epoch", disable=not bar) as shown:
+        left = range(len(self.history.epochs), self.plan.max_epochs)
+        epochs: Iterable[int] = itertools.takewhile(lambda _: not self.history.stopped, left)
+        if self.path is None and self.team.size == 1 and not self.parts:
+            epochs = resumable.steps(epochs, self)
+        with tqdm(total=self.plan.max_epochs, initial=left.start, unit="epoch", disable=not bar) as shown:
             for epoch in epochs:
-                if self.history.stopped:
-                    break
                 record = {"epoch": epoch, "loss": self._one_epoch(batches, sharded, epoch)}
                 self._check_divergence(record["loss"], epoch)
                 self._check_parameters(epoch)
@@ -460,6 +461,27 @@ class _Run:
         elif plan.patience is not None and epoch - history.best_epoch >= plan.patience:
             history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
 
+    def state_dict(self) -> State:
+        """All that an epoch changes, but what lies in parts."""
+        return {
+            "module": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": None if self.scheduler is None else self.scheduler.state_dict(),
+            "stateful": {name: held.state_dict() for name, held in self.stateful.items()},
+            "history": self.history.__dict__,
+            "best": self.best,
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Puts everything where it was."""
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.history, self.best = History(**state["history"]), state["best"]
+        if self.scheduler is not None:
+            self.scheduler.load_state_dict(state["scheduler"])
+        for name, held in self.stateful.items():
+            held.load_state_dict(state["stateful"][name])
+
     def _save(self) -> None:
         """Writes the parts of all processes, then, in process 0, the rest."""
         if self.path is None:
@@ -470,12 +492,8 @@ class _Run:
             checkpoints.write(checkpoints.part_of(self.path, epochs, team.rank, team.size), own)
             team.sum([0.0])  # all parts are there
         if team.rank == 0:
-            state: State = {"module": self.module.state_dict(), "optimizer": self.optimizer.state_dict()}
-            state |= {"best": self.best, "seed": self.seed, "history": self.history.__dict__, "processes": team.size}
-            state |= {"stateful": {name: held.state_dict() for name, held in self.stateful.items()}}
-            state |= {"parts": sorted(self.parts), "settings": self.settings}
-            state["scheduler"] = None if self.scheduler is None else self.scheduler.state_dict()
-            checkpoints.write(self.path, state)
+            about = {"seed": self.seed, "processes": team.size, "parts": sorted(self.parts), "settings": self.settings}
+            checkpoints.write(self.path, self.state_dict() | about)
             checkpoints.remove_other_parts(self.path, epochs, team.size)
         team.sum([0.0])  # nobody goes on before it is written
 
@@ -489,13 +507,7 @@ class _Run:
             return
         state = checkpoints.read(path, self.fabric.device)
         _check_checkpoint(path, state, self)
-        self.module.load_state_dict(state["module"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.history, self.best = History(**state["history"]), state["best"]
-        if self.scheduler is not None:
-            self.scheduler.load_state_dict(state["scheduler"])
-        for name, held in self.stateful.items():
-            held.load_state_dict(state["stateful"][name])
+        self.load_state_dict(state)
         if self.parts:
             found = checkpoints.read_parts(path, len(self.history.epochs), state["processes"], self.parts)
             for name, parts in self.parts.items():

@@ -8,9 +8,11 @@ with `objectives.GRADIENTS` and the iterations with `objectives.minimise` in tes
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from torch import Tensor
 
 from course_lib import checking
 from course_lib.arrays import Array
+from course_lib.training import resumable
 from course_lib.training.objectives import FullData
 
 BLOCK_CELLS = {"cpu": 2**20, "cuda": 2**27}  # entries of one block of scores: the processor's cache; a GPU's memory
@@ -228,16 +231,18 @@ def descend(
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     theta = torch.nn.Parameter(torch.tensor(np.concatenate(start), dtype=root.dtype, device=root.device) * root)
     how = {"max_iter": 1, "max_eval": 26, "history_size": memory, "tolerance_grad": 0, "tolerance_change": 0}
-    step: Callable[..., Tensor] = torch.optim.LBFGS([theta], **how, line_search_fn="strong_wolfe").step
+    optimiser = torch.optim.LBFGS([theta], **how, line_search_fn="strong_wolfe")
+    step: Callable[..., Tensor] = optimiser.step
     last = _Evaluation(objective, root, m)
     path = Path([], *last.tables(theta.detach()))
     before = theta.detach().clone()
-    for iteration in range(max(wanted) + 1):
+    numbers = itertools.takewhile(lambda _: not path.stopped, range(max(wanted) + 1))
+    for iteration in resumable.steps(numbers, theta, before, optimiser, path, last):
         if iteration:
             step(lambda: last.at(theta))
             if torch.equal(theta.detach(), before):
                 path.stopped = "no step goes down"
-                break
+                continue
             before.copy_(theta.detach())
         last.at(theta)  # known already, unless the line search ended elsewhere
         norm = float(last.norm)
@@ -264,6 +269,14 @@ class _Evaluation:
         self.objective, self.root, self.m, self.count = objective, root, m, 0
         self.cells = objective.data.shape[0] * objective.data.shape[1]
         self.theta = self.value = self.norm = self.gradient = root.new_full((), torch.nan)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was evaluated last."""
+        return {name: getattr(self, name) for name in ("theta", "count", "value", "norm", "gradient")}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Remembers it."""
+        vars(self).update(state)
 
     def tables(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """(users, items) in the original coordinates."""

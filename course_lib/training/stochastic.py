@@ -22,6 +22,7 @@ is NaN or more than 100 times its first value, stop when no test metric has impr
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -37,10 +38,12 @@ from course_lib.arrays import Array
 from course_lib.interactions import Interactions, epoch_batches
 from course_lib.losses import pair_losses
 from course_lib.metrics import metrics_from_ranking, top_k
+from course_lib.training import resumable
 from course_lib.training.objectives import FullData, full_data, objective_value
 
 DIVERGED_AT = 100.0  # times the first value of the objective
 CHECKED_PAIRS = 256  # of a run's first batch: their grid is small, so that the check costs a few hundredths of a second
+CHANGING = ("u", "v", "square_u", "square_v", "lr", "kept", "order", "drawn")  # of a stack, besides its generator
 TOLERANCE = 1e-9  # of the largest entry: the most that a stacked gradient may differ from autograd's, in float64
 Tables = tuple[Array, Array]
 Servings = Callable[[str, str, Array, Array, Interactions], dict[str, Tables]]
@@ -226,13 +229,15 @@ class Stack:
         omega: float | None = None,
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
+        sampler: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
     ) -> None:
         """losses: names of `in_batch.KINDS`, or ("sogram",) alone; omega: that of "unbiased_omega"."""
         if "sogram" in losses and len(losses) > 1:
             raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
         self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
         self.losses, self.device, self.rng = losses, device, rng
-        self.omega, self.dtype = omega, dtype
+        self.omega, self.dtype, self.sampler = omega, dtype, sampler
+        self.kept, self.order, self.drawn = [*range(len(losses))], list[NDArray[np.int64]](), 0
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.users_of = torch.tensor(train.users, device=device)
         self.items_of = torch.tensor(train.items, device=device)
@@ -254,11 +259,32 @@ class Stack:
     def batches(self) -> Iterator[Batch]:
         """Batches without end: each alone is a uniform subset of s pairs, those of one epoch are disjoint."""
         while True:
-            streams = [epoch_batches(self.train, self.batch_size, self.rng, drop_last=True)]
-            if self.losses == ("sogram",):
-                streams.append(epoch_batches(self.train, self.batch_size, self.rng, drop_last=True))
-            for places in zip(*streams, strict=True):
-                yield self.batch(*places)
+            yield self.batch(*self.draw())
+
+    def draw(self) -> tuple[NDArray[np.int64], ...]:
+        """The positions of the next batch; for Sogram those of the next two."""
+        if self.sampler is not None:
+            return (self.sampler(self.rng),)
+        if self.drawn % self.steps_per_epoch == 0:
+            streams = 2 if self.losses == ("sogram",) else 1
+            drawn = (epoch_batches(self.train, self.batch_size, self.rng, drop_last=True) for _ in range(streams))
+            self.order = [np.concatenate([*stream]) for stream in drawn]
+        start = self.drawn % self.steps_per_epoch * self.batch_size
+        self.drawn += 1
+        return tuple(order[start : start + self.batch_size] for order in self.order)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that changes while the stack trains."""
+        return {name: getattr(self, name) for name in CHANGING} | {"rng": self.rng.bit_generator.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Puts a new stack where another was; ValueError where this one has dropped configurations already."""
+        if len(self.kept) < len(self.lr):
+            raise ValueError(f"the stack holds {self.kept} alone; expected a new one")
+        self.keep(state["kept"])
+        for name in CHANGING:
+            setattr(self, name, state[name])
+        self.rng.bit_generator.state = state["rng"]
 
     def batch(self, places: NDArray[np.int64], other: NDArray[np.int64] | None = None) -> Batch:
         """The batch of the pairs at these places; `other`: the pairs whose columns make the grid (Sogram)."""
@@ -382,6 +408,7 @@ class Stack:
         self.lr = self.lr[which]
         self.weights = self.weights.keep(which)
         self.objectives = [self.objectives[at] for at in which]
+        self.kept = [self.kept[at] for at in which]
         self.losses = tuple(self.losses[at] for at in which) if self.losses != ("sogram",) else self.losses
 
     def objective(self, at: int) -> float:
@@ -585,7 +612,9 @@ def train_stack(
     active = list(range(len(trained)))
     first = [stack.objective(at) for at in active]
     every = max(1, round(stack.steps_per_epoch / stack.schedule.evaluations_per_epoch))
-    for step, batch in enumerate(stack.batches(), start=1):
+    going = itertools.takewhile(lambda _: active, itertools.count(1))
+    for step in resumable.steps(going, stack, trained, active):
+        batch = stack.batch(*stack.draw())
         if step == 1:
             stack.check_gradients(batch)
         stack.step(batch)
@@ -609,11 +638,10 @@ def train_stack(
             progress(step, trained)
         if finished:
             kept = [place for place in range(len(active)) if place not in finished]
-            active = [active[place] for place in kept]
-            if not active:
-                return trained
-            stack.keep(kept)
-    raise AssertionError("the stream of batches has no end")
+            active[:] = [active[place] for place in kept]
+            if active:
+                stack.keep(kept)
+    return trained
 
 
 def _halve(stack: Stack, place: int, run: Trained) -> None:

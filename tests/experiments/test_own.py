@@ -27,6 +27,10 @@ def sigmoid(scores, batch):
 """
 
 
+ESTIMATOR = '@own.estimator("mine")\nclass E:\n  def __init__(self, *a): pass\n  def update(self, i, r): return'
+RIVAL = "from course_lib.debiasing.rival import Rival\n"
+
+
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory) -> Path:
     """Four hundred people, each with twelve of sixty things, with times and stars; ids are texts, 007 among them."""
@@ -148,6 +152,27 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
     ),
     "a threshold above all": (lambda t, p: (saved(t, p / "s.csv"), {"min_rating": 9}), "expected at most 5"),
     "a core that empties": (lambda t, p: (saved(t, p / "s.csv"), {"core": 50}), "0 pairs with --core 50"),
+    "a time that is missing": (
+        lambda t, p: (saved(t.assign(when=t.when.where(t.index != 5)), p / "s.csv"), {}),
+        "'when': line 7 holds 'nan'; expected a finite number",
+    ),
+    "semicolons": (lambda t, p: (saved(t, p / "s.csv", sep=";"), {}), "stand between ';'; expected ','"),
+    "one user": (
+        lambda t, p: (saved(t.assign(who="me", what=t.index), p / "s.csv"), {}),
+        "1 users and .* expected two of each",
+    ),
+    "one item": (
+        lambda t, p: (saved(t.assign(what="it", who=t.index), p / "s.csv"), {}),
+        "and 1 items; expected two of each",
+    ),
+    "nothing left to find": (
+        lambda t, p: (saved(t.assign(who=t.index // 5, what=t.index % 5), p / "s.csv"), {}),
+        "user '0' has all 5 items",
+    ),
+    "equal times": (
+        lambda t, p: (saved(t.assign(when=9), p / "s.csv"), {"split": "time"}),
+        "are equal; expected --spl",
+    ),
     "another split": (lambda t, p: (saved(t, p / "s.csv"), {"split": "users"}), "--split is 'users'; expected one of"),
 }
 FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the message must say
@@ -155,7 +180,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     "a file that fails": ("import nothing_of_this_name", "line 4: ModuleNotFoundError.*expected a file that runs"),
     "a vector": (
         '@own.loss("mine")\ndef f(s, b): return s.sum(1).exp()',
-        r"a tensor of shape \(8,\); expected one number",
+        r"it returns torch.float32 of shape \(8,\); expected one number",
     ),
     "a float": (
         '@own.loss("mine")\ndef f(s, b): return s.exp().mean().item()',
@@ -169,7 +194,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     "a loss below 0": ('@own.loss("mine")\ndef f(s, b): return -s.exp().mean()', "expected a finite number above 0"),
     "chance of its own": (
         '@own.loss("mine")\ndef f(s, b): return (s * torch.rand(8, 8)).exp().mean()',
-        "two calls on one batch give .*; expected the same number",
+        "draws from torch's random state, which all share.*expected that it draws nothing",
     ),
     "scores in place": ('@own.loss("mine")\ndef f(s, b): return s.detach().mul_(2).sum() + s.exp().mean()', "in place"),
     "a sampler out of range": (
@@ -181,19 +206,58 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
         "that it draws from the given",
     ),
     "an estimator of a side": (
-        '@own.estimator("mine")\nclass E:\n  def __init__(self, *a): pass\n  def update(self, i, r): return r.mean(0)',
-        r"update returns \(3,\); expected a tensor of shape \(d, d\)",
+        ESTIMATOR + " r.mean(0)",
+        r"update returns \(3,\), torch.float32; expected a tensor of shape \(d, d\)",
     ),
     "a method that is none": (
         '@own.method("mine")\nclass M(torch.nn.Module):\n  def __init__(self, *a, **k): super().__init__()',
         "it is no Rival; expected a subclass",
     ),
+    "a fixed size": (
+        '@own.loss("mine")\ndef f(s, b): return (torch.eye(8) * s).exp().mean()',
+        r"RuntimeError: .*expected loss\(scores, batch\) that runs on \(8, 8\) and \(5, 5\)",
+    ),
+    "a batch in place": (
+        '@own.loss("mine")\ndef f(s, b): return s.exp().mean() / b.col_counts.add_(1).sum()',
+        "it changes the col_counts that it was given",
+    ),
+    "a constant": ('@own.loss("mine")\ndef f(s, b): return (0 * s).sum() + 1', "its gradient is 0 in both tables"),
+    "an unused parameter": (
+        '@own.loss("mine")\nclass L(torch.nn.Linear):\n  def __init__(self): super().__init__(1, 1)\n'
+        "  def forward(self, s, b): return s.exp().mean()",
+        "its parameter 'weight' has no gradient",
+    ),
+    "another device": (
+        '@own.loss("mine")\ndef f(s, b): return (s.to("meta")).exp().mean()',
+        "on meta tensors; expected .* on their device",
+    ),
+    "a seeded sampler": (
+        '@own.sampler("mine")\ndef f(t, n, r):\n  np.random.seed(r.integers(9)); return np.random.randint(9, size=n)',
+        "draws from numpy.random, which all share, or seeds it; expected the generator",
+    ),
+    "rows in place": (
+        ESTIMATOR + " r.mul_(2).T @ r",
+        "update changes the rows",
+    ),
+    "a Gramian of another type": (
+        ESTIMATOR + " (r.T @ r).double()",
+        r"update returns \(3, 3\), torch.float64; expected .* of the type of the rows",
+    ),
+    "a second setting": (
+        RIVAL + '@own.method("mine", tries=({}, {"gap": 1}))\nclass M(Rival): pass',
+        "unexpected keyword argument 'gap'",
+    ),
+    "lists of NaN": (
+        RIVAL + '@own.method("mine")\nclass M(Rival):\n'
+        '  def ranking(self): return [float("nan") * t for t in self.embeddings()]',
+        "numbers that are not finite; expected two tables",
+    ),
     "two of one name": (SIGMOID + SIGMOID, "is registered twice; expected a name for each"),
 }
 
 
-def saved(table: pd.DataFrame, path: Path) -> Path:
-    table.to_csv(path, index=False)
+def saved(table: pd.DataFrame, path: Path, sep: str = ",") -> Path:
+    table.to_csv(path, index=False, sep=sep)
     return path
 
 
@@ -223,6 +287,10 @@ def test_what_an_experiment_cannot_take_is_said_by_name(shop, tmp_path) -> None:
     file = written(tmp_path / "mine.py", HEAD + SIGMOID)
     for request, says in (
         (asked(shop, "P4-T2", functions=file), "P4-T2 does not take it; expected estimator; a loss enters P3-T5"),
+        (
+            asked(shop, functions=written(tmp_path / "theirs.py", HEAD + SIGMOID.replace("sigmoid", "unbiased", 1))),
+            "loss 'unbiased': P3-T5 has something of this name",
+        ),
         (asked(shop, "P2-X1"), "P2-X1 takes no data .* expected one of .*P3-T5"),
         (asked(shop, changes={"widht": 3}), "--option widht: no cell of P3-T5 has it; expected one of"),
     ):
@@ -423,7 +491,7 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         ("run P3-T5 --min-rating 3", "--min-rating is '3.0', and there is no --data"),
         ("run P3-T5 --dry-run --out FILE", "expected a folder, and this is a file"),
         ("run P3-T5 --dry-run --devices 0", "--devices: a run of one's own does not take it"),
-        ("run P3-T5 --dry-run --only foo=bar", "--only: no cell has 'foo'; expected one of"),
+        ("run P3-T5 --dry-run --only foo=bar", "only: no cell of P3-T5 has 'foo'; expected one of"),
         ("run P3-T5 --data EMPTY", "--data: empty.csv has no row below its header; expected at least 50 pairs"),
         ("run P3-T5 --data BROKEN", "broken.parquet: pandas cannot read it .*; expected Parquet"),
         ("run P3-T5 --with EXIT --dry-run", "line 2: SystemExit: 3; expected a file that runs"),

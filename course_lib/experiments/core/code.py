@@ -20,7 +20,14 @@ from course_lib import dependencies
 _HERE = __name__.rpartition(".")[0]
 MACHINERY = frozenset(
     {
-        *("course_lib", "course_lib.experiments", "course_lib.dependencies", "course_lib.extras", _HERE),
+        *(
+            "course_lib",
+            "course_lib.experiments",
+            "course_lib.dependencies",
+            "course_lib.extras",
+            _HERE,
+            "course_lib.training.resumable",
+        ),
         *(f"{_HERE}.{name}" for name in ("code", "command", "dealt", "extend", "out", "own_run", "provenance")),
         *(f"{_HERE}.{name}" for name in ("queue", "registry", "results", "rules", "verify")),
     }

@@ -65,7 +65,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.results is not None:
         drawn = np.random.default_rng(arguments.seed).permutation(len(results))[: arguments.results]
         results = [results[at] for at in sorted(drawn.tolist())]
-    how = {name: getattr(arguments, name) for name in ("cells", "share", "seconds", "against", "tolerance")}
+    how = {name: getattr(arguments, name) for name in ("cells", "share", "seconds", "beyond", "against", "tolerance")}
     for result in results:
         verdict = verify.verify(result, rng=np.random.default_rng(arguments.seed), **how)
         print(f"{result.id} {result.scale}: {'agrees' if verdict else 'NOT VOUCHED FOR'}: {verdict}", flush=True)
@@ -198,10 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
     running.set_defaults(action=_run)
-    running.add_argument("id", help="such as P3-T6")
-    running.add_argument("--scale", choices=registry.SCALES, default=os.environ.get("COURSE_SCALE", "smoke"))
-    running.add_argument("--seeds", type=int, nargs="+", default=[0])
-    running.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="only the cells with these values")
+    queue.which(running, os.environ.get("COURSE_SCALE", "smoke"))
     running.add_argument(
         "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
     )
@@ -241,6 +238,9 @@ def _parser() -> argparse.ArgumentParser:
         "--tolerance", type=float, help="relative difference allowed on another machine, such as 0.02"
     )
     verifying.add_argument("--seconds", type=float, default=60, help="only cells estimated at most so long (60)")
+    verifying.add_argument(
+        "--beyond", type=float, default=0, help="and the shortest of the longer cells, if of at most so many seconds"
+    )
     verifying.add_argument("--seed", type=int, default=0, help="of the draw of cells")
     verifying.add_argument(
         "--against",

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ from course_lib.interactions import Interactions
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 SLOPE, SAME = 1e-4, 1e-12  # relative differences: of a gradient from finite differences, of two equal calls
 STEP = 1e-5  # of the finite differences
+TOLD = ("users", "items", "row_counts", "col_counts")  # what a loss may read of its batch, and not write
 
 
 @dataclass(frozen=True)
@@ -182,13 +184,32 @@ def _line(error: BaseException, path: Path) -> int | None:
 # ------------------------------------------------------------------------------------------------- tried before a run
 def check(one: Own) -> None:
     """Tries something that was registered on a small made set; ValueError says what is wrong with it."""
-    small = _small()
     try:
-        CHECKS[one.kind](one, small)
-    except ValueError:
-        raise
+        with _no_shared_chance(one) if one.kind != "loss" else nullcontext():
+            CHECKS[one.kind](one, _small())
     except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(f"{one.kind} {one.name!r}: "):
+            raise
         raise one.refuse(f"{type(error).__name__}: {error}", EXPECTED[one.kind]) from error
+
+
+@contextmanager
+def _no_shared_chance(one: Own) -> Iterator[None]:
+    """Refuses what draws from, or seeds, the random states that everybody shares: a run is decided by its seeds."""
+    before = _shared_chance()
+    yield
+    if changed := [name for name, state in _shared_chance().items() if state != before[name]]:
+        expected = "that it draws nothing" if one.kind in ("loss", "estimator") else "the generator that it is given"
+        raise one.refuse(f"it draws from {changed[0]}, which all share, or seeds it", expected)
+
+
+def _shared_chance() -> dict[str, Any]:
+    numpy = np.random.get_state(legacy=True)  # noqa: NPY002
+    return {
+        "numpy.random": str(numpy),
+        "torch's random state": torch.get_rng_state().tolist(),
+        "random": random.getstate(),
+    }
 
 
 def _small() -> Interactions:
@@ -220,22 +241,26 @@ def scores_of(one: Own, left: Tensor, right: Tensor) -> Tensor:
 
 
 def _check_loss(one: Own, train: Interactions) -> None:
-    places, rng = np.arange(0, 27, 3)[:8], np.random.default_rng(0)
-    for dtype in (torch.float32, torch.float64):
+    for dtype, size in ((torch.float32, 8), (torch.float64, 5), (torch.float64, 8)):
+        places, rng = np.arange(0, 27, 3)[:size], np.random.default_rng(0)
         function, batch = made_loss(one, dtype), batch_of(places, train, dtype)
-        tables = [torch.tensor(0.5 * rng.standard_normal((8, 4)), dtype=dtype, requires_grad=True) for _ in range(2)]
+        own_parts = dict(function.named_parameters()) if isinstance(function, torch.nn.Module) else {}
+        tables = [torch.tensor(0.5 * rng.standard_normal((size, 4)), dtype=dtype, requires_grad=True) for _ in range(2)]
         scores = scores_of(one, *tables)
-        before = scores.detach().clone()
-        value = function(scores, batch)
+        given = {"scores": scores, **{name: getattr(batch, name) for name in TOLD}}
+        before = {name: tensor.detach().clone() for name, tensor in given.items()}
+        with _no_shared_chance(one):
+            value = function(scores, batch)
         if not isinstance(value, Tensor) or value.shape != () or not value.is_floating_point():
             found = (
-                f"it returns a tensor of shape {tuple(value.shape)}"
-                if isinstance(value, Tensor)
-                else (f"it returns {type(value).__name__}")
+                f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
             )
-            raise one.refuse(found, "one number, a torch tensor of shape (): take the mean over the batch")
-        if not torch.equal(scores.detach(), before):
-            raise one.refuse("it changes the scores that it was given", "a new tensor, no operation in place")
+            raise one.refuse(
+                f"it returns {found}", "one number, a torch tensor of shape (): take the mean over the batch"
+            )
+        for name, tensor in given.items():
+            if not torch.equal(tensor.detach(), before[name]):
+                raise one.refuse(f"it changes the {name} that it was given", "a new tensor, no operation in place")
         if not bool(torch.isfinite(value)) or float(value.detach()) <= 0:
             raise one.refuse(
                 f"it is {float(value.detach()):.4g} on scores near 0",
@@ -246,9 +271,13 @@ def _check_loss(one: Own, train: Interactions) -> None:
         first, again = float(value.detach()), float(function(scores_of(one, *tables), batch).detach())
         if abs(again - first) > SAME * abs(first):
             raise one.refuse(f"two calls on one batch give {first:.8g} and {again:.8g}", "the same number")
-        gradients = torch.autograd.grad(value, tables, allow_unused=True)
-        if any(part is None or not bool(torch.isfinite(part).all()) for part in gradients):
+        gradients = torch.autograd.grad(value, [*tables, *own_parts.values()], allow_unused=True)
+        if any(part is None or not bool(torch.isfinite(part).all()) for part in gradients[:2]):
             raise one.refuse("its gradient is not finite or does not reach both tables", "finite numbers for both")
+        if not any(bool(part.any()) for part in gradients[:2]):
+            raise one.refuse("its gradient is 0 in both tables", "a loss that depends on the scores")
+        if lost := [name for name, part in zip(own_parts, gradients[2:], strict=True) if part is None]:
+            raise one.refuse(f"its parameter {lost[0]!r} has no gradient", "that each parameter is used")
     if not one.options["stop_gradient"]:
         _check_slope(one, function, batch, tables, gradients)
 
@@ -264,7 +293,7 @@ def _check_slope(one: Own, function: Any, batch: InBatch, tables: list[Tensor], 
                 moved = [part + sign * STEP * way for part, way in zip(tables, ways, strict=True)]
                 ends.append(float(function(scores_of(one, *moved), batch)))
         slope = (ends[0] - ends[1]) / (2 * STEP)
-        told = float(sum((part * way).sum() for part, way in zip(gradients, ways, strict=True)))
+        told = float(sum((part * way).sum() for part, way in zip(gradients, ways, strict=False)))
         if abs(slope - told) > SLOPE * max(abs(slope), abs(told), 1e-3):
             raise one.refuse(
                 f"its gradient says a slope of {told:.6g} along a direction in which the loss has {slope:.6g}",
@@ -301,11 +330,19 @@ def _check_estimator(one: Own, train: Interactions) -> None:
         if not callable(getattr(side, "update", None)):
             raise one.refuse(f"{type(side).__name__} has no update", "a method update(ids, rows)")
         for _ in range(2):
-            ids = torch.as_tensor(rng.integers(n, size=size))
-            gram = side.update(ids, torch.tensor(rng.standard_normal((size, d)), dtype=torch.float32))
-            if not isinstance(gram, Tensor) or gram.shape != (d, d):
-                shape = tuple(gram.shape) if isinstance(gram, Tensor) else type(gram).__name__
-                raise one.refuse(f"update returns {shape}", f"a tensor of shape (d, d), here ({d}, {d})")
+            ids, rows = (
+                torch.as_tensor(rng.integers(n, size=size)),
+                torch.tensor(rng.standard_normal((size, d))).float(),
+            )
+            before = rows.clone()
+            gram = side.update(ids, rows)
+            if not isinstance(gram, Tensor) or gram.shape != (d, d) or gram.dtype != rows.dtype:
+                found_ = f"{tuple(gram.shape)}, {gram.dtype}" if isinstance(gram, Tensor) else type(gram).__name__
+                raise one.refuse(
+                    f"update returns {found_}", f"a tensor of shape (d, d), here ({d}, {d}), of the type of the rows"
+                )
+            if not torch.equal(rows, before):
+                raise one.refuse("update changes the rows that it was given", "a new tensor, no operation in place")
             if not bool(torch.isfinite(gram).all()) or not torch.allclose(gram, gram.T, atol=1e-5):
                 raise one.refuse("update returns a matrix that is not finite or not symmetric", "a Gramian")
         found.append(gram)
@@ -314,11 +351,16 @@ def _check_estimator(one: Own, train: Interactions) -> None:
 
 
 def _check_model(one: Own, train: Interactions) -> None:
+    for setting in one.options.get("tries", ({},))[::-1]:
+        _check_setting(one, train, {key: value for key, value in setting.items() if key != "decay factor"})
+
+
+def _check_setting(one: Own, train: Interactions, setting: dict[str, Any]) -> None:
     given = (torch.tensor([0, 1, 2, 3]), torch.as_tensor(train.items[[0, 3, 6, 9]]), torch.tensor([6, 6, 1, 1]))
     values = []
     for _ in range(2):
         generator = torch.Generator().manual_seed(0)
-        model = _model(one, train, generator)
+        model = _model(one, train, generator, setting)
         model.begin_epoch(0, np.random.default_rng(0))
         value = model.loss(*given)
         if not isinstance(value, Tensor) or value.shape != () or not bool(torch.isfinite(value)):
@@ -331,6 +373,8 @@ def _check_model(one: Own, train: Interactions) -> None:
         shapes = [tuple(table.shape) for table in tables]
         if len(shapes) != 2 or [shape[0] for shape in shapes] != [9, 7] or shapes[0][1] != shapes[1][1]:
             raise one.refuse(f"ranking() gives shapes {shapes}", "two tables, a row for each user and for each item")
+        if not all(bool(torch.isfinite(table).all()) for table in tables):
+            raise one.refuse("ranking() gives numbers that are not finite", "two tables of finite numbers")
         values.append(float(value.detach()))
     if values[0] != values[1]:
         raise one.refuse(
@@ -338,14 +382,13 @@ def _check_model(one: Own, train: Interactions) -> None:
         )
 
 
-def _model(one: Own, train: Interactions, generator: torch.Generator) -> Any:
+def _model(one: Own, train: Interactions, generator: torch.Generator, setting: dict[str, Any]) -> Any:
     if not isinstance(one.make, type):
         raise one.refuse(f"it is {type(one.make).__name__}", "a class")
     if one.kind == "method":
         inner = backbones.make("MF", train, d=4, generator=generator, decay=0.01)
         wanted: type[Any] = debiasing.rival.Rival
-        options = {key: value for key, value in one.options["tries"][0].items() if key != "decay factor"}
-        model = one.make(inner, train, generator=generator, **options)
+        model = one.make(inner, train, generator=generator, **setting)
     else:
         wanted, model = backbones.Backbone, one.make(train, 4, generator=generator, decay=0.01)
     if not isinstance(model, wanted):
@@ -361,7 +404,7 @@ CHECKS: dict[str, Callable[[Own, Interactions], None]] = {
     "backbone": _check_model,
 }
 EXPECTED = {
-    "loss": "loss(scores, batch) that runs on (8, 8) scores in float32 and float64",
+    "loss": "loss(scores, batch) that runs on (8, 8) and (5, 5) scores, in float32 and float64, on their device",
     "sampler": "sampler(train, size, rng) that runs on 27 pairs",
     "estimator": "Estimator(n, d, batch_size) with update(ids, rows) that runs",
     "method": "Method(backbone, train, generator=..., **setting) that trains on four triples",

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from tqdm.auto import tqdm
 
 from course_lib import checking
 from course_lib.interactions import Interactions
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".item": "\t"}
 NAMES = {"user": "user_id", "item": "item_id", "time": "timestamp", "rating": "rating"}  # RecBole's
-UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "d": 1 / 86_400}
 LATEST = 4e9  # seconds since 1970: the year 2096
 LEAST = 50  # pairs
 
@@ -110,6 +111,8 @@ def read(source: Source) -> Interactions:
             )
     (users, user_names), (items, item_names) = (np.unique(one[kept], return_inverse=True)[::-1] for one in ids)
     order = np.argsort(numbers["time"][kept], kind="stable") if "time" in numbers else np.arange(len(users))
+    if source.split != "random" and np.ptp(numbers["time"][kept]) == 0:
+        raise ValueError(f"--split {source.split}: all times of {source.path.name} are equal; expected --split random")
     data = Interactions.merged(
         users[order],
         items[order],
@@ -121,6 +124,8 @@ def read(source: Source) -> Interactions:
         item_table=_about(item_names, source),
         **{f"{side}s": values[kept][order] for side, values in numbers.items()},
     )
+    if repeated := int(kept.sum()) - len(data):
+        tqdm.write(f"{source.path.name}: {repeated:,} of {int(kept.sum()):,} rows repeat a pair; the first one counts")
     return _as_split(_enough(data, source), source.split)
 
 
@@ -134,7 +139,17 @@ def _enough(data: Interactions, source: Source) -> Interactions:
     if len(cored) < LEAST:
         of = "" if source.core is None else f" with --core {source.core} (of {len(data):,} pairs)"
         raise ValueError(f"{source.path.name} has {len(cored):,} pairs{of}; expected at least {LEAST}")
-    return cored.compact()
+    cored = cored.compact()
+    if min(cored.shape) < 2:
+        raise ValueError(
+            f"{source.path.name} has {cored.n_users} users and {cored.n_items} items; expected two of each"
+        )
+    if (everything := cored.row_counts == cored.n_items).any():
+        name = cored.user_table["name"][int(everything.argmax())]
+        raise ValueError(
+            f"{source.path.name}: user {str(name)!r} has all {cored.n_items} items; expected one that is left to find"
+        )
+    return cored
 
 
 def _columns(source: Source) -> dict[str, str]:
@@ -157,33 +172,40 @@ def _columns(source: Source) -> dict[str, str]:
 
 
 def _heads(path: Path) -> list[str]:
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return [str(name) for name in _frame(path).columns]
-    return [str(name).partition(":")[0] if path.suffix in (".inter", ".item") else str(name)
-            for name in _frame(path, nrows=0).columns]  # fmt: skip
+    heads = [str(name).strip() for name in _frame(path, nrows=0).columns]
+    other = [sign for sign in ";\t|," if len(heads) == 1 and sign in heads[0]]
+    if other:
+        here = SEPARATORS[path.suffix.lower()]
+        raise ValueError(
+            f"{path.name}: its columns stand between {other[0]!r}; expected {here!r}, by the file's ending"
+        )
+    return [head.partition(":")[0] if path.suffix.lower() in (".inter", ".item") else head for head in heads]
 
 
 def _frame(path: Path, **how: Any) -> pd.DataFrame:
     try:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             try:
                 return pd.read_parquet(path)
             except (ValueError, OSError) as error:  # pyarrow's own are of these kinds
                 raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected Parquet") from None
-        if path.suffix not in SEPARATORS:
+        if path.suffix.lower() not in SEPARATORS:
             raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join([*SEPARATORS, '.parquet'])}")
-        return pd.read_csv(path, sep=SEPARATORS[path.suffix], **how)
+        return pd.read_csv(path, sep=SEPARATORS[path.suffix.lower()], **how)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected a table with a header") from None
 
 
 def _table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     """The file with ids as texts: 007 stays 007."""
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _frame(path)
     heads, raw = _heads(path), list(_frame(path, nrows=0).columns)
     texts = {raw[heads.index(columns[side])]: str for side in ("user", "item")}
-    return _frame(path, dtype=texts).rename(columns=dict(zip(raw, heads, strict=True)))
+    table = _frame(path, dtype=texts, keep_default_na=False, na_values=[""])  # somebody may be called NA
+    return table.rename(columns=dict(zip(raw, heads, strict=True)))
 
 
 def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
@@ -192,7 +214,7 @@ def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
         raise ValueError(
             f"{path.name}, column {column!r}: {missing} ids are missing, the first in line {row}; expected none"
         )
-    return table[column].astype(str).to_numpy(dtype=str)
+    return table[column].astype(str).str.strip().to_numpy(dtype=str)
 
 
 def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any:
@@ -212,7 +234,7 @@ def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any
     found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     if not np.isfinite(found).all():
         line = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise ValueError(f"{where}: line {line + 2} holds {values.iloc[line]!r}; expected a finite number")
+        raise ValueError(f"{where}: line {line + 2} holds {str(values.iloc[line])!r}; expected a finite number")
     if side == "time":
         found = found / UNITS[source.time_unit]
         if found.max() > LATEST:

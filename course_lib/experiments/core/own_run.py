@@ -34,6 +34,7 @@ LATELY = 0.1
 OWN_COST = 4.0  # times the pattern's seconds, of a cell with an own function: gradients by autograd
 BASE_GB, COPIES = 0.6, 12  # torch and the libraries; tables of float64: parameters, gradients, moments, best state
 SAID = 0.05
+DAY, UNITS = 86_400.0, " or ".join(own_data.UNITS)
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,9 @@ def ready(request: Request) -> Iterator[Ready]:
         for need in door.needs:
             if data is not None and not has(data, need):
                 raise ValueError(f"{door.id} needs {need}, and {data.name} has none; expected --{need[:-1]} COLUMN")
+        if data is not None and "times" in door.needs and data.times is not None and np.ptp(data.times) < 2 * DAY:
+            span = f"{data.name} has times from {data.times.min():g} to {data.times.max():g}"
+            raise ValueError(f"{door.id} needs seconds over two days or more, and {span}; expected --time-unit {UNITS}")
         if data is not None and data.n_items < door.least_items:
             raise ValueError(f"{door.id} needs {door.least_items} items, and {data.name} has {data.n_items}")
         name = None if data is None else _name(data, request, door.recipes)
@@ -187,21 +191,10 @@ def lent(door: Door, data: Interactions | None, name: str | None, request: Reque
     if data is None or name is None or request.source is None:
         yield
         return
-    recipe, usual = request.source.recipe, door.recipes.make
     nothing = np.full(data.n_items, "")
     columns = {"genres": nothing, **data.item_table, "name": data.item_table.get("title", nothing)}
-    own_set = dataclasses.replace(data, name=name, item_table=columns)
-
-    def make(**asked: Any) -> Interactions:
-        return own_set if asked == recipe else usual(**asked)
-
-    # recipes are frozen, and every stored result holds the hash of their module: they are lent to, and not changed
-    object.__setattr__(door.recipes, "make", make)
-    try:
-        with patch.dict(door.recipes.table, {name: recipe}):
-            yield
-    finally:
-        object.__setattr__(door.recipes, "make", usual)
+    with door.recipes.lent(name, request.source.recipe, dataclasses.replace(data, name=name, item_table=columns)):
+        yield
 
 
 def _planned(door: Door, request: Request, file: own.File | None, data: Interactions | None, name: str | None) -> Ready:
@@ -220,15 +213,12 @@ def _planned(door: Door, request: Request, file: own.File | None, data: Interact
         cells = [{**cell, key: value} if key in cell else cell for cell in cells]
     cells = list({json.dumps(cell, sort_keys=True): cell for cell in cells}.values())
     if file is not None and door.enter is not None:
+        taken = json.dumps(cells)
+        for one in file.found:
+            if json.dumps(one.name) in taken:
+                raise one.refuse(f"{door.id} has something of this name", "a name of its own")
         cells = door.enter(cells, file)
-    for key, value in (request.only or {}).items():
-        wanted = value if isinstance(value, list | tuple) else [value]
-        if not any(key in cell for cell in cells):
-            raise ValueError(f"--only: no cell has {key!r}; expected one of {', '.join(sorted(cells[0]))}")
-        there = ", ".join(sorted({str(cell.get(key)) for cell in cells}))
-        cells = [cell for cell in cells if cell.get(key) in wanted]
-        if not cells:
-            raise ValueError(f"only: no cell has {key} {value!r}; expected one of {there}")
+    cells = registry.chosen_cells(cells, request.only or {}, door.id)
     factor = 1.0 if data is None else len(data) / pairs
 
     def estimate(cell: Any) -> float:

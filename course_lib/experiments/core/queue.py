@@ -226,9 +226,14 @@ def _without_device(cell: registry.Cell) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="", exit_on_error=False, add_help=False)
-    parser.add_argument("id")
-    parser.add_argument("--scale", choices=registry.SCALES, default="full")
+    which(parser, "full").add_argument("--devices", type=int, default=1)
+    return parser
+
+
+def which(parser: argparse.ArgumentParser, scale: str) -> argparse.ArgumentParser:
+    """A parser that takes what names a run, for a line of a queue and for the command line."""
+    parser.add_argument("id", help="such as P3-T6")
+    parser.add_argument("--scale", choices=registry.SCALES, default=scale)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--only", nargs="+", default=[])
-    parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="only the cells with these values")
     return parser

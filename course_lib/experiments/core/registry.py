@@ -15,7 +15,7 @@ import inspect
 import json
 import pkgutil
 import re
-import time
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -39,6 +39,7 @@ from course_lib.experiments.core.provenance import (
 )
 from course_lib.experiments.core.results import Layout, Result
 from course_lib.experiments.core.summary import Row
+from course_lib.training import resumable
 
 SCALES = ("smoke", "laptop", "full")
 PACKAGE = __name__.removesuffix(".core.registry")
@@ -133,14 +134,19 @@ def cells_of(
     if not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds: got {seeds}; expected one or more whole numbers from 0 on, each once")
     check_options(name, options)
-    cells = get(name).plan(scale, seeds, **options)
-    for key, value in (only or {}).items():
+    return chosen_cells(get(name).plan(scale, seeds, **options), only or {}, f"{name} at {scale} scale")
+
+
+def chosen_cells(cells: list[Any], only: Cell, of: str) -> list[Any]:
+    """The cells that agree with the values of `only`; ValueError names a value that no cell has."""
+    for key, value in only.items():
         if not any(key in cell for cell in cells):
-            raise ValueError(f"only: no cell of {name} has {key!r}; expected one of {sorted(cells[0])}")
-        if not any(_wanted(cell.get(key), value) for cell in cells):
-            there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
-            raise ValueError(f"only: no cell of {name} at {scale} scale has {key} {value!r}; expected one of {there}")
-    return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
+            raise ValueError(f"only: no cell of {of} has {key!r}; expected one of {sorted(cells[0])}")
+        there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
+        cells = [cell for cell in cells if _wanted(cell.get(key), value)]
+        if not cells:
+            raise ValueError(f"only: no cell of {of} has {key} {value!r}; expected one of {there}")
+    return cells
 
 
 def options_of(name: str) -> list[str]:
@@ -314,11 +320,13 @@ def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
     """Runs one cell and stores its rows with where they come from."""
     device = cell.get("device", "cpu")
     hardware(device)  # before the work: a device that is not there is refused
-    start = time.perf_counter()
-    rows = chosen.run_cell(cell)
-    record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": time.perf_counter() - start}
-    made_by = {"code": code.code_of(chosen.module)}
-    write_json(path, record | made_by | provenance(device))
+    made_by = code.code_of(chosen.module)
+    states = path.with_suffix(".states")  # of its loops, where a kill leaves them
+    with resumable.kept(states / made_by["hash"]) as place:
+        rows = chosen.run_cell(cell)
+    record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": place.seconds, "code": made_by}
+    write_json(path, record | provenance(device))
+    shutil.rmtree(states, ignore_errors=True)
 
 
 def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:

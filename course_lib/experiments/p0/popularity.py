@@ -39,6 +39,7 @@ from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.interactions import Interactions
 from course_lib.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
+from course_lib.training import resumable
 from course_lib.training import towers as training
 
 
@@ -174,6 +175,8 @@ def run_lookup(cell: PopularityCell, *, curve: bool) -> tuple[dict[str, float], 
     towers = training.lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
     optimiser = OPTIMISERS[cell["optimiser"]](towers.parameters(), cell)
     growth = training.Growth(optimiser, towers.right.get_parameter("weight")) if cell.get("watch") else None
+    if growth is not None:
+        resumable.hold(growth.updates, growth.driven, growth.fourth)
     history = _train(towers, optimiser, train, test, cell, curve=curve)
     found = training.judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"])
     found |= {"loss": history[-1]["loss"]}

@@ -63,8 +63,7 @@ def registered(source: str) -> Iterator[None]:
                 stack.enter_context(patch.dict(tuning.GRID, {name: tries}))
             if kind == "backbone":
                 made: dict[str, Any] = {name: _on_graph(one)}
-                # a private table: a public one would change the hash of the code that P1's stored results hold
-                stack.enter_context(patch.dict(backbones._OF_A_GRAPH, made))
+                stack.enter_context(patch.dict(backbones.OF_A_GRAPH, made))
                 stack.enter_context(patch.dict(models.OWN_OPTIONS, {name: {"source": number}}))
         yield
 

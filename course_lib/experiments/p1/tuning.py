@@ -14,6 +14,7 @@ from course_lib.experiments.p1.cells import TrainedCell
 from course_lib.experiments.p1.data import load_split
 from course_lib.experiments.p1.measures import RATIO, shifted
 from course_lib.experiments.p1.models import Fitted, Watch, fitted, fitted_of, model_cell
+from course_lib.training import resumable
 from course_lib.training.recommenders import train_recommender
 
 TOP = 0.3  # k of (10): P1, Section 5.1
@@ -97,6 +98,7 @@ def tuned_method(cell: TrainedCell, backbone: str, method: str) -> tuple[Fitted,
     return at(cell["seed"], best), best
 
 
+@resumable.once
 def finetuned(
     cell: TrainedCell,
     base: Fitted,

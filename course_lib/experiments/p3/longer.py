@@ -25,7 +25,7 @@ from course_lib.experiments.p3.paths import DIGITS, Lists
 from course_lib.experiments.p3.predictions import Along, Prediction
 from course_lib.experiments.p3.stochastic_gradient import COLUMNS, LossesCell
 from course_lib.interactions import Interactions
-from course_lib.training import objectives, stochastic
+from course_lib.training import objectives, resumable, stochastic
 from course_lib.training.paths import log_even
 
 LOSSES = ("unbiased", "pos_neg")  # In-Batch and Popularity mostly end by P3's rule before 60 epochs
@@ -188,6 +188,7 @@ def longer_cell(cell: LossesCell) -> list[Row]:
     train, test = setting.load_split(cell["data"], cell["seed"])
     halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5  # as in Table 5
     looks, lists = Looks(cell, train), Lists(train, test, halves, "cpu")
+    resumable.hold(looks.norms)
     with threads_for(train):
         stack = stochastic_gradient.make_stack(cell, train, torch.float32)
         trained = stochastic.train_stack(stack, test, cutoffs=setting.CUTOFFS, halves=halves, servings=looks.serve)

@@ -6,9 +6,7 @@ chosen on half of the users and measured on the other. Its objective along the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -20,11 +18,11 @@ from course_lib.experiments.core import own
 from course_lib.experiments.core.data import TRAIN_SHARE
 from course_lib.experiments.core.machine import threads_for
 from course_lib.experiments.core.own_run import Door, open_door
-from course_lib.experiments.core.summary import Row
+from course_lib.experiments.core.summary import Row, part
 from course_lib.experiments.p3 import setting
 from course_lib.experiments.p3.stochastic_gradient import make_stack, table5_cell, train_cell, trained_rows
 from course_lib.in_batch import batch_size_from_ratio
-from course_lib.interactions import Interactions, epoch_batches
+from course_lib.interactions import Interactions
 from course_lib.training import stochastic
 
 PROBES = 2  # batches whose mean loss stands for the objective
@@ -32,7 +30,7 @@ LARGEST = 2048  # pairs of a batch whose (s, s) scores an own loss is given
 LIKE = {"smoke": ("movietweetings-10core", 23_565), "laptop": ("ml-1m", 575_281), "full": ("ml-1m", 575_281)}
 
 
-class OwnStack:
+class OwnStack(stochastic.Stack):
     """One loss of one's own in the place of a `stochastic.Stack`, with its gradients by autograd.
 
     The tables start as a stack's; parameters of the loss are trained beside them, at the same rate.
@@ -41,49 +39,54 @@ class OwnStack:
     pointwise = "own"
 
     def __init__(
-        self, one: own.Own, train: Interactions, batch_size: int, *, k: int, seed: int, first_lr: float, **rest: Any
+        self,
+        one: own.Own,
+        train: Interactions,
+        batch_size: int,
+        *,
+        k: int,
+        seed: int,
+        schedule: stochastic.Schedule,
+        device: str,
+        sampler: Any,
     ) -> None:
-        self.one, self.train, self.batch_size, self.k = one, train, batch_size, k
-        self.device, self.losses, self.rng = rest.pop("device"), (one.name,), np.random.default_rng([seed, 2])
-        self.sampler: own.Own | None = rest.pop("sampler", None)
-        self.schedule = stochastic.Schedule(first_lr=first_lr, **rest)
-        start = [self.schedule.start_scale * self.rng.standard_normal((rows, 1, k)) for rows in train.shape]
-        self.start = [torch.tensor(table, dtype=torch.float32, device=self.device) for table in start]
-        probes = np.random.default_rng([seed, 4])
-        self.probes = [self.batch(self.draw(probes)) for _ in range(PROBES)]
-        self.restart(0, first_lr)
+        self.one, self.train, self.batch_size, self.schedule = one, train, batch_size, schedule
+        self.device, self.losses, self.sampler, self.kept = device, (one.name,), sampler, [0]
+        self.rng, self.order, self.drawn = np.random.default_rng([seed, 2]), [], 0
+        start = [schedule.start_scale * self.rng.standard_normal((rows, 1, k)) for rows in train.shape]
+        self.start = tuple(torch.tensor(table, dtype=torch.float32, device=device) for table in start)
+        draws = np.random.default_rng([seed, 4])
+        uniform = lambda rng: rng.choice(len(train), batch_size, replace=False)  # noqa: E731
+        self.probes = [self.batch((sampler or uniform)(draws)) for _ in range(PROBES)]
+        self.restart(0, schedule.first_lr)
 
-    @property
-    def steps_per_epoch(self) -> int:
-        """Full batches in one pass."""
-        return len(self.train) // self.batch_size
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """The positions of one batch."""
-        if self.sampler is not None:
-            return own.drawn(self.sampler, self.train, self.batch_size, rng)
-        return rng.choice(len(self.train), self.batch_size, replace=False)
-
-    def batch(self, places: Any) -> own.InBatch:
+    def batch(self, places: Any, other: Any = None) -> Any:
         """The batch of the pairs at these positions."""
         return own.batch_of(places, self.train, torch.float32, self.device)
 
-    def batches(self) -> Iterator[own.InBatch]:
-        """Batches without end."""
-        while True:
-            if self.sampler is not None:
-                yield self.batch(self.draw(self.rng))
-            else:
-                yield from map(self.batch, epoch_batches(self.train, self.batch_size, self.rng, drop_last=True))
-
-    def check_gradients(self, batch: own.InBatch) -> None:
+    def check_gradients(self, batch: Any) -> None:
         """Done for every own loss before the run (`own.check`)."""
+
+    def keep(self, which: list[int]) -> None:
+        """There is one configuration."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """That of a stack, and the loss's own parameters."""
+        return super().state_dict() | {"own": [part.detach() for part in self.parameters], "squares": self.squares}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Puts a new stack where another was."""
+        super().load_state_dict(state)
+        self.squares = state["squares"]
+        with torch.no_grad():
+            for part, before in zip(self.parameters, state["own"], strict=True):
+                part.copy_(before)
 
     def value(self, batch: own.InBatch, left: Tensor, right: Tensor) -> Tensor:
         """The loss of a batch whose pairs have these embeddings, (s, k) each."""
         return self.function(own.scores_of(self.one, left, right), batch)
 
-    def step(self, batch: own.InBatch) -> None:
+    def step(self, batch: Any) -> None:
         """One AdaGrad step of the rows in the batch, and of the loss's own parameters."""
         leaves, places = [], []
         for table, ids in ((self.u, batch.users), (self.v, batch.items)):
@@ -110,7 +113,8 @@ class OwnStack:
         torch.manual_seed(0)  # of what a loss draws for its own parameters
         self.function = own.made_loss(self.one, device=self.device)
         self.parameters = list(self.function.parameters()) if isinstance(self.function, torch.nn.Module) else []
-        self.squares, self.lr = [torch.zeros_like(part) for part in self.parameters], lr
+        self.squares = [torch.zeros_like(part) for part in self.parameters]
+        self.lr = torch.tensor(lr, device=self.device)
 
     def objective(self, at: int) -> float:
         """The mean loss of the probes."""
@@ -139,9 +143,10 @@ def train_own(
     one: own.Own, cell: Any, train: Interactions, test: Interactions, sampler: own.Own | None = None
 ) -> stochastic.Trained:
     """Trains one loss by P3's procedure."""
-    how = {key: cell[key] for key in ("k", "seed", "first_lr", "max_epochs", "evaluations_per_epoch")}
+    schedule = stochastic.Schedule(**part(cell, "first_lr max_epochs evaluations_per_epoch"))
+    how: dict[str, Any] = {"device": cell.get("device", "cpu"), "sampler": _places(sampler, cell, train)}
     size = batch_size_from_ratio(cell["ratio"], len(train))
-    stack: Any = OwnStack(one, train, size, **how, device=cell.get("device", "cpu"), sampler=sampler)
+    stack = OwnStack(one, train, size, **part(cell, "k seed"), schedule=schedule, **how)
 
     def served(_: str, __: str, users: Any, items: Any, ___: Interactions) -> dict[str, Any]:
         if one.options["score"] == "cosine":
@@ -164,13 +169,15 @@ def _theirs(cell: Any, train: Interactions, test: Interactions, sampler: own.Own
     if sampler is None:
         return train_cell(cell, train, test)
     stack = make_stack(cell, train, torch.float32)
-
-    def batches() -> Iterator[stochastic.Batch]:
-        while True:
-            yield stack.batch(own.drawn(sampler, train, stack.batch_size, stack.rng))
-
-    with threads_for(train), patch.object(stack, "batches", batches):
+    stack.sampler = _places(sampler, cell, train)
+    with threads_for(train):
         return stochastic.train_stack(stack, test, **_asked(cell, train), servings=setting.servings)
+
+
+def _places(sampler: own.Own | None, cell: Any, train: Interactions) -> Any:
+    """What draws the positions of a batch: an own sampler, or None for passes over all pairs."""
+    size = batch_size_from_ratio(cell["ratio"], len(train))
+    return None if sampler is None else lambda rng: own.drawn(sampler, train, size, rng)
 
 
 def enter(cells: list[Any], file: own.File) -> list[Any]:

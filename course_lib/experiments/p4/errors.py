@@ -15,6 +15,7 @@ from course_lib.experiments.core.summary import Row, means, part
 from course_lib.experiments.p4 import training
 from course_lib.experiments.p4.data import describe
 from course_lib.experiments.p4.training import Trainer, TrainingCell
+from course_lib.training import resumable
 
 ALPHAS = (0.001, 0.005, 0.01, 0.1)  # of Table 2
 
@@ -60,6 +61,7 @@ def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[R
             rows.append({**model, "metric": "step / norm", "step": step, "value": moved / norm})
         trues.append(true)
 
+    resumable.hold(rows, trues, *followers.values())
     training.train(cell, trainer, look, watch)
     left = trainer.tables()[0][trainer.pairs[0]]
     # E||uu' - G||^2 = E|u|^4 - ||G||^2

@@ -14,6 +14,7 @@ from course_lib.experiments.p4 import training
 from course_lib.experiments.p4.data import FILMS, SMALL, describe, films, load_data, pages
 from course_lib.experiments.p4.errors import ALPHAS
 from course_lib.experiments.p4.training import FEW_CANDIDATES, MethodCell, Trainer, TrainingCell
+from course_lib.training import resumable
 
 LAMBDAS = (1e-2, 1.0, 10.0, 1e3)  # of Figure 6
 BINS = np.linspace(-1.0, 2.0, 61)
@@ -32,6 +33,7 @@ def trained_rows(cell: TrainingCell, method: str, *, histograms: bool = False) -
             drawn = histogram_rows(trainer, np.random.default_rng([cell["seed"], 2]))
             rows.extend({**where, **row, "step": step} for row in drawn)
 
+    resumable.hold(rows)
     training.train(cell, trainer, look)
     for name in ("map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10"):
         curve = [row["value"] for row in rows if row["metric"] == f"{name} at step"]

@@ -17,7 +17,7 @@ from course_lib import gramians, metrics
 from course_lib.encoders import TwoTower
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.p4.data import SIMPLE, SMALL, Sizes, Task, load_task
-from course_lib.training import Plan, fit
+from course_lib.training import Plan, fit, resumable
 
 FEW_CANDIDATES = 500
 Pair = tuple[Tensor, Tensor]
@@ -74,13 +74,18 @@ def step_seconds(cell: TrainingCell) -> float:
     return cell["every"] * cell["checks"] * (0.03 if cell["k"] > 32 else 0.006)
 
 
-def estimator(name: str, n: int, d: int, batch_size: int) -> gramians.BatchGramian:
+ESTIMATORS: dict[str, Callable[[int, int, int], Any]] = {}  # by name, besides those below: a reader's own
+
+
+def estimator(name: str, n: int, d: int, batch_size: int) -> Any:
     """The estimator of this name for batches of `batch_size`.
 
     Names: "sampling", "sogram 0.01", "sogram 0.01 corrected", "sagram 1", "sagram 1/n", "sagram 1 psd". "sagram 1/n" is
     beta = b/n in front of the mean over the batch: the Gramian of the cache that this batch has renewed, but for
     examples that it holds twice.
     """
+    if name in ESTIMATORS:
+        return ESTIMATORS[name](n, d, batch_size)
     kind, *rest = name.split()
     if kind == "sampling" and not rest:
         return gramians.BatchGramian()
@@ -172,7 +177,7 @@ def train(
     watch(rows, left): called before every step, with the first batch that it takes and its left embeddings.
     """
     optimiser = torch.optim.Adagrad(trainer.towers.parameters(), lr=cell["lr"])
-    clock = Clock()
+    resumable.hold(clock := Clock(), *trainer.sides)
     batches = trainer.batches(cell["every"])
 
     def timed(towers: Any, batch: Pair) -> Tensor:

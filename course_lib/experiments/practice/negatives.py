@@ -22,6 +22,7 @@ from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.rules import Rules
 from course_lib.experiments.core.summary import Row, half_width, means, tidy
 from course_lib.interactions import Interactions
+from course_lib.training import resumable
 from course_lib.training.on_pairs import BatchLoss, new_tables, train_on_pairs
 
 Float = NDArray[np.float64]
@@ -163,6 +164,7 @@ def hardest_of(scores: Tensor, m: int, generator: torch.Generator) -> tuple[Tens
 LOSSES = ("plain", "in time", "logQ", "recent logQ", "mixed", "sigmoid", "hardest", "refined")
 
 
+@resumable.once
 def trained(
     name: str,
     train: Interactions,
@@ -348,6 +350,7 @@ def over_people(where: Row, metric: str, differences: Float) -> Row:
     }
 
 
+@resumable.once
 def tuned(cell: NegativesCell, name: str, tau: float, validation: Served) -> tuple[tuple[float, float], list[Row]]:
     """What finds most of the validation: (half life, weight of the hits); and the paths of these trainings."""
     found = np.zeros((len(HALF_LIVES), len(WEIGHTS)))

@@ -21,6 +21,7 @@ from course_lib import hits, metrics, popularity
 from course_lib.experiments.core.summary import Row, half_width, tidy
 from course_lib.interactions import Interactions
 from course_lib.intervals import bootstrap_interval
+from course_lib.training import resumable
 from course_lib.training.on_pairs import new_tables, train_on_pairs
 
 Float = NDArray[np.float64]
@@ -125,6 +126,7 @@ def chosen_list(before: Window, rate: Rate, among: Sequence[Kind]) -> Kind:
 
 
 # ------------------------------------------------------------------------------------------------------------- training
+@resumable.once
 def cosine_training(
     window: Window,
     rate: Rate,

@@ -28,6 +28,7 @@ from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, means, tidy
 from course_lib.interactions import Interactions
+from course_lib.training import resumable
 from course_lib.training.bpr import bpr_epoch
 from course_lib.training.on_pairs import new_tables, train_on_pairs
 
@@ -146,6 +147,7 @@ def split(data: str) -> tuple[Interactions, Interactions]:
     return drop_untrained(*pairs.split_by_time(0.9))
 
 
+@resumable.once
 def trained(
     train: Interactions, test: Interactions, seed: int, passes: int
 ) -> tuple[Table, Table, dict[str, list[float]]]:
@@ -422,6 +424,7 @@ def of_served(users: Table, items: Table, train: Interactions, later: Interactio
     return values
 
 
+@resumable.once
 def cosine_training(
     train: Interactions, later: Interactions, widths: tuple[int, ...], seed: int
 ) -> tuple[tuple[Tensor, Tensor], dict[str, list[float]]]:

@@ -1,0 +1,121 @@
+"""A cell that is killed while it trains goes on behind its last state and gives the same rows."""
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checking import some
+from course_lib.experiments.core import registry, verify
+from course_lib.experiments.p1 import models
+from course_lib.training import resumable
+
+CELLS = {  # of each kind of trainer a short one
+    "P1-T3": {"backbone": "MF", "method": "DDC"},
+    "P3-T5": {"ratio": 1e-1},
+    "P3-X2": {"loss": "unbiased"},
+    "P4-F2": {},
+    "P4-T2": {"method": "sogram 0.01"},
+    "P2-X2": {},
+    "PRACTICE-2": {},
+}
+
+
+class Killed(BaseException):
+    """In the place of a kill."""
+
+
+def cell_of(name):
+    return registry.cells_of(name, "smoke", only=CELLS[name])[-1]
+
+
+def tries(run, folder, monkeypatch, rng, most=4):
+    """The result of a run that is killed up to `most` times, and how many states it read."""
+    write, read, states = resumable.Place.write, resumable.Place.read, []
+
+    def write_or_die(place, file, start, **state):
+        nonlocal left
+        write(place, file, start, **state)
+        left -= 1
+        if left == 0:
+            raise Killed
+
+    def read_and_tell(place, file, start):
+        if (found := read(place, file, start)) is not None:
+            states.append(file.name)
+        return found
+
+    monkeypatch.setattr(resumable, "EVERY", 0)
+    monkeypatch.setattr(resumable, "LEAST", 0)
+    monkeypatch.setattr(resumable.Place, "write", write_or_die)
+    monkeypatch.setattr(resumable.Place, "read", read_and_tell)
+    for kill in range(most + 1):
+        left = int(rng.integers(1, 5)) if kill < most else -1
+        torch.manual_seed(kill)  # a new process has another state of its own
+        with resumable.kept(folder):
+            try:
+                return run(), states
+            except Killed:
+                continue
+    raise AssertionError("unreachable")
+
+
+@pytest.mark.seconds
+@pytest.mark.parametrize("name", CELLS)
+def test_a_killed_cell_gives_the_same_rows(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "usual"))
+    cell, chosen = cell_of(name), registry.get(name)
+    usual = chosen.run_cell(cell)
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "killed"))
+    models._fitted.cache_clear()
+    again, states = tries(lambda: chosen.run_cell(cell), tmp_path / "states", monkeypatch, np.random.default_rng(1))
+    assert states
+    assert len(usual) == len(again)
+    for before, now in some(zip(usual, again, strict=True)):
+        if not verify.MEASURED.search(before["metric"]):
+            assert {**before, "seconds": 0} == {**now, "seconds": 0}
+
+
+def test_a_state_of_another_start_is_not_read(tmp_path, monkeypatch):
+    def total(first):
+        table, noted = torch.full((2,), float(first)), []
+        for number in resumable.steps(range(3), table, noted):
+            table += number
+            noted.append(number)
+        return table.tolist(), noted
+
+    rng = np.random.default_rng(0)
+    assert tries(lambda: total(1), tmp_path, monkeypatch, rng, most=1)[0] == ([4.0, 4.0], [0, 1, 2])
+    found, states = tries(lambda: total(5), tmp_path, monkeypatch, rng, most=0)
+    assert (found, states) == (([8.0, 8.0], [0, 1, 2]), [])
+
+
+def test_a_loop_inside_a_loop_is_part_of_its_step(tmp_path, monkeypatch):
+    def pairs():
+        seen = []
+        for one in resumable.steps(range(3), seen):
+            seen.extend((one, other) for other in resumable.steps(range(2)))
+        return seen
+
+    found, states = tries(pairs, tmp_path, monkeypatch, np.random.default_rng(0), most=2)
+    assert found == [(one, other) for one in range(3) for other in range(2)]
+    assert states
+
+
+def test_once_keeps_what_was_computed_and_the_order_of_what_lies_inside(tmp_path, monkeypatch):
+    calls = []
+
+    @resumable.once
+    def part(at, rng_state):
+        calls.append(at)
+        total = [rng_state]
+        for number in resumable.steps(range(4), total):
+            total[0] += number
+        return torch.tensor(total)
+
+    def run():
+        return [float(part(at, 10 * at)) for at in range(3)]
+
+    found, states = tries(run, tmp_path, monkeypatch, np.random.default_rng(2), most=4)
+    assert found == [6.0, 16.0, 26.0]
+    assert len(calls) < 3 * 5
+    assert states
