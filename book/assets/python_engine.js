@@ -56,12 +56,17 @@ export async function load(names, megabytes, say) {
 /** A run; onText: told what is printed; resolves to how it ended. stop() of what is returned ends it. */
 export function run(message, onText, seconds) {
   const worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module" });
-  let finish;
+  let finish, waiting = "";
   const ended = new Promise((resolve) => (finish = resolve));
-  const end = (how) => { clearTimeout(timer); worker.terminate(); finish(how); };
+  const flush = () => { if (waiting) onText(waiting); waiting = ""; };
+  const end = (how) => { clearTimeout(timer); worker.terminate(); flush(); finish(how); };
   const timer = setTimeout(end, 1000 * seconds, { ended: "late" });
   worker.onerror = () => end({ ended: "broken" });
-  worker.onmessage = ({ data }) => { if (data.text) onText(data.text); if (data.ended) end(data); };
+  worker.onmessage = ({ data: { text, ...how } }) => {
+    if (text && !waiting) requestAnimationFrame(flush); // a flood of lines is shown once a frame
+    waiting += text ?? "";
+    if (how.ended) end(how);
+  };
   worker.postMessage(message);
   return { ended, stop: () => end({ ended: "stopped" }) };
 }

@@ -16,7 +16,7 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
   const number = (cells += 1);
   const hint = element("span", { id: `run-here-${number}`, hidden: "" }, "Tab indents; Escape, then Tab, leaves. Ctrl+Enter runs.");
   const editor = element("textarea", { "aria-label": label, "aria-describedby": hint.id, spellcheck: "false", autocapitalize: "off", rows: code().split("\n").length + 1 });
-  const output = element("pre", { class: "run-here-output", "aria-label": "What it prints", tabindex: "0" });
+  const output = element("pre", { class: "run-here-output", role: "group", "aria-label": "What it prints", tabindex: "0" });
   const status = element("output", { "aria-live": "polite" }, "Nothing leaves your computer.");
   const [start, stop, reset, forget] = [first, "Stop", "Reset", "Remove Python"].map((text) => element("button", { type: "button" }, text));
   const tools = element("div", { class: "run-here" }, start, stop, reset, forget, status, hint);
@@ -43,7 +43,9 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
       stop.hidden = false;
       running = run({ module: got["python.wasm.gz"], zips, ...message(editor.value) }, (text) => output.append(text), 60);
       const how = await running.ended;
-      status.textContent = ENDS[how.ended] ?? said(how) ?? (how.status ? "It ended with an error." : "Done.");
+      const lacking = output.textContent.includes("ModuleNotFoundError");
+      const failed = lacking ? "That package is not here: NumPy and Python's own library are." : "It ended with an error.";
+      status.textContent = ENDS[how.ended] ?? said(how) ?? (how.status ? failed : "Done.");
     } catch (error) {
       status.textContent = `Python could not be loaded: ${error.message}`;
     }

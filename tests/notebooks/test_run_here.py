@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pages_that_run import shown
 
+from tests.widget_pages import serious_violations
 from tools import python_in_page, toc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,32 +35,90 @@ def test_the_cell_runs_alone_and_prints_what_is_stored(page: str) -> None:
     assert ran.stdout == "".join("".join(output["text"]) for output in found["outputs"])
 
 
+BODY = '<div class="cell tag_run-here"><div class="cell_input"><pre>print(1)</pre></div></div>'
+
+HARMFUL = [  # what it runs, what it prints, how it ends
+    ("1 / 0", "ZeroDivisionError", "It ended with an error."),
+    ("import torch", "No module named 'torch'", "That package is not here"),
+    ("for i in range(10**6):\n    print(i)", "0\n1\n2\n", "Ended: it printed more"),
+    ("x = []\nwhile True:\n    x.append(bytearray(b'1' * 10**8))", "", "Ended: it took too long."),
+    ("import numpy as np\nnp.ones((50_000, 50_000))", "ValueError: array is too big", "It ended with an error."),
+    ("def f(): return f()\nf()", "RecursionError", "It ended with an error."),
+    ("import os\nos._exit(3)", "", "It ended with an error."),
+    ("input()", "EOFError", "It ended with an error."),
+]
+
+
+def printed(page: Any, code: str | None = None) -> tuple[str, str]:
+    """What a cell prints, and how the page says that it ended."""
+    if code is not None:
+        page.fill("textarea", code)
+        page.keyboard.press("Control+Enter")
+    page.wait_for_function("!document.querySelector('.run-here button').disabled", timeout=200_000)
+    return page.text_content(".run-here-output"), page.text_content(".run-here output")
+
+
 @pytest.mark.pipeline
 @pytest.mark.browser
 def test_in_the_page_every_cell_prints_what_it_prints_here(browser: Any, tmp_path: Path) -> None:
-    """Also: nothing is asked for before the click and nothing outside ever; what hangs or floods is ended."""
-    body = '<div class="cell tag_run-here"><div class="cell_input"><pre>print(1)</pre></div></div>'
-    with shown(browser, tmp_path, body, "run_here.js") as (page, _address, asked):
+    """Also: nothing is asked for before the click and nothing outside ever."""
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, _address, asked):
         page.wait_for_timeout(500)
         assert not any("python/" in url for url in asked)
         page.get_by_role("button", name="Run Python here").click()
-
-        def printed(code: str | None = None) -> tuple[str, str]:
-            if code is not None:
-                page.fill("textarea", code)
-                page.keyboard.press("Control+Enter")
-            page.wait_for_function("!document.querySelector('.run-here button').disabled", timeout=120_000)
-            return page.text_content(".run-here-output"), page.text_content(".run-here output")
-
-        assert printed() == ("1\n", "Done.")
+        assert printed(page) == ("1\n", "Done.")
         for name in PAGES:
             found = cell(name)
             said = "".join("".join(output["text"]) for output in found["outputs"])
-            assert printed("".join(found["source"])) == (said, "Done."), name
-        assert "ZeroDivisionError" in printed("1 / 0")[0]
-        assert "No module named 'torch'" in printed("import torch")[0]
-        assert printed("while True: print('x' * 1000)")[1].startswith("Ended: it printed more")
+            assert printed(page, "".join(found["source"])) == (said, "Done."), name
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
+def test_what_fails_floods_or_fills_memory_ends_and_the_page_lives(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+        page.get_by_role("button", name="Run Python here").click()
+        printed(page)
+        for code, says, ends in HARMFUL:
+            text, how = printed(page, code)
+            assert says in text and (how.startswith(ends) or "MemoryError" in text), code
+            assert printed(page, "print('alive')") == ("alive\n", "Done.")
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
+def test_by_the_keyboard_alone(browser: Any, tmp_path: Path) -> None:
+    """Enter opens, Tab indents, Escape and Tab leave, Ctrl+Enter runs, Stop stops; axe finds no fault."""
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+        page.get_by_role("button", name="Run Python here").wait_for()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert printed(page) == ("1\n", "Done.")
+        page.get_by_role("button", name="Run").focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("if True:\n")
+        page.keyboard.press("Tab")
+        page.keyboard.type("print(2)")
+        page.keyboard.press("Control+Enter")
+        assert printed(page) == ("2\n", "Done.")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Run"
+        assert page.input_value("textarea") == "if True:\n    print(2)"
         page.fill("textarea", "while True: pass")
         page.keyboard.press("Control+Enter")
-        page.get_by_role("button", name="Stop").click()
-        assert printed("print('alive')") == ("alive\n", "Done.")
+        page.get_by_role("button", name="Stop").focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("Stopped.").wait_for()
+        assert serious_violations(page) == []
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
+def test_from_a_file_the_page_says_what_to_do(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+        other = browser.new_page()
+        other.goto((tmp_path / "site" / "page.html").as_uri())
+        assert "python3 -m http.server" in other.inner_text(".run-here-note")
+        assert other.get_by_role("button").count() == 0
