@@ -117,7 +117,7 @@ def test_by_the_keyboard_alone(browser: Any, tmp_path: Path) -> None:
 @pytest.mark.pipeline
 @pytest.mark.browser
 def test_from_a_file_the_page_says_what_to_do(browser: Any, tmp_path: Path) -> None:
-    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+    with shown(browser, tmp_path, BODY, "run_here.js") as _:
         other = browser.new_page()
         other.goto((tmp_path / "site" / "page.html").as_uri())
         assert "python3 -m http.server" in other.inner_text(".run-here-note")
