@@ -19,32 +19,22 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.browser]
 
 
 def tables(kind: str) -> dict[str, np.ndarray]:
-    """Users and items of six kinds, by the name of their field: "few" has no users."""
+    """Users and items of four kinds, by the name of their field: "few" has no users."""
     rng = np.random.default_rng(0)
     users, items = rng.normal(size=(USERS, 16)), rng.normal(size=(ITEMS, 16))
     if kind == "long":  # lengths that grow with the popularity
         items *= np.linspace(0.5, 3, ITEMS)[:, None]
     if kind == "shifted":
         users, items = users + 1, items + 2
-    if kind == "faulty":  # of low rank, with zero and equal rows
-        items[:, 4:] *= 0.01
-        items[:9], items[20:30] = 0, items[30]
-    if kind == "unit":
-        users, items = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (users, items))
     return {"items": items} if kind == "few" else {"items": items, "users": users}
 
 
 def files(kind: str, folder: Path) -> dict[str, Path]:
-    """The tables, and training and held-out pairs where there are users, as files of several forms."""
+    """The tables, and training and held-out pairs where there are users, as files."""
     rng, found = np.random.default_rng(1), {}
     for name, table in tables(kind).items():
-        if kind == "unit":
-            found[name] = folder / f"{name}.csv"
-            heads = ",".join(f"x{place}" for place in range(table.shape[1]))
-            np.savetxt(found[name], table, "%.6f", ",", header=heads, comments="")
-        else:
-            found[name] = folder / f"{name}.npy"
-            np.save(found[name], table.astype("f8" if kind == "long" else "f4"))
+        found[name] = folder / f"{name}.npy"
+        np.save(found[name], table.astype("f8" if kind == "long" else "f4"))
     chances = np.arange(1, ITEMS + 1) / (ITEMS * (ITEMS + 1) / 2)  # the last items are the popular ones
     for name, each in (("pairs", 12), ("held-out", 2)) if "users" in found else ():
         drawn = [(user, item) for user in range(USERS) for item in rng.choice(ITEMS, each, replace=False, p=chances)]
@@ -92,7 +82,7 @@ def test_nothing_is_loaded_before_there_is_something_to_audit(opened: Shown) -> 
     assert not any("python/" in url for url in opened.asked)
 
 
-@pytest.mark.parametrize("kind", ["normal", "long", "shifted", "faulty", "unit", "few"])
+@pytest.mark.parametrize("kind", ["normal", "long", "shifted", "few"])
 def test_the_page_says_what_the_command_says(kind: str, opened: Shown, tmp_path: Path) -> None:
     given = files(kind, tmp_path)
     there = audited(opened, given)
