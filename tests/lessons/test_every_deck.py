@@ -3,8 +3,6 @@
 What it looks like: tests/site/test_slides.py.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

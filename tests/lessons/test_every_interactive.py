@@ -4,8 +4,6 @@ Shown as it opens (a hero with everything), or with the arguments that `SHOWN` o
 interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, arguments, what the error says).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from traitlets import TraitError
 
 from course_lib.lessons.shared.widgets import bundle, paper
 from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
-from tests.lessons.every import LESSONS, modules
+from tests.lessons.every import LESSONS, tables
 from tests.widget_pages import (
     SUMMARY,
     Elements,
@@ -31,13 +29,8 @@ from tests.widget_pages import (
     table_rows,
 )
 
-TESTS = [
-    tests
-    for file in ("test_widget", "test_widgets")  # a lesson has one interactive, or several
-    for tests in modules(file, of="tests.lessons").values()
-]
-SHOWN = {name: arguments for tests in TESTS for name, arguments in getattr(tests, "SHOWN", {}).items()}
-REFUSED = [case for tests in TESTS for case in getattr(tests, "REFUSED", [])]
+SHOWN = {name: arguments for _, shown in tables("SHOWN") for name, arguments in shown.items()}
+REFUSED = [case for _, cases in tables("REFUSED") for case in cases]
 
 
 def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
@@ -78,6 +71,7 @@ def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
     assert all("id" not in a for _, a in elements)
     assert html == make().static_html() and len(html) - len(attributes["data-state"] or "") < 60_000
     assert not re.search(r"\bnan\b|\binf\b", re.sub(r"<[^>]*>", "", html), re.IGNORECASE)
+    assert "tabindex" not in html and 'role="slider"' not in html  # on paper nothing can be moved
 
 
 @every
@@ -280,11 +274,39 @@ SEEN = """(name) => name in state ? JSON.stringify(state[name])
   : JSON.stringify(state) + document.querySelector(".cw").innerHTML"""
 
 
-@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "new Film(" in bundle.sources()[name]])
-def test_a_film_ends_with_its_view(in_jupyter: Callable[..., Any], name: str) -> None:
+# Interactive -> the slider that its film moves.
+FILMS = {name: re.search(r'new Film\(.*?name: "(\w+)"', bundle.sources()[name]) for name in INTERACTIVES}
+PLAY = """() => new Promise((done) => {
+  const play = document.querySelector("[data-action=play]");
+  const seen = new Set([JSON.stringify(state)]), words = document.querySelector(".cw-summary").textContent;
+  play.click();
+  const running = play.textContent;
+  const watch = setInterval(() => {
+    if (seen.add(JSON.stringify(state)).size < 3) return;
+    clearInterval(watch);
+    const silent = document.querySelector(".cw-summary").textContent === words;
+    play.click();
+    done([running, silent, play.textContent]);
+  }, 10);
+})"""
+
+
+@pytest.mark.parametrize(("name", "film"), [(name, film[1]) for name, film in FILMS.items() if film])
+def test_a_film_runs_stops_ends_and_ends_with_its_view(in_jupyter: Callable[..., Any], name: str, film: str) -> None:
     page = in_jupyter(INTERACTIVES[name]())
-    page.locator('[data-action="play"]').click()
-    assert page.locator('[data-action="play"]').inner_text() == "Stop"
+    assert page.evaluate(PLAY) == ["Stop", True, "Play"]  # no voice is made to follow the film
+    state = page.evaluate("state")
+    settled(page, paper.drawn(name, json.dumps(state)).story)
+    assert page.evaluate("state") == state
+    slider, play = page.locator(f'input[name="{film}"]'), page.locator('[data-action="play"]')
+    slider.focus()
+    page.keyboard.press("End")
+    last = slider.input_value()
+    page.keyboard.press("ArrowLeft")
+    play.click()
+    page.wait_for_function("document.querySelector('[data-action=play]').textContent === 'Play'")
+    assert slider.input_value() == last
+    play.click()
     page.evaluate("close()")
     assert page.evaluate("""() => new Promise((done) => {
       const at = JSON.stringify(state); setTimeout(() => done(at === JSON.stringify(state)), 800); })""")
