@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from course_lib.lessons.in_batch_bias import proofs
-
 Float = NDArray[np.float64]
 LABELS = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
 

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error as PageError
 
-from tests.lessons.every import tables
+from tests.lessons.every import Script, tables
 from tests.widget_pages import replacing
 
 EVERY = [script for _, scripts in tables("SCRIPTS") for script in scripts]
 MISTAKES = [
-    pytest.param(script, right, wrong, id=f"{script.module}-{right}") for script in EVERY for right, wrong in script.wrong
+    pytest.param(script, right, wrong, id=f"{script.module}-{right}")
+    for script in EVERY
+    for right, wrong in script.wrong
 ]
 
 
