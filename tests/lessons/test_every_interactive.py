@@ -50,11 +50,13 @@ every = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, m
 two_quickly = pytest.mark.parametrize("make", one_quickly(list(INTERACTIVES.values()), most=2), ids=INTERACTIVES)
 HEROES = [name for name, make in INTERACTIVES.items() if isinstance(make(), paper.Hero)]
 BESIDE = [name for name in INTERACTIVES if "beside(" in bundle.sources()[name]]  # controls beside the picture
+WITH_PRESETS = [name for name in INTERACTIVES if "presets(" in bundle.sources()[name]]
 Make = Callable[[], CourseWidget]
 
 
 def test_every_interactive_lies_in_a_lesson() -> None:
     assert {*INTERACTIVES, "quiz"} == set(bundle.interactives())
+    assert len(FILMS) >= 9 and BESIDE and WITH_PRESETS  # found by a word in their scripts, which may change
 
 
 @pytest.mark.seconds
@@ -149,7 +151,7 @@ def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_o
     page.wait_for_function("location.hash.includes('everything=true')")
 
 
-@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "presets(" in bundle.sources()[name]])
+@pytest.mark.parametrize("name", WITH_PRESETS)
 def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(INTERACTIVES[name]().static_html())
     page.locator("[data-preset]").first.click()
@@ -275,7 +277,7 @@ SEEN = """(name) => name in state ? JSON.stringify(state[name])
 
 
 # Interactive -> the slider that its film moves.
-FILMS = {name: re.search(r'new Film\(.*?name: "(\w+)"', bundle.sources()[name]) for name in INTERACTIVES}
+FILMS = [(name, film) for name in INTERACTIVES for film in re.findall(r'filmOf\("(\w+)"', bundle.sources()[name])]
 PLAY = """() => new Promise((done) => {
   const play = document.querySelector("[data-action=play]");
   const seen = new Set([JSON.stringify(state)]), words = document.querySelector(".cw-summary").textContent;
@@ -291,7 +293,7 @@ PLAY = """() => new Promise((done) => {
 })"""
 
 
-@pytest.mark.parametrize(("name", "film"), [(name, film[1]) for name, film in FILMS.items() if film])
+@pytest.mark.parametrize(("name", "film"), FILMS)
 def test_a_film_runs_stops_ends_and_ends_with_its_view(in_jupyter: Callable[..., Any], name: str, film: str) -> None:
     page = in_jupyter(INTERACTIVES[name]())
     assert page.evaluate(PLAY) == ["Stop", True, "Play"]  # no voice is made to follow the film
