@@ -1,7 +1,5 @@
 """A small simulated class, released, collected and graded once by the real nbgrader with real walls."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from pathlib import Path

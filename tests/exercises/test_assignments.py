@@ -1,7 +1,5 @@
 """The classroom with several assignments: each gets its own walls, marks and feedback; hostile kinds gain nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

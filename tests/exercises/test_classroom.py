@@ -2,8 +2,6 @@
 right, wrong, empty and hostile submissions, and the classroom's commands.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The classroom's command answers where teachers have always called it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

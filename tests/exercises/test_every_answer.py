@@ -1,7 +1,5 @@
 """Every answer is seen: cells that were split, copied, moved, deleted or typed anew, and pictures in texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exam questions: well posed under every seed, answered rightly, marked fully, and silent about their answers."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections import Counter

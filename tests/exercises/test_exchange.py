@@ -1,7 +1,5 @@
 """JupyterHub's way: nbgrader's exchange hands the assignment out, brings the work in, and the feedback back."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import subprocess

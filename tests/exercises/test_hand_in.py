@@ -3,8 +3,6 @@
 `COURSE_TRIES=500 make test-pipelines PYTEST_ARGS=tests/exercises/test_hand_in.py` asks it of 500 notebooks.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

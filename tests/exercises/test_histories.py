@@ -6,8 +6,6 @@ what is done twice changes nothing. `make test-histories` runs 500 of them, the 
 10 in which the real judge and the real nbgrader grade and write feedback.
 """
 
-from __future__ import annotations
-
 import csv
 import gc
 import hashlib

@@ -1,7 +1,5 @@
 """Honest solutions of every assignment, written in five ways: each earns every point."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

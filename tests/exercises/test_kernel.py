@@ -3,8 +3,6 @@
 `COURSE_TRIES=200 make test-pipelines PYTEST_ARGS=tests/exercises/test_kernel.py` asks it of 200 notebooks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The written parts of the kit: board notes, essays, projects. Their sums add up, and they read like the book."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

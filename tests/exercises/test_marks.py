@@ -1,7 +1,5 @@
 """The mark of a term: parts, weights, the lowest that is dropped, void checks, files; and no change unseen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The classroom's office: what counts, what is kept, whose a file is, what the tables say; with a planted judge."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Names in ten scripts, files in any encoding, days of the calendar, archives, and large notebooks: without a class."""
 
-from __future__ import annotations
-
 import io
 import json
 import resource

@@ -1,7 +1,5 @@
 """The weeks of the plans: those of the instructor's guide, with the exercises and the hours of the pages."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """A small class with the real nbgrader: pictures, split answers, texts elsewhere, broken files; and marks by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

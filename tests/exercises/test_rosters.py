@@ -1,7 +1,5 @@
 """A platform's own export is the roster: Canvas, Moodle and Blackboard, in five encodings, and who changes the name."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

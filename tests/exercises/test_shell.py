@@ -1,7 +1,5 @@
 """A student's cells run as IPython runs them, each check at its place, and what did not run is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

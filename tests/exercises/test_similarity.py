@@ -1,7 +1,5 @@
 """The similarity report: copies stand out, also with other names in them; honest solutions in three styles do not."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Private variants: they fit their assignments, their own solutions solve them, and copied answers do not."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

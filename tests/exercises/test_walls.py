@@ -1,7 +1,5 @@
 """The walls themselves, cell by cell: quick, and without nbgrader."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The small tasks of each chapter: their solutions pass, each slip is named, and a class has them like assignments."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

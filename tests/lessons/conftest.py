@@ -1,7 +1,5 @@
 """Fixtures of the lessons' tests: pages of the site, JavaScript modules in an empty page, closed figures."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

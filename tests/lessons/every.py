@@ -1,14 +1,14 @@
 """What the tests of every lesson go through: found in the folders, listed nowhere."""
 
-from __future__ import annotations
-
 import contextlib
 import io
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,10 +17,22 @@ from course_lib.lessons.shared import quiz
 LESSONS = [name.replace("-", "_") for name in quiz.names()]
 
 
-def modules(name: str, *, of: str = "course_lib.lessons") -> dict[str, ModuleType]:
-    """Lesson -> its module `name`, for each lesson that has one; of="tests.lessons" for its tests."""
-    names = {lesson: f"{of}.{lesson}.{name}" for lesson in LESSONS}
+def modules(name: str) -> dict[str, ModuleType]:
+    """Lesson -> its module `name`, for each lesson that has one."""
+    names = {lesson: f"course_lib.lessons.{lesson}.{name}" for lesson in LESSONS}
     return {lesson: import_module(path) for lesson, path in names.items() if find_spec(path)}
+
+
+def tables(name: str) -> list[tuple[str, Any]]:
+    """(lesson, table), for each table of this name in the tests of a lesson."""
+    found = [path for path in sorted(Path(__file__).parent.glob("*/test_*.py")) if holds(path, name)]
+    places = [(path.parent.name, import_module(f"tests.lessons.{path.parent.name}.{path.stem}")) for path in found]
+    return [(lesson, getattr(tests, name)) for lesson, tests in places]
+
+
+def holds(path: Path, name: str) -> bool:
+    """Whether a file of tests defines a table, found without importing it."""
+    return re.search(rf"^{name}\b.* = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def marked(name: str, question: str) -> dict[str, bool]:
@@ -42,6 +54,18 @@ def printed(code: str) -> tuple[str, dict[str, Any]]:
     with contextlib.redirect_stdout(said):
         exec(compile(code, "page", "exec"), names)
     return said.getvalue(), names
+
+
+class Script(NamedTuple):
+    """A script of an interactive that computes what course_lib computes."""
+
+    module: str
+    ask: str  # JavaScript: from a list of cases to the answers
+    cases: Callable[[], list[Any]]
+    off: Callable[[Any, Any], Any]  # of a case and the page's answer: what is not as Python has it, if anything
+    wrong: list[tuple[str, str]]  # what stands in the script once, and a mistake in its place
+    few: Callable[[], list[Any]] | None = None  # cases that show each mistake, where all of them take long
+    given: Callable[[Any], Any] = lambda case: case.state()  # what the page gets of a case
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, wrong: Callable[[Any], Any]) -> None:

@@ -5,8 +5,6 @@ and patching NumPy or a check patches the student's own copy. Here every task is
 that does no work, and passes?
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout

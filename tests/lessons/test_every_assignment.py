@@ -1,7 +1,5 @@
 """Every assignment: right answers get full marks, wrong ones exactly their part and the message that fits."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -20,7 +18,7 @@ from course_lib.lessons.shared import forms
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine import chapters, simulate
 from exercises.engine.grading.items import of_answer
-from tests.lessons.every import modules
+from tests.lessons.every import tables
 from tools.address import repository
 from tools.toc import page_of
 
@@ -38,11 +36,7 @@ TASK = re.compile(
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (\d+) \| [★☆]{3} \| [★☆]{3} \| (\d+) \|$", re.MULTILINE)
 
 
-SPOILT = {
-    lesson.replace("_", "-"): tests.SPOILT
-    for lesson, tests in modules("test_checks", of="tests.lessons").items()
-    if hasattr(tests, "SPOILT")
-}
+SPOILT = {lesson.replace("_", "-"): spoilt for lesson, spoilt in tables("SPOILT")}
 WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 

@@ -1,9 +1,8 @@
 """Every figure of every lesson is drawn without warnings, is never shown, and leaves the style as it was."""
 
-from __future__ import annotations
-
 import re
 import warnings
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -13,23 +12,22 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from course_lib.lessons.shared import plots as shared_plots
-from tests.lessons.every import modules
-from tests.lessons.shared import test_plots as shared_tests
+from tests.lessons.every import modules, tables
 from tools import drawing
 
 pytestmark = pytest.mark.seconds
 
 PLOTS = {**modules("plots"), "shared": shared_plots}
-FIGURES = {**modules("test_plots", of="tests.lessons"), "shared": shared_tests}
+FIGURES: dict[str, dict[str, Any]] = dict(tables("FIGURES"))
 
 
 @pytest.mark.parametrize("lesson", PLOTS)
 def test_every_public_figure_is_drawn(lesson: str) -> None:
     public = {name for name, thing in vars(PLOTS[lesson]).items() if hasattr(thing, "__wrapped__") and name[0] != "_"}
-    assert public == set(FIGURES[lesson].FIGURES)
+    assert public == set(FIGURES[lesson])
 
 
-@pytest.mark.parametrize(("lesson", "name"), [(one, name) for one, tests in FIGURES.items() for name in tests.FIGURES])
+@pytest.mark.parametrize(("lesson", "name"), [(one, name) for one, drawn in FIGURES.items() for name in drawn])
 def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(
     lesson: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +35,7 @@ def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(
     before = dict(mpl.rcParams)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that the font lacks, an empty legend, a layout that failed
-        fig, ax = FIGURES[lesson].FIGURES[name]()
+        fig, ax = FIGURES[lesson][name]()
         fig.canvas.draw()
     assert isinstance(fig, Figure) and np.asarray(ax).ravel()[0].figure is fig
     assert to_rgb(fig.get_facecolor()) == (1, 1, 1)
@@ -56,7 +54,7 @@ def least_letters(svg: str, column: int) -> float:
 @pytest.mark.parametrize(("lesson", "name"), [("ddc", "two_users"), ("popularity_direction", "projections")])
 def test_the_least_words_of_a_figure_are_9_px_high(lesson: str, name: str) -> None:
     """Names of films on a desk, and subscripts on a phone."""
-    fig, _ = FIGURES[lesson].FIGURES[name]()
+    fig, _ = FIGURES[lesson][name]()
     assert least_letters(drawing.svg(fig), 690) >= 9
     drawing.for_a_phone(fig)
     assert least_letters(drawing.svg(fig), 328) >= 9

@@ -4,8 +4,6 @@ Shown as it opens (a hero with everything), or with the arguments that `SHOWN` o
 interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, arguments, what the error says).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from traitlets import TraitError
 
 from course_lib.lessons.shared.widgets import bundle, paper
 from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
-from tests.lessons.every import LESSONS, modules
+from tests.lessons.every import LESSONS, tables
 from tests.widget_pages import (
     SUMMARY,
     Elements,
@@ -31,13 +29,8 @@ from tests.widget_pages import (
     table_rows,
 )
 
-TESTS = [
-    tests
-    for file in ("test_widget", "test_widgets")  # a lesson has one interactive, or several
-    for tests in modules(file, of="tests.lessons").values()
-]
-SHOWN = {name: arguments for tests in TESTS for name, arguments in getattr(tests, "SHOWN", {}).items()}
-REFUSED = [case for tests in TESTS for case in getattr(tests, "REFUSED", [])]
+SHOWN = {name: arguments for _, shown in tables("SHOWN") for name, arguments in shown.items()}
+REFUSED = [case for _, cases in tables("REFUSED") for case in cases]
 
 
 def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
@@ -57,11 +50,13 @@ every = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, m
 two_quickly = pytest.mark.parametrize("make", one_quickly(list(INTERACTIVES.values()), most=2), ids=INTERACTIVES)
 HEROES = [name for name, make in INTERACTIVES.items() if isinstance(make(), paper.Hero)]
 BESIDE = [name for name in INTERACTIVES if "beside(" in bundle.sources()[name]]  # controls beside the picture
+WITH_PRESETS = [name for name in INTERACTIVES if "presets(" in bundle.sources()[name]]
 Make = Callable[[], CourseWidget]
 
 
 def test_every_interactive_lies_in_a_lesson() -> None:
     assert {*INTERACTIVES, "quiz"} == set(bundle.interactives())
+    assert len(FILMS) >= 9 and BESIDE and WITH_PRESETS  # found by a word in their scripts, which may change
 
 
 @pytest.mark.seconds
@@ -78,6 +73,7 @@ def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
     assert all("id" not in a for _, a in elements)
     assert html == make().static_html() and len(html) - len(attributes["data-state"] or "") < 60_000
     assert not re.search(r"\bnan\b|\binf\b", re.sub(r"<[^>]*>", "", html), re.IGNORECASE)
+    assert "tabindex" not in html and 'role="slider"' not in html  # on paper nothing can be moved
 
 
 @every
@@ -155,7 +151,7 @@ def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_o
     page.wait_for_function("location.hash.includes('everything=true')")
 
 
-@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "presets(" in bundle.sources()[name]])
+@pytest.mark.parametrize("name", WITH_PRESETS)
 def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(INTERACTIVES[name]().static_html())
     page.locator("[data-preset]").first.click()
@@ -280,11 +276,39 @@ SEEN = """(name) => name in state ? JSON.stringify(state[name])
   : JSON.stringify(state) + document.querySelector(".cw").innerHTML"""
 
 
-@pytest.mark.parametrize("name", [name for name in INTERACTIVES if "new Film(" in bundle.sources()[name]])
-def test_a_film_ends_with_its_view(in_jupyter: Callable[..., Any], name: str) -> None:
+# Interactive -> the slider that its film moves.
+FILMS = [(name, film) for name in INTERACTIVES for film in re.findall(r'filmOf\("(\w+)"', bundle.sources()[name])]
+PLAY = """() => new Promise((done) => {
+  const play = document.querySelector("[data-action=play]");
+  const seen = new Set([JSON.stringify(state)]), words = document.querySelector(".cw-summary").textContent;
+  play.click();
+  const running = play.textContent;
+  const watch = setInterval(() => {
+    if (seen.add(JSON.stringify(state)).size < 3) return;
+    clearInterval(watch);
+    const silent = document.querySelector(".cw-summary").textContent === words;
+    play.click();
+    done([running, silent, play.textContent]);
+  }, 10);
+})"""
+
+
+@pytest.mark.parametrize(("name", "film"), FILMS)
+def test_a_film_runs_stops_ends_and_ends_with_its_view(in_jupyter: Callable[..., Any], name: str, film: str) -> None:
     page = in_jupyter(INTERACTIVES[name]())
-    page.locator('[data-action="play"]').click()
-    assert page.locator('[data-action="play"]').inner_text() == "Stop"
+    assert page.evaluate(PLAY) == ["Stop", True, "Play"]  # no voice is made to follow the film
+    state = page.evaluate("state")
+    settled(page, paper.drawn(name, json.dumps(state)).story)
+    assert page.evaluate("state") == state
+    slider, play = page.locator(f'input[name="{film}"]'), page.locator('[data-action="play"]')
+    slider.focus()
+    page.keyboard.press("End")
+    last = slider.input_value()
+    page.keyboard.press("ArrowLeft")
+    play.click()
+    page.wait_for_function("document.querySelector('[data-action=play]').textContent === 'Play'")
+    assert slider.input_value() == last
+    play.click()
     page.evaluate("close()")
     assert page.evaluate("""() => new Promise((done) => {
       const at = JSON.stringify(state); setTimeout(() => done(at === JSON.stringify(state)), 800); })""")

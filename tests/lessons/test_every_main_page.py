@@ -1,7 +1,5 @@
 """Every main page: the code that it shows is short, from scratch and compared with the library, and no plumbing."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

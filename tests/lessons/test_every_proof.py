@@ -1,9 +1,7 @@
 """Every statement of every lesson: its residuals are zero, its enumeration finds nothing, its counterexamples refute.
 
-That a wrong formula is found out is tested in each lesson's test_proofs.py.
+That a wrong formula is found out is tested in shared/test_tables_can_fail.py.
 """
-
-from __future__ import annotations
 
 import inspect
 import re

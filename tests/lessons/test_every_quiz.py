@@ -1,7 +1,5 @@
 """Every quiz: exactly the marked answers are right, and the page explains each wrong one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The instructor's guide: what it names exists, and what it counts is counted right."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The answers on cosine gradients once more, by differences and by counting."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

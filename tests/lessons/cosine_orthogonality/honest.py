@@ -87,7 +87,7 @@ class vectorised:
 
 
 class torch:
-    """Torch."""
+    """Torch, of some tasks: a tensor of each kind that a check is handed."""
 
     import torch
 
@@ -95,12 +95,6 @@ class torch:
         q, k = torch.tensor(q, dtype=torch.float64), torch.tensor(k, dtype=torch.float64)
         direction, key = q / q.norm(), k / k.norm()
         return (key - (direction @ key) * direction) / q.norm()
-
-    def longest_loss(q, keys):
-        q, keys = torch.tensor(q, dtype=torch.float64), torch.tensor(keys, dtype=torch.float64)
-        direction, keys = q / q.norm(), keys / keys.norm(dim=1, keepdim=True)
-        left, _, _ = torch.linalg.svd(keys - torch.outer(keys @ direction, direction))
-        return left[:, 0]
 
     def share_radial(users, items, tau, tol, similarity):
         users, items = torch.tensor(users, dtype=torch.float64), torch.tensor(items, dtype=torch.float64)

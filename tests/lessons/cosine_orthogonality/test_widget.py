@@ -1,6 +1,4 @@
-"""One step as a reader meets it: words, and pages in a real browser."""
-
-from __future__ import annotations
+"""One step as a reader meets it: the motion of one vector, words, and pages in a real browser."""
 
 import itertools
 import re
@@ -10,13 +8,129 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import words
 
-from course_lib import geometry
+from course_lib import geometry, losses
 from course_lib.lessons.cosine_orthogonality import cosine_motion
 from course_lib.lessons.shared.widgets import motion
-from tests.lessons.cosine_orthogonality.test_motion import random_state
+from tests.lessons.every import Script
 from tests.widget_pages import SUMMARY, run, settled
+
+CASES = 120
+
+
+def random_case(rng: np.random.Generator) -> dict[str, Any]:
+    d, count = int(rng.integers(2, 6)), int(rng.integers(1, 5))
+    return {
+        "q": (rng.normal(size=d) * 10 ** rng.uniform(-1, 1)).tolist(),
+        "keys": rng.normal(size=(count, d)).tolist(),
+        "loss": sorted(motion.LOSSES)[int(rng.integers(len(motion.LOSSES)))],
+        "lr": float(10 ** rng.uniform(-2, 0)),
+        "tau": float(rng.uniform(0.2, 2)),
+        "steps": int(rng.integers(0, 12)),
+    }
+
+
+def random_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Arguments of CosineMotion."""
+    case = random_case(rng)
+    points = np.round(rng.normal(scale=1.5, size=(5, 2)), 2).tolist()
+    return {
+        "q": points[0],
+        "k": points[1],
+        "negatives": points[2 : 2 + int(rng.integers(4))],
+        "loss": case["loss"],
+        "lr": round(case["lr"], 2),
+        "tau": round(case["tau"], 2),
+        "steps": case["steps"],
+    }
+
+
+def by_autograd(case: dict[str, Any]) -> tuple[float, np.ndarray]:
+    """Loss and gradient by torch, from course_lib.losses alone."""
+    q = torch.tensor(case["q"], dtype=torch.float64, requires_grad=True)
+    keys = torch.tensor(case["keys"], dtype=torch.float64)
+    cos, dots = losses.cosine_scores(q[None], keys), losses.dot_scores(q[None], keys)
+    loss = {
+        "cosine": lambda: 1 - cos[0, 0],
+        "cosine_squared": lambda: losses.one_minus_cosine_squared(cos[0, 0]),
+        "infonce": lambda: losses.infonce(cos, tau=case["tau"], positives=[0]),
+        "dot": lambda: -dots[0, 0],
+        "infonce_dot": lambda: losses.infonce(dots, tau=case["tau"], positives=[0]),
+    }[case["loss"]]()
+    loss.backward()
+    return loss.item(), q.grad.numpy()
+
+
+def test_gradients_agree_with_autograd() -> None:
+    rng = np.random.default_rng(0)
+    for case in [random_case(rng) for _ in range(CASES)]:
+        loss, gradient, _ = motion.loss_and_gradient(
+            case["loss"], np.array(case["q"]), np.array(case["keys"]), case["tau"]
+        )
+        expected, slope = by_autograd(case)
+        assert loss == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-12)
+
+
+def test_cosine_losses_step_along_the_circle_and_dot_products_do_not() -> None:
+    rng = np.random.default_rng(1)
+    found = dict.fromkeys(motion.LOSSES, 0.0)
+    for case in [random_case(rng) for _ in range(CASES)]:
+        q = np.array(case["q"])
+        _, gradient, _ = motion.loss_and_gradient(case["loss"], q, np.array(case["keys"]), case["tau"])
+        found[case["loss"]] = max(found[case["loss"]], abs(gradient @ q) / np.linalg.norm(q))
+    assert {name for name, radial in found.items() if radial > 1e-3} == {"dot", "infonce_dot"}
+    assert max(found[name] for name in ("cosine", "cosine_squared", "infonce")) < 1e-12
+
+
+def test_a_trace_of_cosine_steps_follows_the_quartic_law() -> None:
+    shown = cosine_motion.CosineMotion(loss="infonce", negatives=[(1.5, -0.8), (-1.0, 0.4)], lr=0.7, steps=60)
+    trace, moves = shown.trace, np.diff(shown.trace, axis=0)
+    step = geometry.norm(moves)
+    h = step * geometry.norm(trace[:-1]) / shown.lr
+    assert geometry.norm(trace[-1]) == pytest.approx(
+        geometry.quartic_norm(geometry.norm(trace[0]), lr=0.7, h=h, step=step), rel=1e-12
+    )
+
+
+EVALUATE = """(cases) => cases.map(({ q, keys, loss, lr, tau, steps }) => {
+  const found = lib.lossAndGradient(loss, q, keys, tau);
+  return {
+    loss: found.loss, gradient: found.gradient, scores: found.scores,
+    cosine: lib.cosine(q, keys[0]), cosineGradient: lib.cosineGradient(q, keys[0]), angle: lib.angleDegrees(q, keys[0]),
+    trace: lib.descend({ q, keys, loss, lr, tau, steps }),
+  };
+})"""
+
+
+def python_answer(case: dict[str, Any]) -> dict[str, Any]:
+    q, keys = np.array(case["q"]), np.array(case["keys"])
+    loss, gradient, scores = motion.loss_and_gradient(case["loss"], q, keys, case["tau"])
+    return {
+        "loss": loss,
+        "gradient": gradient,
+        "scores": scores,
+        "cosine": geometry.cosine(q, keys[0]),
+        "cosineGradient": geometry.cosine_gradient(q, keys[0]),
+        "angle": geometry.angle_degrees(q, keys[0]),
+        "trace": motion.descend(case["loss"], q, keys, lr=case["lr"], tau=case["tau"], steps=case["steps"]),
+    }
+
+
+def disagreements(cases: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[str]:
+    found = []
+    for case, answer in zip(cases, answers, strict=True):
+        ours, theirs = python_answer(case), answer
+        for name in ours:
+            a, b = np.asarray(ours[name], dtype=float), np.asarray(theirs[name], dtype=float)
+            if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-11):
+                found.append(f"{name}: {a.tolist()} and {b.tolist()} for {case}")
+    return found
+
+
+# ==== one step as a reader meets it: words, and pages in a real browser
 
 CosineMotion = partial(cosine_motion.CosineMotion, everything=True)
 
@@ -76,16 +190,6 @@ def test_the_film_strip_says_which_of_its_steps_shorten_q(loss: str) -> None:
     shorter = sum("shorter" in mark for mark in marks)
     assert (f"and {shorter} of them made" if shorter else "so no step makes q shorter") in shown.summary()
     assert bool(shorter) == (loss == "dot") == ("cw-right-angle" not in shown.picture())
-
-
-def test_the_picture_marks_a_right_angle_only_where_there_is_one() -> None:
-    tangent, slanted = (CosineMotion(loss=loss).picture() for loss in ("cosine", "dot"))
-    assert "cw-right-angle" in tangent and "cw-right-angle" not in slanted
-
-
-def test_on_paper_nothing_can_be_moved() -> None:
-    picture = CosineMotion(loss="infonce").picture()
-    assert picture.count("cw-handle-text") == 3 and "tabindex" not in picture and 'role="slider"' not in picture
 
 
 @pytest.mark.parametrize("state", [{}, {"loss": "infonce", "steps": 9}, {"loss": "dot", "lr": 0.2, "steps": 3}])
@@ -172,15 +276,9 @@ def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:
     settled(page, CosineMotion(loss="infonce", steps=1).summary())
     page.locator('[data-action="steps"]').click()
     settled(page, CosineMotion(loss="infonce", steps=26).summary())
-    assert (
-        page.locator(".cw-chart svg").get_attribute("aria-label")
-        == "Length of q over 26 steps: from 1.24 to "
-        + words.number(float(geometry.norm(CosineMotion(loss="infonce", steps=26).trace[-1])))
-        + "."
-    )
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-table tbody tr").first.wait_for()
-    assert page.locator(".cw-table tbody tr").count() == 27
+    last = words.number(float(geometry.norm(CosineMotion(loss="infonce", steps=26).trace[-1])))
+    chart = f"Length of q over 26 steps: from 1.24 to {last}."
+    assert page.locator(".cw-chart svg").get_attribute("aria-label") == chart
     page.locator('[data-action="reset"]').click()
     settled(page, CosineMotion(loss="infonce").summary())
     assert page.locator('[data-action="reset"]').is_disabled()
@@ -200,28 +298,19 @@ def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None
     assert page.locator(SUMMARY).inner_text() == CosineMotion(q=coordinates(page, "q")).summary()
 
 
-def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:
+def test_negatives_come_and_go(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html())
     assert page.locator('input[name="tau"]').is_hidden() and page.locator('[data-action="add-negative"]').is_hidden()
-    for name in motion.LOSSES:
-        page.locator('select[name="loss"]').select_option(name)
-        settled(page, CosineMotion(loss=name).summary())
+    page.locator('select[name="loss"]').select_option("infonce_dot")
     page.locator('[data-action="add-negative"]').click()
     page.locator('[data-action="add-negative"]').click()
     assert page.locator('[data-action="add-negative"]').is_disabled()
     assert page.locator("[data-handle]").count() == 5
-    page.locator('input[name="lr"]').focus()
-    page.keyboard.press("ArrowLeft")
-    page.locator('input[name="tau"]').focus()
-    page.keyboard.press("ArrowLeft")
-    settled(
-        page,
-        CosineMotion(loss="infonce_dot", negatives=[(1.5, -0.8), (-1.4, 0.7), (-0.6, -1.5)], lr=0.7, tau=0.3).summary(),
-    )
+    settled(page, CosineMotion(loss="infonce_dot", negatives=[(1.5, -0.8), (-1.4, 0.7), (-0.6, -1.5)]).summary())
     for _ in range(3):
         page.locator('[data-action="drop-negative"]').click()
     assert page.locator("[data-handle]").count() == 2 and page.locator('[data-action="drop-negative"]').is_disabled()
-    settled(page, CosineMotion(loss="infonce_dot", negatives=[], lr=0.7, tau=0.3).summary())
+    settled(page, CosineMotion(loss="infonce_dot", negatives=[]).summary())
 
 
 def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
@@ -237,12 +326,19 @@ def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..
     settled(page, CosineMotion(q=(0, 0.1)).summary())
 
 
-def test_the_model_gets_what_the_mouse_did(in_jupyter: Callable[..., Any]) -> None:
-    shown = CosineMotion()
-    page = in_jupyter(shown)
-    page.add_style_tag(content=shown._css)
-    drag(page, "k", 40, 20)
-    found = page.evaluate("[model.get('k'), model.get('steps'), saved]")
-    assert found[0] != shown.k and found[1] == 0 and found[2] >= 2
-    shown.k = found[0]  # Python takes it as it comes
-    settled(page, shown.summary())
+SCRIPTS = [
+    Script(
+        "motion_math",
+        EVALUATE,
+        cases=lambda: [random_case(rng) for rng in [np.random.default_rng(2)] for _ in range(CASES)],
+        off=lambda case, answer: disagreements([case], [answer]),
+        given=lambda case: case,
+        wrong=[
+            ("scale(add(target, unit, -dot(unit, target)), 1 / norm(q))", "scale(target, 1 / norm(q))"),
+            ("scale(add(target, unit, -dot(unit, target)), 1 / norm(q))", "add(target, unit, -dot(unit, target))"),
+            ("-2 * (1 - c)", "2 * (1 - c)"),
+            ("(p - (s === 0 ? 1 : 0)) / tau", "p - (s === 0 ? 1 : 0)"),
+            (".gradient, -lr)", ".gradient, lr)"),
+        ],
+    ),
+]

@@ -1,7 +1,5 @@
 """The answers on DDC once more, by sums over pairs and by search."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

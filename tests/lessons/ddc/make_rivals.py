@@ -3,8 +3,6 @@
 python -m tests.lessons.ddc.make_rivals
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from course_lib import experiments

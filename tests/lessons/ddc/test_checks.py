@@ -1,7 +1,5 @@
 """The checks of the assignment on DDC: what its solutions and messages say, found by another way."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

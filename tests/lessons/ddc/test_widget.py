@@ -1,23 +1,28 @@
-"""The interactive on the two scalars: the page computes what course_lib computes, and shows what was trained."""
-
-from __future__ import annotations
+"""The interactives: the page computes what course_lib computes, and shows what was trained."""
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import words
 from contourpy import contour_generator
-from playwright.sync_api import Error as PageError
 
-from course_lib import correction, popularity
+from course_lib import correction, metrics, popularity
 from course_lib.interactions import Interactions
-from course_lib.lessons.ddc import make_two_scalars, two_scalars
+from course_lib.lessons.ddc import make_over_seeds, make_two_scalars, over_seeds, two_scalars
+from course_lib.lessons.ddc.over_seeds import OverSeeds
+from course_lib.lessons.ddc.rivals import METHODS, STORED, TRAININGS, Rivals
 from course_lib.lessons.ddc.two_scalars import TwoScalars, User
 from course_lib.lessons.shared import film_models
-from tests.widget_pages import far_apart, replacing, settled
+from course_lib.lessons.shared.widgets import tables
+from course_lib.lessons.shared.widgets.base import read
+from tests.lessons.ddc import make_rivals
+from tests.lessons.every import Script, printed
+from tests.widget_pages import far_apart, settled
 
 SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
 SHOWN = {"two_scalars": SCALARS}
@@ -136,22 +141,6 @@ def apart(one: TwoScalars, answer: dict[str, Any]) -> list[str]:
     return found if same else [*found, "minimum"]
 
 
-@pytest.mark.parametrize("state", POINTS, ids=lambda state: f"{state['person']}-{state['view']}")
-def test_the_page_finds_the_user_that_course_lib_finds(library: Callable[..., Any], state: dict[str, Any]) -> None:
-    one = TwoScalars(**state)
-    (answer,) = library("two_scalars_math")(LOOK_AT_SCALARS, [one.state()])
-    assert apart(one, answer) == []
-
-
-def test_the_page_finds_random_users(library: Callable[..., Any]) -> None:
-    """Models without any structure: minima far away, losses beyond what an exponential holds."""
-    shown = [random_model(np.random.default_rng(seed), scale) for seed, scale in enumerate((0.3, 1, 3, 30))]
-    for one, answer in zip(
-        shown, library("two_scalars_math")(LOOK_AT_SCALARS, [one.state() for one in shown]), strict=True
-    ):
-        assert apart(one, answer) == []
-
-
 def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -> TwoScalars:
     users, items = scale * rng.normal(size=(4, 5)), rng.normal(size=(60, 5))
     labels = np.argsort(-users @ items.T + 2 * rng.normal(size=(4, 60)), axis=1)
@@ -167,40 +156,6 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
         chosen=(0, 2),
         **{"alpha": 0.5, "beta": 0.25, "shift": float(rng.normal()), **changes},
     )
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("scale(direction, shift * unit)", "scale(direction, shift)"),
-        ("(value - middle) ** 2", "value ** 2"),
-        ("scores[j] - scores[i]", "scores[i] - scores[j]"),
-        ("Math.ceil(Number((WORLD.top * history.length).toFixed(9)))", "Math.floor(WORLD.top * history.length)"),
-        ("1 / Math.sqrt(inner(sum, sum))", "1"),
-        ("!known.has(item)", "true"),
-        ("!hidden.has(item)", "!known.has(item)"),
-        ("+ alpha * b[items[k]];", "- alpha * b[items[k]];"),
-        ("both ? alpha : 0, beta, user.history", "alpha, beta, user.history"),
-        ("(both ? Math.exp(beta * user.a[item]) : 1)", "1"),
-        ("s *= 1 + odds[j + 3] * share", "s *= 1 + odds[j + 2] * share"),
-        ("slope[0] += w * b[j]", "slope[0] += b[j]"),
-        ("rated.far < best.far - 1e-9", "rated.far > best.far"),
-        ("(score) => 1 + above(rivals, score)", "(score) => above(rivals, score)"),
-        ("scores[k] > score ? 1 : 0", "scores[k] >= score ? 1 : 0"),
-        ("least < 0 && most > 0", "most > 0"),
-    ],
-)
-def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
-    shown = [
-        scalars(person=1, alpha=0.6, shift=0.5),
-        scalars(person=3, alpha=0.5, beta=1.0),
-        scalars(person=4, view="served"),
-    ]
-    try:
-        answers = library("two_scalars_math", replacing(right, wrong))(LOOK_AT_SCALARS, [one.state() for one in shown])
-    except PageError:  # the page itself has noticed it
-        return
-    assert any(apart(one, answer) for one, answer in zip(shown, answers, strict=True))
 
 
 def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:
@@ -347,12 +302,7 @@ NEAR = """(point) => ['alpha', 'beta'].every((name, k) =>
 @pytest.mark.seconds
 def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -> None:
     page = site_page(scalars().static_html())
-    page.locator('input[value="1"]').focus()
-    page.keyboard.press("Space")
-    settled(page, scalars(person=1).summary())
-    page.locator('input[name="alpha"]').focus()
-    page.keyboard.press("ArrowRight")
-    settled(page, scalars(person=1, alpha=0.05).summary())
+    page.locator('input[value="1"]').check()
     page.locator('[data-action="minimum"]').click()
     settled(page, at_minimum(person=1).summary())
     assert page.locator('[data-action][aria-pressed="true"]').get_attribute("data-action") == "minimum"
@@ -380,3 +330,210 @@ def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -
     page.locator('input[value="3"]').check()
     settled(page, scalars(person=3).summary())
     assert page.locator('[data-action="minimum"]').is_disabled()
+
+
+# ==== the interactive on several trainings: its lists are those of course_lib, and what is stored can be made again
+
+STATES = [(1.0, 1.0, 0), (1.0, 0.0, 0), (0.0, 1.0, 2), (0.45, 1.5, -1), (0.0, 0.0, -2)]
+
+LOOK = """(states) => states.map((state) => {
+  const found = lib.analyseAll(state, lib.markAll(state.models.map((model) => lib.trainingOf(model, state)), state));
+  return found.map(({ now, negative, marks: { model } }) => [now.popular, now.mrr, negative, model.popular, model.mrr]);
+})"""
+
+
+def looked_at(shown: OverSeeds) -> np.ndarray:
+    """(seeds, 5) popularity and MRR@10 now, share of negative alphas, popularity and MRR@10 of the model."""
+    counts, found = np.array(shown.counts), []
+    for users, items, alpha, beta in shown.trainings():
+        pop = popularity.popularity_direction(items, counts)
+        pref = correction.preference_directions(users, items, shown.train)
+        served = users + shown.alpha * alpha[:, None] * pop + shown.beta * beta[:, None] * pref
+        lists = []
+        for table in (served, users):
+            ranked = metrics.top_k(table, items, shown.known, 10)
+            lists.append((counts[ranked].mean(), metrics.metrics_from_ranking(ranked, shown.tested, (10,))["mrr@10"]))
+        found.append([*lists[0], (alpha < 0).mean(), *lists[1]])
+    return np.array(found)
+
+
+@pytest.mark.seconds
+def test_the_shifts_are_the_same(library: Callable[..., Any]) -> None:
+    assert tuple(library("two_scalars_math")("() => lib.SHIFTS")) == over_seeds.SHIFTS
+
+
+@pytest.mark.seconds
+def test_the_same_in_python_computes_the_lists_of_the_table() -> None:
+    shown = OverSeeds(alpha=0.9, beta=0.3, shift=-1)
+    names: dict[str, Any] = {}
+    exec(shown.python(), names)
+    assert names["shown"].state() == shown.state()
+    assert shown.list_popularity().tolist() == [popular for popular, _ in names["lists"]]
+    heads, rows = shown.table()
+    for row, (popular, mrr) in zip(rows, names["lists"], strict=True):
+        assert row[heads.index("Popularity now")] == words.number(popular)
+        assert row[heads.index("MRR@10 now")] == f"{mrr:.4f}"
+
+
+@pytest.mark.seconds
+def test_a_change_that_counts_as_a_rise_is_not_written_as_0() -> None:
+    told = OverSeeds(alpha=0.15, beta=0.15, shift=-2).summary()
+    assert "change in popularity by −2 to +0.4 %, more popular in 2 " in told
+
+
+# ---- what is stored
+
+
+@pytest.mark.seconds
+def test_the_stored_scalars_are_the_minimum_of_ddc() -> None:
+    """Solved again for the first training, with the tables as they are stored: people of the sample alone."""
+    stored = json.loads(over_seeds.STORED.read_text(encoding="utf-8"))
+    model, shift = stored["models"][0], 1
+    users, items = np.array(model["users"]), tables.unpack(model["items"])
+    shown = OverSeeds(shift=shift)
+    moved, train = over_seeds.moved(items, stored["counts"], shift), shown.train
+    pop = popularity.popularity_direction(moved, stored["counts"])
+    pref = correction.preference_directions(users, moved, train)
+    place = over_seeds.SHIFTS.index(shift)
+    for person in (0, 7, 70):
+        own = train.items_of(person)
+        others = np.setdiff1d(np.arange(len(items)), own)
+        scores = moved @ users[person]
+        a, b = (moved @ pref[person])[own], (moved @ pop)[others]
+        alpha, beta = (model[name][place][person] for name in ("alpha", "beta"))
+
+        places = [(alpha, beta), (0.0, 0.0), (alpha + 0.5, beta), (alpha - 0.5, beta), (alpha, beta + 0.5)]
+        here, *elsewhere = (
+            correction.user_loss(scores[own], scores[others], a, b, *place)
+            + make_over_seeds.RIDGE / 2 * (place[0] ** 2 + place[1] ** 2)
+            for place in places
+        )
+        assert min(elsewhere) > here - 1e-4
+
+
+@pytest.mark.seconds
+def test_the_stored_people_are_those_of_the_data_set() -> None:
+    stored = json.loads(over_seeds.STORED.read_text(encoding="utf-8"))
+    parts, people = film_models.parts(), make_over_seeds.chosen()
+    assert stored["counts"] == parts[0].col_counts.tolist()
+    for name, part in zip(("history", "seen", "test"), parts, strict=True):
+        assert stored[name] == [part.items_of(person).tolist() for person in people]
+
+
+@pytest.mark.seconds
+def test_the_models_over_seeds_can_be_trained_again() -> None:
+    """One epoch of one seed: what comes out has the form of what is stored."""
+    made = make_over_seeds.data(range(1), epochs=1)
+    stored = json.loads(over_seeds.STORED.read_text(encoding="utf-8"))
+    assert made.keys() == stored.keys() and len(stored["models"]) == 5
+    assert made["models"][0].keys() == stored["models"][0].keys()
+    assert np.shape(made["models"][0]["alpha"]) == np.shape(stored["models"][0]["alpha"])
+
+
+# ---- in the browser
+
+
+# ==== the hero of the chapter: its marks and its words are those of the stored results
+
+PANELS = read(STORED)
+
+
+def test_what_is_stored_is_what_the_results_say() -> None:
+    assert make_rivals.data() == PANELS
+
+
+def places(shown: Rivals) -> dict[str, tuple[float, float]]:
+    """Method -> where its label stands, read from the picture."""
+    found = re.findall(
+        r'class="cw-disc[^"]*" style="transform:translate\(([\d.]+)px, ([\d.]+)px\)".*?<text[^>]*>(\w+)<',
+        shown.picture(),
+    )
+    return {name: (float(x), float(y)) for x, y, name in found}
+
+
+@pytest.mark.parametrize("panel", range(len(PANELS)))
+def test_labels_stand_in_the_order_of_their_numbers(panel: int) -> None:
+    methods = PANELS[panel]["methods"]
+    for training in range(TRAININGS + 1):
+        at = places(Rivals(panel=panel, training=training))
+        assert set(at) == set(METHODS)
+        for axis, sign in ((0, 1), (1, -1)):
+            values = [
+                np.mean([point[axis] for point in found["points"]])
+                if training == TRAININGS
+                else found["points"][training][axis]
+                for found in methods.values()
+            ]
+            steps = np.diff([sign * at[name][axis] for name in np.array(list(methods))[np.argsort(values)]])
+            assert (steps >= -0.2).all()
+
+
+def test_the_words_count_the_methods_in_the_corner() -> None:
+    for panel, stored in enumerate(PANELS):
+        good = [name for name, found in stored["methods"].items() if all(pop < 0 < mrr for pop, mrr in found["points"])]
+        words = Rivals(panel=panel).summary()
+        assert f"In all three trainings {' and '.join(good) if good else 'none'} do" in words
+        table = {row[0]: row for row in Rivals(panel=panel).table()[1]}
+        assert [name for name, row in table.items() if row[-1] == "3 of 3"] == good
+    assert any("none does" in Rivals(panel=panel).summary() for panel in range(len(PANELS)))
+
+
+def test_the_same_in_python_prints_the_stored_numbers() -> None:
+    shown = Rivals(training=1, panel=2)
+    said, names = printed(shown.python())
+    assert names["data"] == "ml-1m-10core" and len(said.splitlines()) == len(METHODS)
+    popularity, accuracy = PANELS[2]["methods"]["DDC"]["points"][1]
+    line = next(line for line in said.splitlines() if line.startswith("DDC"))
+    assert f"{popularity:+.1f}" in line and f"{accuracy:+.1f}" in line
+
+
+SCRIPTS = [
+    Script(
+        "two_scalars_math",
+        LOOK_AT_SCALARS,
+        # models without any structure, too: minima far away, losses beyond what an exponential holds
+        cases=lambda: [
+            *(TwoScalars(**state) for state in POINTS),
+            *(random_model(np.random.default_rng(seed), scale) for seed, scale in enumerate((0.3, 1, 3, 30))),
+        ],
+        few=lambda: [
+            scalars(person=1, alpha=0.6, shift=0.5),
+            scalars(person=3, alpha=0.5, beta=1.0),
+            scalars(person=4, view="served"),
+        ],
+        off=apart,
+        wrong=[
+            ("scale(direction, shift * unit)", "scale(direction, shift)"),
+            ("(value - middle) ** 2", "value ** 2"),
+            ("scores[j] - scores[i]", "scores[i] - scores[j]"),
+            ("Math.ceil(Number((WORLD.top * history.length).toFixed(9)))", "Math.floor(WORLD.top * history.length)"),
+            ("1 / Math.sqrt(inner(sum, sum))", "1"),
+            ("!known.has(item)", "true"),
+            ("!hidden.has(item)", "!known.has(item)"),
+            ("+ alpha * b[items[k]];", "- alpha * b[items[k]];"),
+            ("both ? alpha : 0, beta, user.history", "alpha, beta, user.history"),
+            ("(both ? Math.exp(beta * user.a[item]) : 1)", "1"),
+            ("s *= 1 + odds[j + 3] * share", "s *= 1 + odds[j + 2] * share"),
+            ("slope[0] += w * b[j]", "slope[0] += b[j]"),
+            ("rated.far < best.far - 1e-9", "rated.far > best.far"),
+            ("(score) => 1 + above(rivals, score)", "(score) => above(rivals, score)"),
+            ("scores[k] > score ? 1 : 0", "scores[k] >= score ? 1 : 0"),
+            ("least < 0 && most > 0", "most > 0"),
+        ],
+    ),
+    Script(
+        "two_scalars_math",
+        LOOK,
+        cases=lambda: [OverSeeds(alpha=alpha, beta=beta, shift=shift) for alpha, beta, shift in STATES],
+        few=lambda: [OverSeeds(alpha=0.8, beta=1.0, shift=1)],
+        off=lambda one, answer: not np.allclose(answer, looked_at(one), rtol=1e-12),
+        wrong=[
+            ("+ y * a[item] + x * b[item]", "+ x * a[item] + y * b[item]"),
+            ("best[at - 1] < score", "best[at - 1] > score"),
+            ("[...history[k], ...seen[k]]", "history[k]"),
+            ("2 * lean * along", "lean * along"),
+            ("1 / (place + 1)", "1 / (place + 2)"),
+            ("+ y * lean, y]", ", y]"),
+        ],
+    ),
+]

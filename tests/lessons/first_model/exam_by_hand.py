@@ -1,7 +1,5 @@
 """The answers on the first model once more, with plain arithmetic."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

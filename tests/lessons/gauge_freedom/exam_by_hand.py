@@ -1,7 +1,5 @@
 """The answers on gauges once more, by search and by counting dimensions with other matrices."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The answers on Gramians once more, pair by pair and step by step."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

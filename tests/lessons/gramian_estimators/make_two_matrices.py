@@ -3,8 +3,6 @@
 python -m tests.lessons.gramian_estimators.make_two_matrices
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The checks of the assignment on Gramians: messages that fit, and the numbers that its solutions quote."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

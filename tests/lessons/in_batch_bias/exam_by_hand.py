@@ -1,7 +1,5 @@
 """The answers on batches once more: every batch is visited, or the optimum is searched."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

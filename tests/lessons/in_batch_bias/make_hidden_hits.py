@@ -3,8 +3,6 @@
 python -m tests.lessons.in_batch_bias.make_hidden_hits
 """
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writes rates.json of the lesson anew: python -m tests.lessons.in_batch_bias.make_rates (a minute)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib.experiments import p3

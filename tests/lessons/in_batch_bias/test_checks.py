@@ -1,7 +1,5 @@
 """The public checks: what a student runs on Colab or at home, without nbgrader."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

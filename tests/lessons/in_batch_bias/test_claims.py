@@ -116,14 +116,6 @@ def test_enumerate_eq7_is_unbiased_for_eq6():
         assert mean(mean(batch) for batch in itertools.combinations(values, size)) == mean(values)
 
 
-def test_enumerate_naive_batches_are_unbiased():
-    labels = labels_of("hub")
-    plus, minus = losses_of(labels)
-    cells = [plus[c] if labels[c] else minus[c] for c in itertools.product(range(2), range(3))]
-    for size in range(1, 7):
-        assert mean(mean(batch) for batch in itertools.combinations(cells, size)) == eq5(labels, plus, minus)
-
-
 def test_enumerate_batches_that_keep_all_columns_have_at_least_n_cells():
     m, n = 4, 3
     rows = [chosen for size in range(1, m + 1) for chosen in itertools.combinations(range(m), size)]
@@ -186,20 +178,6 @@ def test_enumerate_figure_2c_mistaken_pairs():
     assert {cell for cell in off_diagonal if cell not in positives} == {(2, 1), (4, 2)}
 
 
-@pytest.mark.parametrize("name", MATRICES)
-def test_enumerate_how_often_a_pair_stands_off_the_diagonal(name):
-    labels = labels_of(name)
-    ones, pop = positives_of(labels), popularity_of(labels)
-    for size in some(range(2, len(ones) + 1)):
-        counts = np.zeros(labels.shape, dtype=object) * F(1)
-        batches = list(itertools.combinations(ones, size))
-        for batch in batches:
-            for (i, _), (_, j) in itertools.permutations(batch, 2):
-                counts[i, j] += F(1, len(batches))
-        p2 = F(size * (size - 1), len(ones) * (len(ones) - 1))
-        assert (counts == p2 * (pop - labels)).all()  # pop for a negative, pop - 1 for a positive pair
-
-
 def test_enumerate_positives_and_negatives_of_a_grid():
     for size in range(1, 9):
         grid = [a == b for a in range(size) for b in range(size)]
@@ -238,33 +216,6 @@ def test_enumerate_eq11_eq22_eq23_eq24_are_one_loss(name):
             shape=(m, n),
         )
         assert eq23 == eq24 == eq11 == ours * F(m * n, len(ones) * s)  # (28) is (11) times |O||batch|/(mn)
-
-
-@pytest.mark.parametrize("name", MATRICES)
-def test_enumerate_eq12_to_eq15_over_all_batches(name):
-    labels = labels_of(name)
-    plus, minus = losses_of(labels)
-    ones, pop = positives_of(labels), popularity_of(labels)
-    M, (m, n) = len(ones), labels.shape
-    for s in range(2, M + 1):
-        rho = rho_of(s, M)
-        batch_losses = (
-            (sum(plus[e] - minus[e] for e in batch) + sum(minus[i, j] for i, _ in batch for _, j in batch)) / F(s * s)
-            for batch in itertools.combinations(ones, s)
-        )
-        sums = sum(plus[e] for e in ones), sum(minus[e] for e in ones), (pop * minus).sum()
-        eq12 = (sums[0] - rho * sums[1] + rho * sums[2]) / F(M * s)
-        assert mean(batch_losses) == eq12
-        eq13 = eq12 * F(M * s, m * n)
-        assert eq13 == eq14(labels, plus, minus, rho)
-        assert eq13 == in_batch.expected_objective(
-            "in_batch", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s
-        )
-    eq15 = (
-        sum(plus[e] + (pop[e] - 1) * minus[e] for e in ones)
-        + sum(pop[c] * minus[c] for c in itertools.product(range(m), range(n)) if not labels[c])
-    ) / F(m * n)
-    assert eq13 == eq15  # the last s is M
 
 
 def test_enumerate_eq16_for_a_permutation_and_only_there():
@@ -307,15 +258,6 @@ def test_minima_of_eq5_and_of_the_expectation_agree_for_a_permutation_and_differ
             assert (scores == labels).all() == (name == "permutation")
 
 
-def test_the_unconstrained_optimum_is_the_one_that_the_library_states():
-    labels = labels_of("figure")
-    M, pop = int(labels.sum()), popularity_of(labels)
-    for size in range(2, M + 1):
-        _, scores = unconstrained_minimum_of_eq14(labels, size)
-        for e in some(positives_of(labels)):
-            assert scores[e] == in_batch.in_batch_optimum("square", pop=pop[e], batch_size=F(size), n_positives=F(M))
-
-
 def test_a_popular_negative_is_pushed_down_in_proportion_to_its_popularity():
     labels = labels_of("figure")
     pop = popularity_of(labels)
@@ -348,27 +290,6 @@ def test_the_row_factor_is_one_where_every_row_has_one_positive():
 # ----------------------------------------------------------------------------------- Section 5: the unbiased batch loss
 
 
-def eq17(batch, labels, plus, minus, *, hat=True):
-    """(17), printed; with `hat=False` the denominator |O| - 1 of the first lines of Appendix E.5."""
-    M, s, (m, n) = int(labels.sum()), len(batch), labels.shape
-    pop = popularity_of(labels)
-    lower = s - 1 if hat else M - 1
-    own = sum((F(M - s, lower) / pop[e] + 1) * minus[e] for e in batch)
-    grid = sum(minus[i, j] / pop[i, j] for i, _ in batch for _, j in batch)
-    return F(M, s * m * n) * (sum(plus[e] for e in batch) + F(M - 1, s - 1) * grid - own)
-
-
-@pytest.mark.parametrize("name", MATRICES)
-def test_enumerate_eq17_is_unbiased_and_without_the_hat_is_not(name):
-    labels = labels_of(name)
-    plus, minus = losses_of(labels)
-    ones = positives_of(labels)
-    for s in some(range(2, len(ones))):
-        batches = list(itertools.combinations(ones, s))
-        assert mean(eq17(b, labels, plus, minus) for b in batches) == eq5(labels, plus, minus)
-        assert mean(eq17(b, labels, plus, minus, hat=False) for b in batches) != eq5(labels, plus, minus)
-
-
 def test_a_batch_of_one_pair_cannot_be_unbiased():
     with pytest.raises(ValueError, match="batch_size - 1"):
         in_batch.expected_weights("unbiased", labels=labels_of("hub"), batch_size=1)
@@ -380,24 +301,6 @@ def test_a_batch_of_one_pair_cannot_be_unbiased():
     seen = [(plus[e], minus[e]) for e in positives_of(labels)]
     assert seen == [(plus[e], changed[e]) for e in positives_of(labels)]
     assert eq5(labels, plus, minus) != eq5(labels, plus, changed)
-
-
-def test_enumerate_an_empty_column_loses_exactly_its_negative_terms():
-    labels = np.array([[1, 1, 0], [1, 0, 0]], dtype=object) * F(1)
-    plus, minus = losses_of(labels)
-    lost = minus[:, 2].sum() / F(6)
-    for s in (2, 3):
-        batches = itertools.combinations(positives_of(labels), s)
-        assert mean(eq17(batch, labels, plus, minus) for batch in batches) == eq5(labels, plus, minus) - lost
-    with pytest.raises(ValueError, match=r"Assumption E\.1"):
-        in_batch.expected_weights("unbiased", labels=labels, batch_size=2)
-
-
-def test_enumerate_sampling_with_replacement_breaks_eq17():
-    labels = labels_of("hub")
-    plus, minus = losses_of(labels)
-    draws = itertools.product(positives_of(labels), repeat=2)
-    assert mean(eq17(batch, labels, plus, minus) for batch in draws) != eq5(labels, plus, minus)
 
 
 def gradients_at_a_perfect_fit(kind):
@@ -427,19 +330,6 @@ def test_enumerate_eq17_has_gradient_noise_at_a_perfect_fit():
     assert all((gradient == 0).all() for gradient in some(gradients_at_a_perfect_fit("masked")))
 
 
-def test_the_unbiased_loss_still_depends_on_the_batch_size_through_its_variance():
-    labels = labels_of("dense")
-    plus, minus = losses_of(labels)
-    moments = [
-        in_batch.exact_moments("unbiased", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s)
-        for s in range(2, 7)
-    ]
-    assert {value for value, _ in moments} == {eq5(labels, plus, minus)}
-    variances = [variance for _, variance in moments]
-    assert variances == sorted(variances, reverse=True)
-    assert variances[0] > variances[-2] > 0 and variances[-1] == 0
-
-
 # --------------------------------------------------------------------------------------------- Section 6 and Appendix D
 
 
@@ -467,87 +357,6 @@ def test_the_printed_logistic_loss_says_nothing_about_negatives():
     assert np.allclose(losses.logistic_as_printed(1, scores), losses.logistic(1, scores), rtol=1e-15)
     assert np.allclose(losses.logistic(0, scores), np.log1p(np.exp(scores)), rtol=1e-12)
     assert np.allclose(losses.logistic(1, scores), np.log1p(np.exp(-(2 * 1 - 1) * scores)), rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("kind", ["unbiased", "unbiased_omega", "popularity", "pos_neg", "in_batch", "sogram"])
-def test_enumerate_table_1(name, kind):
-    """Every batch loss of Table 1, as printed in Appendix D.1, has the expected objective that Table 1 lists."""
-    labels = labels_of(name)
-    plus, minus = losses_of(labels)
-    ones, pop, (m, n) = positives_of(labels), popularity_of(labels), labels.shape
-    M, omega = len(ones), F(3, 7)
-    for s in range(2, M + 1):
-        batches = list(itertools.combinations(ones, s))
-        expected = {
-            "unbiased": (1, False),
-            "unbiased_omega": (omega, False),
-            "popularity": (1, True),
-            "pos_neg": (rho_of(s, M), False),
-            "in_batch": (rho_of(s, M), True),
-            "sogram": (1, False),
-        }[kind]
-        if kind == "sogram" and len(batches) > 60:
-            continue
-        values = (
-            [eq34(a, b, labels, plus, minus) for a in batches for b in batches]
-            if kind == "sogram"
-            else [printed_loss(kind, batch, labels, plus, minus, omega) for batch in batches]
-        )
-        strength, popular = expected
-        weight = pop if popular else pop * 0 + F(1)
-        outside = sum((weight[c] - labels[c]) * minus[c] for c in itertools.product(range(m), range(n)))
-        assert mean(values) == (sum(plus[e] for e in ones) + strength * outside) / F(m * n)
-
-
-def printed_loss(kind, batch, labels, plus, minus, omega):
-    """(17), (25), (26), (27), (28), term by term."""
-    M, s, (m, n) = int(labels.sum()), len(batch), labels.shape
-    pop = popularity_of(labels)
-    positive = sum(plus[e] for e in batch)
-    own = sum(minus[e] for e in batch)
-    grid = sum(minus[i, j] for i, _ in batch for _, j in batch)
-    divided = sum(minus[i, j] / pop[i, j] for i, _ in batch for _, j in batch)
-    per = F(M, s * m * n)
-    if kind in ("unbiased", "unbiased_omega"):
-        w = omega if kind == "unbiased_omega" else F(1)
-        return per * (
-            positive + w * F(M - 1, s - 1) * divided - w * sum((F(M - s, s - 1) / pop[e] + 1) * minus[e] for e in batch)
-        )
-    if kind == "popularity":
-        return per * (positive + F(M - 1, s - 1) * (grid - own))
-    if kind == "pos_neg":
-        return per * (divided + sum(plus[e] - (F(M - s, M - 1) / pop[e] + F(s - 1, M - 1)) * minus[e] for e in batch))
-    return F(M * s, m * n) * (positive + (grid - own)) / F(s * s)
-
-
-def eq34(first, second, labels, plus, minus):
-    """(34), printed."""
-    M, (m, n) = int(labels.sum()), labels.shape
-    pop = popularity_of(labels)
-    cross = sum(minus[i, j] / pop[i, j] for i, _ in first for _, j in second)
-    own = sum(plus[e] - minus[e] for e in first)
-    return (F(M, len(first)) * own + F(M * M, len(first) * len(second)) * cross) / F(m * n)
-
-
-def test_enumerate_eq34_is_biased_when_one_batch_is_used_twice():
-    labels = labels_of("hub")
-    plus, minus = losses_of(labels)
-    batches = list(itertools.combinations(positives_of(labels), 2))
-    assert mean(eq34(b, b, labels, plus, minus) for b in batches) != eq5(labels, plus, minus)
-
-
-def test_losses_of_table_1_are_those_of_the_library():
-    for name in MATRICES:
-        labels = labels_of(name)
-        plus, minus = losses_of(labels)
-        for kind in ("unbiased", "unbiased_omega", "popularity", "pos_neg", "in_batch"):
-            omega = {"omega": F(3, 7)} if kind == "unbiased_omega" else {}
-            ours = in_batch.enumerate_batch_losses(
-                kind, pos_loss=plus, neg_loss=minus, labels=labels, batch_size=2, **omega
-            )
-            batches = itertools.combinations(positives_of(labels), 2)
-            assert list(ours) == [printed_loss(kind, b, labels, plus, minus, F(3, 7)) for b in batches]
 
 
 def test_average_popularity_says_nothing_about_skew():
@@ -614,21 +423,6 @@ def test_enumerate_full_batch_turns_in_batch_into_popularity_and_pos_neg_into_un
         where = {"pos_loss": plus, "neg_loss": minus, "labels": labels, "batch_size": int(labels.sum())}
         assert in_batch.expected_objective("in_batch", **where) == in_batch.expected_objective("popularity", **where)
         assert in_batch.expected_objective("pos_neg", **where) == in_batch.expected_objective("unbiased", **where)
-
-
-def test_enumerate_pos_neg_omega_is_unbiased_omega():
-    for name in MATRICES:
-        labels = labels_of(name)
-        plus, minus = losses_of(labels)
-        for s in some(range(2, int(labels.sum()) + 1)):
-            rho = rho_of(s, int(labels.sum()))
-            where = {"pos_loss": plus, "neg_loss": minus, "labels": labels, "batch_size": s}
-            assert in_batch.expected_objective("pos_neg", **where) == in_batch.expected_objective(
-                "unbiased_omega", omega=rho, **where
-            )
-            assert in_batch.full_objective(pos_loss=plus, neg_loss=minus, labels=labels, omega=rho) == (
-                in_batch.expected_objective("pos_neg", **where)
-            )
 
 
 def test_the_only_exception_of_appendix_g1_has_a_second_batch_ratio():

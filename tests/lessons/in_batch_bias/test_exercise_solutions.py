@@ -2,8 +2,6 @@
 each piece of code prints what the page says, each formula holds by enumeration.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter
@@ -16,11 +14,9 @@ import numpy as np
 import pytest
 from drafts import main_pages, short_chapters
 
-from course_lib import in_batch, losses, papers
+from course_lib import in_batch, losses
 from course_lib.arrays import exact
-from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
-from course_lib.lessons.shared.counterexample import all_zero
 from tests.lessons.every import printed
 
 pytestmark = pytest.mark.seconds
@@ -138,13 +134,6 @@ def test_a_coin_for_every_pair(labels: np.ndarray) -> None:
     assert (negative == 1 - exact(labels)).all()
 
 
-@pytest.mark.parametrize("labels", SMALL_LABELS[2:5])
-def test_a_batch_with_replacement_is_repaired(labels: np.ndarray) -> None:
-    """ex-replacement: the repaired loss is unbiased, and the plain one is not."""
-    assert all_zero(broken.repaired_with_replacement(labels, 2).gap)
-    assert not all_zero(broken.sampling_with_replacement(labels, 2).gap)
-
-
 @pytest.mark.parametrize("old", [1, 2, 3, 4])
 def test_stale_counts(old: int) -> None:
     """ex-stale-counts: negatives weigh pop/pop', liked pairs pop/pop' - 1; the masked loss has no weight below zero."""
@@ -202,14 +191,3 @@ def test_a_small_batch_can_imitate_a_large_one() -> None:
     (pull, small), (_, large) = (in_batch.expected_weights("in_batch", labels=labels, batch_size=s) for s in (2, 5))
     factor = in_batch.balance(Fraction(5), n_positives) / in_batch.balance(Fraction(2), n_positives)
     assert (small * factor == large).all() and (pull * labels.size == labels).all()
-
-
-def test_best_consistently() -> None:
-    """ex-consistently: SOGram is below sampling in three of the twelve cells of P4's Table 2, the ones that the
-    solution names.
-    """
-    cells = papers.table("P4", "T2")
-    sampling = {cell["dataset"]: cell["value"] for cell in cells if cell["method"] == "sampling"}
-    tried = [cell for cell in cells if cell["method"] == "sogram"]
-    below = {(cell["dataset"], cell["alpha"]) for cell in tried if cell["value"] < sampling[cell["dataset"]]}
-    assert len(tried) == 12 and below == {("simple", 0.001), ("simple", 0.005), ("fr", 0.1)}

@@ -1,7 +1,5 @@
 """An interactive in a real JupyterLab: the reader's keys reach Python, and Python's values reach the reader."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

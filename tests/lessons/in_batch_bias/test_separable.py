@@ -6,8 +6,6 @@ min_ij z_ij <u_i, v_j>. P3's Unbiased and Pos-Neg are of this form. Its In-Batch
 positive pair of popularity above 1 pays as a negative, too, and its own best score is finite.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,8 +15,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
-
-from course_lib.lessons.in_batch_bias import proofs
 
 Float = NDArray[np.float64]
 LABELS = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
@@ -100,10 +96,6 @@ def test_every_label_matrix_is_separated_at_twice_its_longest_row_and_one() -> N
         users, items = separating_tables(labels)
         assert users.shape[1] == 2 * labels.sum(axis=1).max() + 1
         assert margin(users, items, labels) >= Fraction(1, 2)
-
-
-def test_the_proofs_leave_nothing() -> None:
-    assert {*proofs.thm_no_logistic_minimiser(), *proofs.prop_logistic_margin()} == {0}
 
 
 def test_the_gradient_is_that_of_the_objective() -> None:

@@ -1,9 +1,8 @@
-"""The interactive on in-batch weights: JavaScript against course_lib, words against words, and pages in a browser."""
-
-from __future__ import annotations
+"""The interactives on in-batch sampling: JavaScript against course_lib, words against words, and pages in a browser."""
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,13 @@ import pytest
 import words
 
 from course_lib import in_batch, losses
+from course_lib.experiments import p3
+from course_lib.lessons.in_batch_bias import films
+from course_lib.lessons.in_batch_bias.hidden_hits import MOMENTS, REPAIRS, STORED, HiddenHits
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
+from course_lib.lessons.shared.widgets.base import Folded, read
+from tests.lessons.every import Script, printed
+from tests.lessons.in_batch_bias import make_hidden_hits
 from tests.widget_pages import (
     SMALLER,
     SUMMARY,
@@ -20,7 +25,6 @@ from tests.widget_pages import (
     differences,
     open_folds,
     page_html,
-    replacing,
     settled,
     table_rows,
 )
@@ -70,6 +74,16 @@ def random_case(rng: np.random.Generator) -> dict[str, Any]:
         "kind": in_batch.KINDS[int(rng.integers(len(in_batch.KINDS)))],
         "pointwise": ("square", "logistic")[int(rng.integers(2))],
     }
+
+
+def random_cases() -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    return [random_case(rng) for _ in range(CASES)]
+
+
+def test_the_cases_have_every_loss_and_some_empty_columns() -> None:
+    assert {case["kind"] for case in random_cases()} == set(in_batch.KINDS)
+    assert 20 < sum(0 in np.sum(case["labels"], axis=0) for case in random_cases()) < CASES / 2
 
 
 def random_state(rng: np.random.Generator) -> dict[str, Any]:
@@ -126,32 +140,6 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "threshold": in_batch.misclassification_threshold(batch_size, n_positives),
         "mistaken": np.argwhere((labels == 1) & (w_neg > w_pos * (1 + 1e-12))),
     }
-
-
-def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
-    rng = np.random.default_rng(0)
-    cases = [random_case(rng) for _ in range(CASES)]
-    assert {case["kind"] for case in cases} == set(in_batch.KINDS)
-    assert 20 < sum(0 in np.sum(case["labels"], axis=0) for case in cases) < CASES / 2  # empty columns
-    answers = library("in_batch_math")(EVALUATE, cases)
-    for case, answer in zip(cases, answers, strict=True):
-        assert differences(python_answer(case), answer) == [], case
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("diagonal: (pop) => 1 / pop - 1 }", "diagonal: (pop) => 1 / pop }"),
-        ("rho * (pop - label)", "rho * pop"),
-        ("offDiagonal: () => 1 / rho", "offDiagonal: () => rho"),
-        ("Math.log1p(Math.exp(-Math.abs(x)))", "Math.log1p(Math.exp(-x))"),
-    ],
-)
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
-    rng = np.random.default_rng(0)
-    cases = [random_case(rng) for _ in range(CASES)]
-    answers = library("in_batch_math", replacing(right, wrong))(EVALUATE, cases)
-    assert any(differences(python_answer(case), answer) for case, answer in zip(cases, answers, strict=True))
 
 
 def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
@@ -406,3 +394,76 @@ def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
     moving = "getComputedStyle(document.querySelector('.cw-square')).transitionDuration"
     assert site_page(static()).evaluate(moving) != "0s"
     assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"
+
+
+# ==== the hero of the chapter: its hill is that of the batches, its lists are those of the models
+
+KEPT = read(STORED)
+
+
+def heights(shown: HiddenHits) -> list[float]:
+    """How high the hill stands over each film, in equal shares, read from the picture."""
+    path = re.search(r'class="cw-hill" d="M36 264((?:V[\d.]+H[\d.]+)+)', shown.picture())
+    assert path is not None
+    return [(264 - float(y)) * 16 / 250 for y in re.findall(r"V([\d.]+)H", path[1])]
+
+
+def test_without_a_repair_the_hill_is_how_often_each_film_was_drawn() -> None:
+    for moment in range(1, len(MOMENTS)):
+        draws = np.array(KEPT["draws"][moment])
+        wanted = np.minimum(16, draws * len(draws) / draws.sum())
+        np.testing.assert_allclose(heights(HiddenHits(moment=moment)), wanted, atol=0.01)
+        assert draws.sum() == 256 * MOMENTS[moment]
+
+
+def test_with_log_q_the_hill_is_flat_after_the_training_and_before_it_there_is_none() -> None:
+    np.testing.assert_allclose(heights(HiddenHits(repair="logq")), 1, atol=0.1)
+    assert max(heights(HiddenHits())) > 15 and set(heights(HiddenHits(moment=0))) == {0.0}
+
+
+@pytest.mark.seconds
+def test_the_stored_lists_and_draws_are_those_of_the_training() -> None:
+    train, _ = p3.load_split("movietweetings-10core", 0)
+    order = np.argsort(-train.col_counts, kind="stable")
+    assert [np.array(counts)[order].tolist() for counts in make_hidden_hits.draws(train)] == KEPT["draws"]
+    *_, model = islice(films.along(train, "softmax", seed=0), MOMENTS[4] + 1)
+    five = films.best(model, train)[KEPT["person"]]
+    assert len(set(np.argsort(order)[five]) & set(KEPT["lists"]["none"][4])) >= 4  # float32: a processor may swap two
+
+
+def test_the_repairs_bring_the_hits_back_into_the_list() -> None:
+    fans = {repair: np.median([KEPT["counts"][k] for k in KEPT["lists"][repair][-1]]) for repair in REPAIRS}
+    assert fans["none"] < 150 < 2 * fans["none"] < min(fans["logq"], fans["serving"])
+    assert f"the middle one of the five films has {fans['none']:.0f} fans" in HiddenHits().summary()
+
+
+@pytest.mark.seconds
+def test_the_same_in_python_prints_the_share_of_the_summary() -> None:
+    shown = HiddenHits(moment=4, repair="serving")
+    said, names = printed(shown.python())
+    assert names["found"].precision == pytest.approx(KEPT["found"]["serving"][4][0], abs=0.1)
+    assert f"{names['found'].precision:.1f} %" in said
+
+
+def test_folded_it_stands_behind_one_button() -> None:
+    html = Folded(HiddenHits(), "Everything & more")._repr_mimebundle_()[0]["text/html"]
+    assert html.startswith('<details class="cw-folded"><summary>Everything &amp; more</summary>')
+    assert HiddenHits().static_html() in html and html.endswith("</details>")
+
+
+SCRIPTS = [
+    Script(
+        "in_batch_math",
+        EVALUATE,
+        cases=random_cases,
+        few=lambda: random_cases()[:60],
+        off=lambda case, answer: differences(python_answer(case), answer),
+        given=lambda case: case,
+        wrong=[
+            ("diagonal: (pop) => 1 / pop - 1 }", "diagonal: (pop) => 1 / pop }"),
+            ("rho * (pop - label)", "rho * pop"),
+            ("offDiagonal: () => 1 / rho", "offDiagonal: () => rho"),
+            ("Math.log1p(Math.exp(-Math.abs(x)))", "Math.log1p(Math.exp(-x))"),
+        ],
+    ),
+]

@@ -1,7 +1,5 @@
 """The answers on towers once more: each tower is moved in earnest, by differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The checks of the assignment on Jacobians: messages that fit, and the numbers that its solutions quote."""
 
-from __future__ import annotations
-
 import numpy as np
 from in_process import functions
 from sample_essays import printed, unaccounted

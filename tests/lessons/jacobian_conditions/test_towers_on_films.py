@@ -1,7 +1,5 @@
 """What the chapter says of its own runs, on runs a tenth as long: rows X7k, X7l and X7m of the claims."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Judge a recommender: the sum of the chapter, the bound of its theorem, its rows, and sentences that can fail."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product
@@ -15,9 +13,10 @@ from course_lib import experiments, metrics
 from course_lib.checking import some
 from course_lib.experiments.practice import judging
 from course_lib.interactions import Interactions
-from course_lib.lessons.judging import boards, findings, predictions, proofs, sampled_ranks
+from course_lib.lessons.judging import boards, findings, plots, predictions, proofs, sampled_ranks
+from course_lib.lessons.judging.sampled_ranks import SampledRanks
 from course_lib.lessons.shared.findings import FindingError
-from tests.lessons.every import broken
+from tests.lessons.every import printed
 
 
 def test_the_library_and_the_pairs_at_once_have_the_sum_of_the_chapter() -> None:
@@ -43,16 +42,6 @@ def test_the_bound_is_below_the_best_repair_and_reached_where_the_ranks_are_just
     for start, bound in some(bounds):
         assert best_repair(n, m, k, range(start, start + m + 2)) == pytest.approx(bound, abs=1e-9)
         assert best_repair(n, m, k, range(1, n + 2)) >= bound - 1e-9
-
-
-def test_wrong_sums_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, proofs, "hit", lambda right: lambda r, n, m, k: right(r, n, m, min(k, m)))
-    assert any(residual != 0 for residual in proofs.prop_sampled_hit())
-
-
-def test_a_flip_that_is_none_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, proofs, "flips", lambda right: lambda people, n: right(people, n + 1))
-    assert any(residual != 0 for residual in proofs.prop_smallest_flip())
 
 
 def test_there_is_no_flip_of_two_people_below_three_others_and_three_with_three() -> None:
@@ -149,3 +138,68 @@ def test_ranks_that_cannot_be_are_named() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             boards.expected_hit(np.array(ranks), np.array(others), m)
+
+
+# ==== wrong sums and wrong flips leave a residual: shared/test_proofs_can_fail.py tries them
+
+WRONG = [
+    (proofs, "hit", lambda f: lambda r, n, m, k: f(r, n, m, min(k, m)), [proofs.prop_sampled_hit]),
+    (proofs, "flips", lambda f: lambda people, n: f(people, n + 1), [proofs.prop_smallest_flip]),
+]
+
+
+# ==== the figures of the chapter, each drawn once; what holds for every figure is tested for all lessons at once
+
+FIGURES = {"sampled_chances": lambda: plots.sampled_chances(660, [20, 100])}
+
+
+def test_a_sample_of_twenty_cannot_tell_rank_three_from_rank_thirty_and_all_films_can() -> None:
+    _, ax = plots.sampled_chances(660, [20])
+    sampled, full = ax.lines
+    at = {int(rank): value for rank, value in zip(sampled.get_xdata(), sampled.get_ydata(), strict=True)}
+    assert at[1] == 1 and min(value for rank, value in at.items() if rank <= 30) > 0.99
+    assert list(full.get_xdata()) == pytest.approx([1, 10, 661]) and list(full.get_ydata()) == [1, 0, 0]
+
+
+# ==== the interactive of the chapter: its words are those of its state, and the order turns over
+
+REFUSED = [("sampled_ranks", {"hidden": "tomorrow"}, "hidden"), ("sampled_ranks", {"training": 6}, "training")]
+
+
+def test_its_words_name_the_order_of_its_state() -> None:
+    shown = SampledRanks()
+    stored = shown.board
+    at, last = stored["samples"].index(20), len(stored["samples"]) - 1
+    assert shown.place == at and "compared with 20 sampled films" in shown.summary()
+    hits = [row[at] for row in stored["hits"]["later"][0]]
+    best = stored["rows"][hits.index(max(hits))]
+    assert f"the order is {best} ({max(hits):.3f})" in shown.summary()
+    shown.place = last
+    assert "compared with all other films" in shown.summary()
+
+
+def test_the_order_turns_over_between_twenty_films_and_all_in_every_training() -> None:
+    stored = SampledRanks().board
+    at, model, listed = (
+        stored["samples"].index(20),
+        *(stored["rows"].index(row) for row in (boards.MODEL, boards.LATELY)),
+    )
+    for one in stored["hits"]["later"]:
+        assert one[model][at] == max(row[at] for row in one)
+        assert one[model][-1] < one[listed][-1]
+
+
+def test_the_table_has_a_line_for_each_number_of_films() -> None:
+    heads, rows = SampledRanks().table()
+    assert heads[1:] == SampledRanks().board["rows"] and rows[-1][0] == "all other films" and len(rows) == 14
+
+
+@pytest.mark.seconds
+def test_the_same_in_python_is_python_that_runs() -> None:
+    shown = SampledRanks(hidden="random", place=6)
+    said, names = printed(shown.python())
+    for k, row in enumerate(shown.board["rows"]):
+        assert names["found"][row][0] == pytest.approx(
+            shown.board["hits"]["random"][0][k][6], abs=0.02
+        )  # kernels differ
+    assert said.count("\n") == 5

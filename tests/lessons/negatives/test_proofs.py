@@ -1,16 +1,26 @@
-"""Wrong formulas leave a residual, and the statements hold on random tables."""
-
-from __future__ import annotations
+"""Wrong formulas leave a residual, the statements hold on random tables, and the chapter's numbers are those stored."""
 
 import itertools
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
+from matplotlib.figure import Figure
 
-from course_lib.lessons.negatives import broken, floors, proofs
+from course_lib import experiments, losses
+from course_lib.experiments.core.results import Result
+from course_lib.experiments.practice.negatives import PREDICTIONS
+from course_lib.experiments.practice.negatives_verdicts import verdicts
+from course_lib.lessons.negatives import broken, make_ten_films, plots, proofs, quiz
+from course_lib.lessons.negatives import findings as about
+from course_lib.lessons.negatives.ten_films import DAYS, TEMPERATURES, WEIGHTS, TenFilms
+from course_lib.lessons.shared.findings import Finding, FindingError
+from course_lib.losses import floors
+from tests.lessons.every import printed
 
 
 def test_other_scores_are_no_optimum() -> None:
@@ -35,26 +45,6 @@ def test_the_slope_is_that_of_the_loss() -> None:
     (slope,) = torch.autograd.grad(loss, s)
     weights = [Fraction(value) for value in s.detach().exp().tolist()]
     assert np.allclose(slope.numpy(), [float(value) for value in proofs.slot_gradient(p, q, weights, 2)], atol=1e-12)
-
-
-def test_correcting_the_negatives_alone_moves_the_optimum_by_more_than_one() -> None:
-    """Four films, two candidates: the minimum of the half-corrected loss, by search, is far from log p."""
-    p, q = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
-
-    def loss(scores: np.ndarray, *, own: bool) -> float:
-        shift = -np.log(q)
-        total = 0.0
-        for y in range(4):
-            for a in range(4):
-                for b in range(4):
-                    first = scores[y] + (shift[y] if own else 0.0)
-                    rest = np.logaddexp(scores[a] + shift[a], scores[b] + shift[b])
-                    total += p[y] * q[a] * q[b] * (np.logaddexp(first, rest) - first)
-        return total
-
-    best = {own: minimize(lambda s, own=own: loss(s, own=own), np.zeros(4), tol=1e-10).x for own in (True, False)}
-    errors = {own: np.ptp(found - np.log(p)) for own, found in best.items()}
-    assert errors[True] < 1e-3 and errors[False] > 0.5
 
 
 def test_no_table_is_below_the_floor_and_the_simplex_is_on_it() -> None:
@@ -103,25 +93,6 @@ def test_windows_give_no_taste_and_shuffled_batches_do() -> None:
     assert broken.shuffled_optimum(1) == [Fraction(2, 5), Fraction(8, 5), 1, 1]
 
 
-def test_the_best_bias_of_a_free_table_falls_as_the_batch_doubles() -> None:
-    """Scores fixed at the true association, the scale at 1: the learned bias is -log(B - 1), whatever the table is."""
-    rng = np.random.default_rng(1)
-    joint = rng.dirichlet(np.ones(12)).reshape(3, 4)
-    apart = joint.sum(1, keepdims=True) * joint.sum(0)
-    association = np.log(joint / apart)
-
-    def bias(size: int) -> float:
-        def loss(b: np.ndarray) -> float:
-            z = association + b[0]
-            return float((joint * np.logaddexp(0, -z) + (size - 1) * apart * np.logaddexp(0, z)).sum())
-
-        return float(minimize(loss, [0.0], tol=1e-12).x[0])
-
-    for size in (32, 64, 128):
-        assert bias(size) == pytest.approx(-np.log(size - 1), abs=1e-4)
-        assert bias(2 * size) - bias(size) == pytest.approx(-np.log((2 * size - 1) / (size - 1)), abs=1e-3)
-
-
 def error_of_the_mean_gradient(p: np.ndarray, q: np.ndarray, scores: np.ndarray, m: int, *, refined: bool) -> float:
     """The expected gradient over all candidates minus that of the full softmax, absolute values added up.
 
@@ -156,3 +127,145 @@ def test_enumerated_the_refined_correction_is_less_biased_than_logq_on_most_tabl
             errors.append([error_of_the_mean_gradient(*table, m, refined=refined) for refined in (False, True)])
         logq, refined = np.array(errors).T
         assert refined.mean() < 0.8 * logq.mean() and 14 <= (refined < logq).sum() < 20
+
+
+# ==== the findings of the chapter on rows whose answer is known, and on the stored result
+
+
+def rows_of(with_hits: float, alone: float, change: float, films: tuple[float, float]) -> Result:
+    """Two losses at τ 0.5 on both data sets, plain and logQ, with these differences and films shown."""
+    rows: list[dict[str, Any]] = []
+    for data in about.SETS.values():
+        for loss, shown in zip(("plain", "logQ"), films, strict=True):
+            where = {"data": data, "loss": loss, "tau": 0.5}
+            for serving, value in (("alone", alone), ("with hits", with_hits)):
+                more = {"half": 0.005, "people": 800}
+                rows.append({**where, "serving": serving, "metric": "minus the list", "value": value, **more})
+                rows += [
+                    {**where, "serving": serving, "metric": "films shown", "value": shown + seed, "seed": seed}
+                    for seed in (0, 1)
+                ]
+            if loss == "logQ":
+                found = {"metric": "minus plain", "value": change, "half": 0.002, "people": 800}
+                rows.append({**where, "serving": "with hits", **found})
+    return Result("PRACTICE-2", "laptop", "", rows)
+
+
+GOOD, BAD = rows_of(0.02, -0.1, 0.003, (100, 20)), rows_of(-0.02, 0.1, 0.03, (30, 20))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        about.no_model_alone_reaches_the_hits,
+        about.with_hits_a_model_beats_the_list,
+        about.plain_shows_twice_as_many_films,
+    ],
+)
+def test_a_finding_tells_the_case_it_describes_from_its_opposite(found: Finding) -> None:
+    assert all(case.holds for case in found.cases(GOOD).values())
+    assert not any(case.holds for case in found.cases(BAD).values())
+
+
+def test_losses_agree_where_the_whole_interval_is_close() -> None:
+    assert about.losses_agree_with_hits.cases(GOOD)["logQ, 0.5"].holds
+    assert not about.losses_agree_with_hits.cases(BAD)["logQ, 0.5"].holds
+    with pytest.raises(FindingError):
+        about.losses_agree_with_hits.evidence(BAD)
+
+
+def test_every_claimed_case_holds_on_the_stored_result() -> None:
+    stored = experiments.load_result("PRACTICE-2", "laptop")
+    found = [one for one in vars(about).values() if isinstance(one, Finding)]
+    assert len(found) >= 5 and all(one.evidence(stored).cases for one in found)
+
+
+def test_the_verdicts_are_those_of_the_page() -> None:
+    held = {name: holds for name, (_, holds) in verdicts(experiments.load_result("PRACTICE-2", "laptop")).items()}
+    assert list(held) == list(PREDICTIONS) and held == HELD
+
+
+HELD = {name: name != "films" for name in PREDICTIONS}  # on ML-1M plain shows fewer films than logQ
+
+
+# ==== the figure of the chapter
+
+TAUS = [0.1, 0.2, 0.5, 1.0]
+LINES = {
+    "plain, alone": (TAUS, [3, 5, 7, 8], [680, 679, 675, 600]),
+    "logQ, alone": (TAUS, [9, 13, 15, 15], [500, 400, 300, 80]),
+}
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "temperature_sweep": lambda: plots.temperature_sweep(LINES, (24.0, 24.0)),
+}
+
+
+def test_both_panels_hold_every_line_and_the_list() -> None:
+    _, axes = plots.temperature_sweep(LINES, (24.0, 24.0))
+    assert [len(ax.get_lines()) for ax in axes] == [3, 3]
+    assert list(axes[1].get_lines()[2].get_ydata()) == [500, 400, 300, 80]
+
+
+# ==== the quiz of the chapter: its numbers are right, and a wrong formula is noticed
+
+WRONG_FORMULAS = [
+    (floors, "loss_floor", lambda right: lambda *given: 0.5 * right(*given), "least-mean-probability", ""),
+    (losses, "mixed_log_q", lambda right: lambda *given: 0.5 * right(*given), "share-of-a-mixture", ""),
+]
+
+
+def test_the_numbers_in_the_explanations() -> None:
+    assert np.allclose(quiz.LIKED / quiz.DRAWN, [5 / 6, 1, 2])
+    assert round(floors.loss_floor(1001, 0.2), 2) == 2.04 and round(1001 / (1000 * 0.2), 3) == 5.005
+    assert round(floors.largest_tau(1001, 0.9), 2) == 0.11 and round(np.exp(5.005)) == 149
+
+
+# ==== the interactive of the chapter: its lists are those of the models, and its words those of its state
+
+SHOWN: dict[str, dict[str, Any]] = {"ten_films": {"weight": 3}}
+LENGTHS = {"temperature": len(TEMPERATURES), "weight": len(WEIGHTS), "day": len(DAYS)}
+REFUSED = [("ten_films", {name: length}, name) for name, length in LENGTHS.items()]
+
+
+def test_the_summary_gives_the_stored_numbers() -> None:
+    shown = TenFilms(weight=3)
+    recall, films = shown.films["everybody"][0][2][3]
+    list_recall, _ = shown.films["list"][0]
+    words = shown.summary()
+    assert f"find {100 * recall:.0f} %" in words and f"show {films} films" in words
+    assert f"the list of hits finds {100 * list_recall:.0f} %" in words and words.startswith("On the first day")
+    shown.day = 2
+    assert shown.summary().startswith("6 days later")
+
+
+def test_without_hits_every_bar_is_you() -> None:
+    assert "100 % is “you”" in TenFilms(weight=0).summary()
+    assert "100 % is “you”" not in TenFilms(weight=1).summary()
+
+
+def test_the_ten_films_are_those_with_the_highest_sum_and_none_is_known() -> None:
+    shown = TenFilms(temperature=1, weight=4, day=1)
+    films = shown.films
+    score = [
+        films["cosines"][1][k] / TEMPERATURES[1] + WEIGHTS[4] * math.log(films["hits"][1][k] + 0.05)
+        for k in range(len(films["titles"]))
+    ]
+    wanted = sorted((k for k in range(len(score)) if k not in films["seen"][1]), key=lambda k: -score[k])[:10]
+    picture = shown.picture().replace("&#39;", "'").replace("&amp;", "&")
+    places = [picture.index(f">{films['titles'][k]}<") for k in wanted]
+    assert places == sorted(places) and picture.count("<li class") == 10
+
+
+def test_days_move_pairs_from_later_to_known() -> None:
+    known, later = make_ten_films.on_day(0)
+    told, rest = make_ten_films.on_day(6)
+    assert len(told) > len(known) and len(rest) < len(later)
+    assert told.times.max() <= make_ten_films.now(6) < rest.times.min()
+
+
+def test_the_same_in_python_is_python_that_runs() -> None:
+    shown = TenFilms(weight=3, day=1)
+    said, names = printed(shown.python())
+    recall, films = shown.films["everybody"][1][2][3]
+    assert names["recall"] == pytest.approx(recall, abs=0.01) and names["shown"] == pytest.approx(films, abs=12)
+    assert "films shown" in said

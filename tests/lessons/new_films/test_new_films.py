@@ -1,29 +1,16 @@
-"""The chapter: what its towers, lists and priors do, on its own data and by hand."""
-
-from __future__ import annotations
+"""The chapter: what its towers, lists, priors and its interactive do, on its own data and by hand."""
 
 from inspect import unwrap
 
 import numpy as np
 import pytest
-import torch
 
 from course_lib import experiments
 from course_lib.lessons.new_films import films, findings
+from course_lib.lessons.new_films.sliding_film import SlidingFilm
 from course_lib.lessons.shared.findings import Finding, holm
 from course_lib.new_items import new_by_time
 from tools.findings import from_results
-
-
-def test_a_step_moves_a_film_outside_the_batch_as_said() -> None:
-    generator = torch.Generator().manual_seed(0)
-    W = torch.randn(4, 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    x, new = torch.randn(5, 4, generator=generator).double(), torch.randn(4, generator=generator).double()
-    vectors = x @ W
-    vectors.retain_grad()
-    torch.nn.functional.cross_entropy(vectors @ vectors.T, torch.arange(5)).backward()
-    said = -0.1 * ((x @ new)[:, None] * vectors.grad).sum(0)
-    torch.testing.assert_close(new @ (W - 0.1 * W.grad) - new @ W, said)
 
 
 @pytest.mark.seconds
@@ -85,3 +72,30 @@ def test_people_who_count_at_several_cuts_make_the_intervals_a_little_narrow() -
     off = change - change.mean()
     clustered = np.sqrt((np.bincount(person, off) ** 2).sum()) / len(off)
     assert 1 < clustered / (off.std(ddof=1) / np.sqrt(len(off))) < 1.05
+
+
+# ==== the interactive of the chapter: one script draws it on the page and on paper
+
+REFUSED = [("sliding_film", {"reads": "titles"}, "reads"), ("sliding_film", {"chosen": 4}, "chosen")]
+LAST = 9  # the stored moment at which the training is over
+
+
+def test_its_words_are_those_of_its_state() -> None:
+    film = SlidingFilm()
+    assert film.moment == LAST and film.summary().startswith("After 760 batches, in a film tower that reads genres")
+    film.reads, film.moment = "nothing", 0
+    assert "stands where it was drawn" in film.summary() and film.summary().startswith("After 0 batches")
+
+
+def test_a_film_moves_with_features_and_stays_without() -> None:
+    models = SlidingFilm().film["models"]
+    places = {name: np.array([now[-3:] for now in one["map"]]) for name, one in models.items()}
+    assert (places["nothing"] == places["nothing"][0]).all()
+    assert (np.abs(places["features"][-1] - places["features"][0]).max(axis=1) > 20).all()
+
+
+def test_paper_holds_the_map_and_the_five_films() -> None:
+    film = SlidingFilm(chosen=2)
+    picture = film.picture()
+    assert picture.count("<svg") == 1 and picture.count("<li") == 5
+    assert film.film["titles"][film.film["models"]["features"]["near"][-1][1][0]] in picture

@@ -1,7 +1,5 @@
 """The answers on many machines once more: the gradients are computed part by part with numbers in place of names."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

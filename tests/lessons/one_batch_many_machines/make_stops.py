@@ -1,7 +1,5 @@
 """Writes stops.json of the lesson anew: python -m tests.lessons.one_batch_many_machines.make_stops (seven minutes)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib import datasets

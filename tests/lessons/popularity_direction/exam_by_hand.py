@@ -1,7 +1,5 @@
 """The answers on the popularity direction once more: every triple is drawn, every step taken by hand."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

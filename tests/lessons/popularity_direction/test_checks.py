@@ -1,7 +1,5 @@
 """The checks of the assignment on the popularity direction: what solutions and messages say, by another way."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

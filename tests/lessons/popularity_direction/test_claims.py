@@ -25,40 +25,17 @@ from tests.bpr_by_hand import (
     M_,
     N_,
     POP,
-    TABLES,
     USERS,
     Y,
     bpr_gradient,
     cosine,
     e_pop,
-    margins,
-    sigmoid,
     trained,
-    triples,
     whole,
     zipf_labels,
 )
 
 # ---- a small world
-
-
-def expected_negatives(labels=Y):
-    """Neg_i: how often each item is expected as the negative of a pass over the pairs, sum over u not in U_i of n_u/(n
-    - n_u).
-    """
-    found = np.full(labels.shape[1], F(0))
-    for _, _, j, p in triples(labels):
-        found[j] += p
-    return found
-
-
-def expected_moves(users, weight, labels=Y):
-    """Minus the expected gradient in every item of one pass: for each triple w e_u to i and -w e_u to j."""
-    found = np.full((labels.shape[1], users.shape[1]), F(0))
-    for u, i, j, p in triples(labels):
-        found[i] = found[i] + p * weight(u, i, j) * users[u]
-        found[j] = found[j] - p * weight(u, i, j) * users[u]
-    return found
 
 
 def half(u, i, j):
@@ -107,44 +84,6 @@ def test_def30_the_popularity_of_an_item_is_the_number_of_its_users():
 # ---- 3.1: the popularity direction
 
 
-def test_popularity_is_not_proportional_to_the_projection():
-    """Under SGD from items of mean 0 the projections sum to 0 (conservation) and the popularities to |R| > 0. Any
-    factor is refuted.
-
-    62 of 100 projections below 0 is what is seen where the correlation is above 0.9: an affine law, not a proportional
-    one.
-    """
-    _, items, labels = trained("zipf")
-    counts = labels.sum(axis=0)
-    projections = items @ e_pop(items, counts)
-    assert abs(projections.sum()) < 1e-9 * np.abs(projections).sum() and counts.sum() > 0
-    assert np.corrcoef(projections, counts)[0, 1] > 0.85
-    assert 0.5 < (projections < 0).mean() < 0.8
-    slope, intercept = np.polyfit(projections, counts, 1)
-    assert intercept == pytest.approx(counts.mean()) and slope > 0
-
-
-def test_a_large_correlation_is_not_inevitable():
-    """The same training on two tastes: its axis of most variance is the taste, and the projection knows little of the
-    popularity.
-    """
-    _, items, labels = trained("tastes")
-    counts, taste = labels.sum(axis=0), np.repeat([1.0, -1.0], labels.shape[1] // 2)
-    first = np.linalg.svd(items - items.mean(axis=0), full_matrices=False)[0][:, 0]
-    assert abs(cosine(first, taste)) > 0.95
-    crossed = popularity.cross_fitted_correlation(
-        items, counts.astype(float), 0.1, rng=np.random.default_rng(0), folds=5
-    )
-    assert abs(crossed) < 0.5
-    *_, zipf = trained("zipf")
-    m = operator(zipf), operator(labels)
-    tops = [np.linalg.svd(x.astype(float))[2][0] for x in m]
-    assert (
-        abs(np.corrcoef(tops[0], zipf.sum(axis=0))[0, 1]) > 0.95
-    )  # popularity is the top right singular vector here ...
-    assert abs(np.corrcoef(tops[1], counts)[0, 1]) < 0.5 and abs(cosine(tops[1], taste)) > 0.95  # ... and taste here
-
-
 def untrained_lightgcn(films, *, around, seed):
     """Items of LightGCN before its first step, from numbers drawn around a mean."""
     model = backbones.make("LightGCN", films, d=64, generator=torch.Generator().manual_seed(seed))
@@ -177,34 +116,6 @@ def operator(labels):
     labels = np.asarray(labels).astype(int)
     has, n = labels.sum(axis=1), labels.shape[1]
     return np.array([[F(1) if y else F(-int(k), int(n - k)) for y in row] for row, k in zip(labels, has, strict=True)])
-
-
-def test_eq5_needs_the_negative_role():
-    """(5) is the sum over an item's users. The expected move at margin 0 is half the sum with M:
-    another one for each item that somebody lacks.
-    """
-    moves = expected_moves(USERS, half)
-    assert equal(moves, operator(Y).T @ USERS / F(2))
-    for i in range(N_):
-        liked = USERS[Y[:, i] > 0]
-        identity = POP[i] * mean(liked) if len(liked) else 0 * USERS[0]
-        assert equal(identity, Y[:, i] @ USERS)
-        assert equal(2 * moves[i], identity) == (POP[i] == M_)
-    nobody = int(np.flatnonzero(POP == 0)[0])  # an item without a user: (5) says that it stays
-    assert np.any(moves[nobody] != 0)
-
-
-def test_a_popular_item_may_keep_a_taste_of_its_own():
-    """PropA.1 and the Law of Large Numbers: users at +v in one cluster, at -v in the other; an item that only the first
-    likes.
-
-    However popular it becomes, the mean of its users is +v and the mean of all is 0.
-    """
-    v = exact(np.array([2, -1]))
-    for size in (1, 10, 1000):
-        users = np.array([v] * size + [-v] * size)
-        liked = mean(users[:size])
-        assert equal(liked, v) and equal(mean(users), 0 * v)
 
 
 def test_after_training_popular_items_align_with_the_mean_user_where_popularity_leads():
@@ -284,52 +195,6 @@ def test_the_mean_user_turns_by_about_45_degrees():
         users, items = rng.normal(size=(len(u), 64)), rng.normal(size=(len(v), 64))
         cosines.append(cosine(u[:, 0] @ users, u[:, 0] @ users + v[0] @ items))
     assert np.mean(cosines) == pytest.approx(math.sqrt(0.5), abs=0.03)
-
-
-def test_lemma_a2_positives_and_negatives_are_equally_many():
-    """The sum of Pop equals the sum of Neg: below-average items are negatives more often than positives."""
-    negatives = expected_negatives()
-    assert negatives.sum() == POP.sum()
-    labels = zipf_labels()
-    counts, negatives = labels.sum(axis=0), expected_negatives(labels)
-    assert negatives.sum() == counts.sum()
-    below = counts < negatives
-    assert 0.5 < below.mean() < 0.8
-    assert np.argmax(counts) == np.argmin(negatives)  # who is liked by many can be the negative of few
-    rare = counts <= 5
-    assert float(negatives[rare].max()) < 1.25 * float(
-        negatives[rare].min()
-    )  # "roughly constant" is right for the others
-
-
-def test_theorem_a4_the_gradient_is_aligned_with_the_ideal_direction_at_zero_and_for_one_pair():
-    """Three cases. At e_u = 0 all weights are one half; one positive and one negative: one vector;
-    else it is the covariance that decides.
-    """
-    own, others = TABLES[1][Y[0] > 0], TABLES[1][Y[0] == 0]
-    ideal = own.mean(axis=0) - others.mean(axis=0)
-    assert np.allclose(-bpr_gradient(np.zeros(3), own, others), ideal / 2, atol=1e-15)
-    user = np.array([0.3, -0.2, 0.1])
-    one = -bpr_gradient(user, own[:1], others[:1])
-    assert cosine(one, own[0] - others[0]) == pytest.approx(1, abs=1e-12)
-    step = -bpr_gradient(user, own, others)
-    assert cosine(step, ideal) < 1 - 1e-4
-    z = (own[:, None, :] - others[None, :, :]).reshape(-1, 3)
-    w = sigmoid(-z @ user)
-    covariance = ((w - w.mean())[:, None] * (z - z.mean(axis=0))).mean(axis=0)
-    assert np.allclose(step, w.mean() * ideal + covariance, atol=1e-12)
-    assert cosine(-step, ideal) < 0  # the gradient itself points the other way: compare its negative
-
-
-def test_theorem_a4_alignment_away_from_zero_when_the_covariance_is_parallel():
-    """A user along the ideal direction of items that are symmetric around it: different weights, and aligned."""
-    own, others = np.array([[2.0, 1.0], [2.0, -1.0]]), np.array([[0.0, 0.0], [-1.0, 0.0]])
-    user = np.array([1.0, 0.0])
-    w = sigmoid(-margins(user, own, others))
-    assert w.std() > 0.01
-    assert cosine(-bpr_gradient(user, own, others), own.mean(axis=0) - others.mean(axis=0)) == pytest.approx(
-        1, abs=1e-12
-    )
 
 
 def test_eq20_the_positive_part_splits_into_niche_and_popular():

@@ -1,24 +1,25 @@
-"""The interactive on the popularity axis: the page computes what course_lib computes, and shows what was trained."""
-
-from __future__ import annotations
+"""The interactives: the page computes what course_lib computes, and shows what was trained."""
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import words
-from playwright.sync_api import Error as PageError
 
 from course_lib import popularity
-from course_lib.lessons.popularity_direction import make_popularity_axis, popularity_axis
+from course_lib.lessons.popularity_direction import films, make_cloud_to_line, make_popularity_axis, popularity_axis
+from course_lib.lessons.popularity_direction.cloud_to_line import LAWS, PASSES, STORED, CloudToLine
 from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
 from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
+from course_lib.lessons.shared.widgets.base import read
 from course_lib.lessons.shared.widgets.chance import uniforms
-from tests.widget_pages import far_apart, replacing, settled
+from tests.lessons.every import Script, printed
+from tests.widget_pages import far_apart, settled
 
 AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
 SHOWN = {"popularity_axis": AXIS}
@@ -113,39 +114,6 @@ def measured(one: PopularityAxis) -> dict[str, Any]:
 def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
     ours = {name: np.ravel(value) for name, value in measured(one).items()}
     return far_apart(ours, {name: np.ravel(answer[name]).tolist() for name in ours})
-
-
-@pytest.mark.parametrize("state", AXES, ids=lambda state: f"{state['show']}-{state['shown']}")
-def test_the_page_measures_what_course_lib_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:
-    one = PopularityAxis(**state)
-    (answer,) = library("popularity_axis_math")(LOOK_AT_AXES, [one.state()])
-    assert off(one, answer) == []
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("Math.sqrt((xx - (x * x) / n) * spread)", "(xx - (x * x) / n)"),
-        ("xc - (x * c) / n", "xc"),
-        ("drawn[a] - drawn[b]", "drawn[b] - drawn[a]"),
-        ("axes[k][1 - side]", "axes[k][side]"),
-        ("half[id] === side", "id % 2 === side"),
-        ("value *= (at + 0.5) / at", "value *= at / (at + 0.5)"),
-        ("(width + counts.length - 2) / 2", "(width + counts.length) / 2"),
-        ("values[b] - values[a] || a - b", "values[b] - values[a] || b - a"),
-        ("roundHalfEven(ratio * order.length)", "Math.ceil(ratio * order.length)"),
-        ("gap.map((value) => value / length)", "gap"),
-        ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
-        ("return total - 6", "return total"),
-    ],
-)
-def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
-    shown = [PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES]
-    try:
-        answers = library("popularity_axis_math", replacing(right, wrong))(LOOK_AT_AXES, [one.state() for one in shown])
-    except PageError:  # the page itself has noticed it
-        return
-    assert any(off(one, answer) for one, answer in zip(shown, answers, strict=True))
 
 
 def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:
@@ -246,17 +214,9 @@ def test_the_models_can_be_trained_again() -> None:
 @pytest.mark.seconds
 def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
-    page.locator('input[name="ratio"]').focus()
-    page.keyboard.press("ArrowRight")
-    settled(page, axis(ratio=0.1).summary())
-    page.locator('input[value="embeddings"]').focus()
-    page.keyboard.press("ArrowDown")
-    settled(page, axis(ratio=0.1, show="shuffled").summary())
-    page.locator('[data-action="again"]').click()
-    settled(page, axis(ratio=0.1, show="shuffled", seed=1).summary())
     page.locator('[data-preset="few"]').click()
+    page.locator('[data-action="again"]').click()
     settled(page, axis(show="random", shown=30, seed=1).summary())
-    assert page.locator('[data-preset][aria-pressed="true"]').all_inner_texts() == ["Nothing, in few items"]
     page.locator('[data-preset="LightGCN"]').click()
     settled(page, axis(model="LightGCN", seed=1).summary())
     page.locator('input[name="film"]').focus()
@@ -266,11 +226,78 @@ def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> Non
     assert shown.names[order[1]] in page.locator(".cw-inspector").inner_text()
     plot = page.locator(".cw-look").nth(1)
     box = plot.bounding_box()
-    plot.click(
-        position={"x": box["width"] * (300 - 13) / 300, "y": box["height"] * 13 / 250}
-    )  # the most popular film, far along the axis
-    assert (
-        page.locator(".cw-inspector")
-        .inner_text()
-        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.popularity.max()}")
-    )
+    # the most popular film, far along the axis
+    plot.click(position={"x": box["width"] * (300 - 13) / 300, "y": box["height"] * 13 / 250})
+    said = page.locator(".cw-inspector").inner_text()
+    assert said.startswith(f"{shown.names[order[0]]}: In the head. Count {shown.popularity.max()}")
+
+
+# ==== the hero of the chapter: its places, correlations and shares are those of the training
+
+KEPT = read(STORED)
+
+
+@pytest.mark.seconds
+def test_the_stored_training_is_that_of_the_chapter() -> None:
+    found = make_cloud_to_line.run("uniform")
+    np.testing.assert_allclose(found["r"], KEPT["laws"]["uniform"]["r"], atol=0.01)
+    np.testing.assert_allclose(found["share"], KEPT["laws"]["uniform"]["share"], atol=0.01)
+    np.testing.assert_allclose(found["places"][5], KEPT["laws"]["uniform"]["places"][5], atol=1)
+
+
+def test_a_cloud_becomes_a_line_and_opens_again() -> None:
+    spread = [np.array(places)[:, 1].std() for places in KEPT["laws"]["uniform"]["places"]]
+    line = int(np.argmin(spread))
+    assert PASSES[line] == 20 and spread[line] < 0.05 * min(spread[0], spread[-1])
+
+
+def test_films_are_the_most_popular_first_and_places_are_in_standard_deviations() -> None:
+    counts = KEPT["counts"]
+    assert counts == sorted(counts, reverse=True) and counts[0] == films.train().col_counts.max()
+    _, items = films.normal_tables(3)
+    np.testing.assert_allclose(make_cloud_to_line.places(items)[:, 0].std(), 1)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_picture_has_the_most_popular_film_where_it_is(law: str) -> None:
+    for moment, places in enumerate(KEPT["laws"][law]["places"]):
+        drawn = re.findall(
+            r'class="cw-star"[^>]*translate\(([\d.]+)px, ([\d.]+)px\)', CloudToLine(moment=moment, law=law).picture()
+        )
+        x, y = map(float, drawn[-1])  # drawn last, upon the others
+        along, beside = (place / make_cloud_to_line.UNIT for place in places[0])
+        assert x == pytest.approx(14 + (min(along, 9.6) + 3.4) / 13 * 732, abs=0.1)
+        assert y == pytest.approx(165 - min(max(beside, -3.4), 3.4) / 3.4 * 149, abs=0.1)
+        assert len(drawn) == len(KEPT["counts"])
+
+
+def test_the_same_in_python_prints_the_numbers_of_the_summary() -> None:
+    shown = CloudToLine(moment=4)
+    said, names = printed(shown.python())
+    assert names["r"] == pytest.approx(KEPT["laws"]["uniform"]["r"][4], abs=0.01)
+    assert f"correlation of {names['r']:.2f}" in shown.summary() and said.startswith(f"{names['r']:.2f}")
+
+
+SCRIPTS = [
+    Script(
+        "popularity_axis_math",
+        LOOK_AT_AXES,
+        cases=lambda: [PopularityAxis(**state) for state in AXES],
+        few=lambda: [PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES],
+        off=off,
+        wrong=[
+            ("Math.sqrt((xx - (x * x) / n) * spread)", "(xx - (x * x) / n)"),
+            ("xc - (x * c) / n", "xc"),
+            ("drawn[a] - drawn[b]", "drawn[b] - drawn[a]"),
+            ("axes[k][1 - side]", "axes[k][side]"),
+            ("half[id] === side", "id % 2 === side"),
+            ("value *= (at + 0.5) / at", "value *= at / (at + 0.5)"),
+            ("(width + counts.length - 2) / 2", "(width + counts.length) / 2"),
+            ("values[b] - values[a] || a - b", "values[b] - values[a] || b - a"),
+            ("roundHalfEven(ratio * order.length)", "Math.ceil(ratio * order.length)"),
+            ("gap.map((value) => value / length)", "gap"),
+            ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
+            ("return total - 6", "return total"),
+        ],
+    ),
+]

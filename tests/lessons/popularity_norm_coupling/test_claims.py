@@ -9,58 +9,12 @@ import itertools
 import math
 from fractions import Fraction as F
 
-import numpy as np
 import pytest
 
 from course_lib.checking import some
-from course_lib.lessons.popularity_norm_coupling.proofs import conflicting_items
 from course_lib.papers import p0
 
 # ---- Section 3 and Appendix C: popularity
-
-
-def simulate_cosine_steps(targets, *, lr, start):
-    """|q| after one step of -cos(q, k) for each target k."""
-    q = np.array(start, dtype=float)
-    for k in targets:
-        size = np.linalg.norm(q)
-        q = q + lr * (k - (q @ k) * q / size**2) / (size * np.linalg.norm(k))
-    return float(np.linalg.norm(q))
-
-
-def test_an_item_updated_ten_times_as_often_can_stay_shorter():
-    """Same start, same loss, same learning rate:
-    the popular item agrees with its users, the rare one is pulled both ways.
-    """
-    agree = [np.array([0.8, 0.6])] * 1000
-    conflict = [np.array([0.0, 1.0]), np.array([0.0, -1.0])] * 50
-    popular = simulate_cosine_steps(agree, lr=0.5, start=(1.0, 0.0))
-    rare = simulate_cosine_steps(conflict, lr=0.5, start=(1.0, 0.0))
-    assert popular < 1.2 and rare > 2
-    consistent, conflicting = conflicting_items((1000, 100), rate=0.5)  # the pair of the chapter, another start
-    corner = np.array([1.0, 1.0]) / np.sqrt(2)
-    assert consistent == pytest.approx(
-        simulate_cosine_steps([np.array([1.0, 0.0])] * 1000, lr=0.5, start=corner), rel=1e-12
-    )
-    turns = [np.array([1.0, 0.0]), np.array([0.0, 1.0])] * 50
-    assert conflicting == pytest.approx(simulate_cosine_steps(turns, lr=0.5, start=corner), rel=1e-12)
-    assert consistent < 1.1 and conflicting > 2.3
-    # in time each norm only grows, as (18) says
-    sizes = [simulate_cosine_steps(conflict[:n], lr=0.5, start=(1.0, 0.0)) for n in range(0, 101, 10)]
-    assert all(a < b for a, b in some(itertools.pairwise(sizes)))
-
-
-def test_two_targets_in_turn_grow_as_the_identity_says_and_one_target_stops():
-    """|h_1|^2 + |h_2|^2 = 1: the fourth power of the length grows by lr^2 a step, whatever came before.
-
-    By (18) |q|^4 gains 2 lr^2 |h|^2 a step; over a pair of steps at a length at which q hardly turns that is 2 lr^2.
-    """
-    lr, turns = 0.5, [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
-    lengths = {n: simulate_cosine_steps(turns * (n // 2), lr=lr, start=(3.0, 1.0)) for n in (2000, 4000, 8000)}
-    for n in (2000, 4000):
-        assert (lengths[2 * n] ** 4 - lengths[n] ** 4) / n == pytest.approx(lr**2, rel=0.02)
-    once, twice = (simulate_cosine_steps(turns[:1] * n, lr=lr, start=(3.0, 1.0)) for n in (4000, 8000))
-    assert once == pytest.approx(twice, rel=1e-12) and once < 1.02 * 10**0.5
 
 
 def test_enumerate_a_slot_draws_an_item_in_proportion_to_its_count():

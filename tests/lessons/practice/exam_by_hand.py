@@ -1,7 +1,5 @@
 """The answers on the part In practice once more: samples, ratios and pairs of scores, without the library."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from math import exp, log

@@ -1,7 +1,5 @@
 """The forms of answers."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The house style needs no colour, and leaves no trace."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """course_lib.lessons.shared.scalars: what is shown, what is written, and what is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import nbformat

@@ -1,7 +1,5 @@
 """The scoreboard: rows of a stored result become one picture and one table, and a row that is not there is named."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What interactives share: numbers and lists in words, chance, and the scripts of the site."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Callable

@@ -1,9 +1,6 @@
 """The interactives: the pages compute what course_lib computes, and their sentences follow the numbers."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,12 +16,11 @@ from course_lib.lessons.one_batch_many_machines import one_batch_many_machines_p
 from course_lib.lessons.one_batch_many_machines import sharded_step
 from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS
 from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
-from tests.widget_pages import replacing
+from tests.lessons.every import Script
 
 OneBatchManyMachines = partial(play.OneBatchManyMachines, everything=True)
 MATH = "machines_math"
 EVALUATE = "(states) => states.map((state) => lib.analyseMachines(state))"
-Library = Callable[..., Any]
 
 
 def every_recipe() -> list[dict[str, Any]]:
@@ -58,33 +54,6 @@ def same(state: dict[str, Any], answer: dict[str, Any]) -> bool:
         and answer["gramians"] == pytest.approx(float(gramians))
         and answer["seconds"] == pytest.approx(one.seconds())
     )
-
-
-def test_the_page_computes_what_python_computes(library: Library) -> None:
-    for state, answer in some(list(zip(STATES, library(MATH)(EVALUATE, STATES), strict=True))):
-        assert same(state, answer), state
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("carried ? scale : scale / processes", "scale"),
-        ("[vectors, vectors, vectors, scale]", "[vectors, vectors, vectors, vectors]"),
-        ('reduction === "sum" ? scale / processes : scale', "scale"),
-        ("carried ? own : 0", "own"),
-        ("[null, null, 0, null]", "[1, 1, 0, 1]"),
-        ("(processes - 1) * state.batch * state.d * 4", "processes * state.batch * state.d * 4"),
-        ('(state.gather === "gradients" ? 2 : 1)', "1"),
-        ("(4 * (processes - 1) * d * d * 4) / processes", "4 * (processes - 1) * d * d * 4"),
-        ("d * rows * columns", "d * batch * columns"),
-        ("WORLD.latency * gathersOf(state) * (processes - 1)", "0"),
-    ],
-)
-def test_a_wrong_formula_would_be_found(library: Library, right: str, wrong: str) -> None:
-    source = right.replace("(processes - 1) * state.batch", "(state.processes - 1) * state.batch")
-    change = wrong.replace("processes * state.batch", "state.processes * state.batch")
-    answers = library(MATH, replacing(source, change))(EVALUATE, STATES)
-    assert not all(same(state, answer) for state, answer in some(list(zip(STATES, answers, strict=True))))
 
 
 def test_the_sentence_calls_exact_what_is_exact() -> None:
@@ -207,38 +176,6 @@ def same_shards(state: dict[str, Any], answer: dict[str, Any]) -> bool:
     )
 
 
-def test_the_page_computes_the_shards_that_python_computes(library: Library) -> None:
-    for state, answer in some(
-        list(zip(SHARDS_STATES, library(SHARDS_MATH)(EVALUATE_SHARDS, SHARDS_STATES), strict=True))
-    ):
-        assert same_shards(state, answer), state
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("3 * rows * width * itemsize", "2 * rows * width * itemsize"),
-        ("rows * width * itemsize + 4 * rows", "rows * width * itemsize"),
-        ("Math.ceil(users / processes) + Math.ceil(items / processes)", "Math.ceil((users + items) / processes)"),
-        ("dense: 2 * others", "dense: 2"),
-        ("(8 + 2 * width * itemsize)", "2 * width * itemsize"),
-        ("exchanged: 2 * batch * others", "exchanged: 2 * batch"),
-        ("gathered: 2 * (processes - 1)", "gathered: (processes - 1)"),
-        ("gramians: 4 * others", "gramians: 2 * others"),
-        ("const scores = batch * processes * batch", "const scores = batch * batch"),
-        ("softmax + 6 * width * operation", "softmax + 2 * width * operation"),
-        ("2 * processes * batch * width * itemsize * byte", "2 * processes * batch * width * 4 * byte"),
-        ("(work * 1e-9) / speed", "work * 1e-9"),
-        ("bytes / (bandwidth * 1e9)", "bytes / (bandwidth * 2 ** 30)"),
-        ("state.pairs / (state.processes * state.batch)", "state.pairs / state.batch"),
-        ("(steps * seconds.sharded) / 3600", "(steps * seconds.whole) / 3600"),
-    ],
-)
-def test_a_wrong_formula_of_shards_would_be_found(library: Library, right: str, wrong: str) -> None:
-    answers = library(SHARDS_MATH, replacing(right, wrong))(EVALUATE_SHARDS, SHARDS_STATES)
-    assert not all(same_shards(state, answer) for state, answer in some(list(zip(SHARDS_STATES, answers, strict=True))))
-
-
 # ---- what Python computes
 
 
@@ -335,3 +272,50 @@ UNITS |= {"minutes": 60, "hours": 3600, "days": 86400, "years": 86400 * 365}
 def sizes(cells: list[str]) -> list[float]:
     """Bytes or seconds of cells such as "9.5 GB" and "4.1 days"."""
     return [float(value.replace(",", "")) * UNITS[unit] for value, unit in map(str.split, cells)]
+
+
+SCRIPTS = [
+    Script(
+        MATH,
+        EVALUATE,
+        cases=lambda: STATES,
+        off=lambda state, answer: not same(state, answer),
+        given=lambda state: state,
+        wrong=[
+            ("carried ? scale : scale / processes", "scale"),
+            ("[vectors, vectors, vectors, scale]", "[vectors, vectors, vectors, vectors]"),
+            ('reduction === "sum" ? scale / processes : scale', "scale"),
+            ("carried ? own : 0", "own"),
+            ("[null, null, 0, null]", "[1, 1, 0, 1]"),
+            ("(state.processes - 1) * state.batch * state.d * 4", "state.processes * state.batch * state.d * 4"),
+            ('(state.gather === "gradients" ? 2 : 1)', "1"),
+            ("(4 * (processes - 1) * d * d * 4) / processes", "4 * (processes - 1) * d * d * 4"),
+            ("d * rows * columns", "d * batch * columns"),
+            ("WORLD.latency * gathersOf(state) * (processes - 1)", "0"),
+        ],
+    ),
+    Script(
+        SHARDS_MATH,
+        EVALUATE_SHARDS,
+        cases=lambda: SHARDS_STATES,
+        off=lambda state, answer: not same_shards(state, answer),
+        given=lambda state: state,
+        wrong=[
+            ("3 * rows * width * itemsize", "2 * rows * width * itemsize"),
+            ("rows * width * itemsize + 4 * rows", "rows * width * itemsize"),
+            ("Math.ceil(users / processes) + Math.ceil(items / processes)", "Math.ceil((users + items) / processes)"),
+            ("dense: 2 * others", "dense: 2"),
+            ("(8 + 2 * width * itemsize)", "2 * width * itemsize"),
+            ("exchanged: 2 * batch * others", "exchanged: 2 * batch"),
+            ("gathered: 2 * (processes - 1)", "gathered: (processes - 1)"),
+            ("gramians: 4 * others", "gramians: 2 * others"),
+            ("const scores = batch * processes * batch", "const scores = batch * batch"),
+            ("softmax + 6 * width * operation", "softmax + 2 * width * operation"),
+            ("2 * processes * batch * width * itemsize * byte", "2 * processes * batch * width * 4 * byte"),
+            ("(work * 1e-9) / speed", "work * 1e-9"),
+            ("bytes / (bandwidth * 1e9)", "bytes / (bandwidth * 2 ** 30)"),
+            ("state.pairs / (state.processes * state.batch)", "state.pairs / state.batch"),
+            ("(steps * seconds.sharded) / 3600", "(steps * seconds.whole) / 3600"),
+        ],
+    ),
+]
