@@ -20,6 +20,7 @@ from course_lib.checking import some
 from course_lib.in_batch import KINDS, checks, objectives
 
 few = settings(max_examples=15, deadline=None)
+of_arrays = settings(max_examples=5, deadline=None)  # what the kind of array may change is not the formula
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])
 
 
@@ -162,7 +163,7 @@ def floats(arguments: dict, convert) -> dict:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(case=cases())
-@few
+@of_arrays
 def test_every_kind_of_array_gives_the_same_loss(kind: str, case: Case) -> None:
     arguments = case.batch_arguments(kind)
     truth = float(in_batch.batch_loss(kind, **arguments))
@@ -181,7 +182,7 @@ def test_every_kind_of_array_gives_the_same_loss(kind: str, case: Case) -> None:
 @pytest.mark.seconds
 @pytest.mark.parametrize("kind", KINDS)
 @given(case=cases(max_positives=6))
-@few
+@of_arrays
 def test_moments_and_expectations_agree_across_arrays(kind: str, case: Case) -> None:
     arguments = case.matrices() | {"batch_size": case.batch_size, "omega": case.omega_of(kind)}
     mean, variance = in_batch.exact_moments(kind, **arguments)
