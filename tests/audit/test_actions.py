@@ -208,13 +208,11 @@ def test_models_below_the_most_popular_items_are_told_so() -> None:
 def test_headlines_of_other_kinds() -> None:
     best = replace(drawn([NAMES[1]], 0)[0], before=0.1, after=0.122, difference=0.022, low=0.02, overlap_after=0.1)
     best = replace(best, coverage_before=0.3, coverage_after=0.3)
-    below = [
-        replace(each, before=0.1, after=0.05, difference=-0.05, high=-0.01) for each in drawn([POPULAR, "random"], 0)
-    ]
+    worse = {"before": 0.1, "after": 0.05, "difference": -0.05, "high": -0.01}
+    below = [replace(each, **worse) for each in drawn([POPULAR, "random"], 0)]
     verdicts = planted.report("clean", 4).verdicts
-    assert (
-        headline(verdicts, [best], below, k=10) == "Serving with logQ gains 22 % and stays personal; nothing to repair."
-    )
+    said = headline(verdicts, [best], below, k=10)
+    assert said == "Serving with logQ gains 22 % and stays personal; nothing to repair."
     crowd = replace(best, overlap_after=0.9)
     assert headline(verdicts, [crowd], below, k=10).startswith("The model ranks above the most popular items (0.100 ")
     close = [replace(each, low=-0.2, high=0.1) for each in below]
@@ -275,9 +273,8 @@ def test_all_other_lines_run(monkeypatch: pytest.MonkeyPatch, report: Report) ->
 
 
 def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
-    cards = {
-        card["name"] for card in yaml.safe_load((ROOT / "book/practice/decisions.yml").read_text(encoding="utf-8"))
-    }
+    decisions = yaml.safe_load((ROOT / "book/practice/decisions.yml").read_text(encoding="utf-8"))
+    cards = {card["name"] for card in decisions}
     named = {decision for _, decision, _ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())}
     assert named | {*todo.DECISIONS.values()} | {todo.OTHER_DECISION} <= cards
     codes = [code for *_, code in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())]
@@ -312,11 +309,8 @@ class Open(HTMLParser):
 
 def test_the_page_says_at_most_900_words_before_anything_is_unfolded(report: Report) -> None:
     """Of implicit's model, with five faults or notes, and of models of which each fault was planted."""
-    pages = [
-        report.html(),
-        *(planted.report(name, 0, sphere=False).html() for name in ("hubs", "ddc-gain")),
-    ]
-    for page in pages:
+    for each in (report, *(planted.report(name, 0, sphere=False) for name in ("hubs", "ddc-gain"))):
+        page = each.html()
         words = Open(page).words
         assert 300 < len(words) <= 900
         for fold in re.findall(r"<details>(?:(?!</?details>).)*</details>", page, flags=re.DOTALL)[:1]:
@@ -327,19 +321,10 @@ def test_the_order_of_the_page_and_of_the_text(report: Report) -> None:
     """What was read, whether it belongs together, the headline, the actions, the verdicts, the appendix."""
     page, said = report.html(), report.text()
     shown = [report.read()[0], "Do the rows belong", report.headline.partition("(")[0], 'id="actions"', 'id="verdicts"']
+    ends = ["1. ", "Verdicts", "popularity-lengths: ", "What each change", "The lengths of the rows alone"]
     for where, order in (
         (page, [*shown, 'id="popularity-lengths"', 'id="remedies"', 'id="cosines"', 'id="inputs"']),
-        (
-            said.replace("\n  ", " ").replace("\n", " "),
-            [
-                *shown[:3],
-                "1. ",
-                "Verdicts",
-                "popularity-lengths: ",
-                "What each change",
-                "The lengths of the rows alone",
-            ],
-        ),
+        (said.replace("\n  ", " ").replace("\n", " "), [*shown[:3], *ends]),
     ):
         places = [where.index(each) for each in order]
         assert places == sorted(places)
@@ -383,7 +368,6 @@ def test_cold_rows_are_counted_and_said() -> None:
     assert found["dead-rows"].verdict == "noted" and found["dead-rows"].figures["items_without_a_pair"] >= 60
     for said in (found.text().replace("\n  ", " "), found.html()):
         assert f"{cold['items_without_pair']} items have no training pair" in said
-        assert (
-            f"{cold['held_out_users_without_training']} users with {cold['held_out_pairs_of_such_users']} held" in said
-        )
+        users, pairs = cold["held_out_users_without_training"], cold["held_out_pairs_of_such_users"]
+        assert f"{users} users with {pairs} held" in said
     assert planted.report("clean", 4)["dead-rows"].verdict == "fine"

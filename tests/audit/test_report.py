@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audit import planted
+from refused import refused
 
 from course_lib.audit import CATALOGUE, CHANGES, Report, Training, Verdict, audit, compare
 from course_lib.audit.drawings import drawing
@@ -89,13 +90,6 @@ def test_every_answer_has_a_picture(report: Report) -> None:
         answers += audit(table, rng=np.random.default_rng(0)).verdicts
     for verdict in (*report.verdicts, *answers):
         assert verdict.pictures or verdict.verdict == "cannot tell", verdict.id
-
-
-def test_a_verdict_needs_support() -> None:
-    with pytest.raises(ValueError, match="no support"):
-        Verdict("hubs", "fine", "")
-    with pytest.raises(ValueError, match="id is 'nothing'"):
-        Verdict("nothing", "fine", "a sentence")
 
 
 def test_every_question_leads_to_a_theorem_of_the_book() -> None:
@@ -215,7 +209,11 @@ def test_the_same_model_gives_the_same_page(report: Report, page: str) -> None:
     assert planted.PLANTS["popularity-direction"](0, 2).audited(0).html() == page
 
 
-def test_a_training_of_another_kind_is_refused_by_name() -> None:
-    table = np.random.default_rng(0).standard_normal((20, 4))
-    with pytest.raises(ValueError, match=r"training is 'softmax'; expected an audit\.Training"):
-        audit(table, training="softmax", rng=np.random.default_rng(0))
+test_what_no_report_can_hold_is_refused = refused(
+    (lambda: Verdict("hubs", "fine", ""), "no support"),
+    (lambda: Verdict("nothing", "fine", "a sentence"), "id is 'nothing'"),
+    (
+        lambda: audit(np.eye(20, 4) + 1, training="softmax", rng=np.random.default_rng(0)),
+        r"training is 'softmax'; expected an audit\.Training",
+    ),
+)

@@ -156,11 +156,7 @@ def test_every_exported_notebook_runs_in_a_clean_environment(
     # CUDA
     locked = re.search(r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
     (folder / "torch.txt").write_text(f"{locked}\n")
-    variables = {
-        "COURSE_CACHE": str(folder / "cache"),
-        **COLAB,
-        "PIP_CONSTRAINT": str(folder / "torch.txt"),
-    }
+    variables = {"COURSE_CACHE": str(folder / "cache"), **COLAB, "PIP_CONSTRAINT": str(folder / "torch.txt")}
     for page in index.notebooks() if not numpy else [CHAPTER]:
         run = run_notebook(read(repository, page), python, folder, **variables)
         report(f"{numpy or 'bare'}: {page}", run, capsys)

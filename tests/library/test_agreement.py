@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refused import refused
 from scipy import stats
 
 from course_lib.papers import agreement
@@ -108,27 +109,17 @@ def test_what_cannot_be_judged_says_why() -> None:
     }
 
 
-def test_what_is_no_number_is_refused_by_name() -> None:
-    """NaN would count as a number that differs."""
-    with pytest.raises(ValueError, match="printed is nan"):
-        judge([1.0, 2.0], float("nan"))
-    with pytest.raises(ValueError, match=r"values\[1\] is nan"):
-        judge([1.0, float("nan")], 1.0)
-    with pytest.raises(ValueError, match="freedom is 0"):
-        Spread(1.0, 0)
-    with pytest.raises(ValueError, match="values is 3; expected a list of numbers"):
-        judge(3, 1.0)
-    with pytest.raises(ValueError, match="converged is 'yes'"):
-        judge([1.0, 2.0], 1.0, converged="yes")
-    for spread in (0, [], 1.5):  # an empty one would be passed over in silence
-        with pytest.raises(ValueError, match=r"spread is .*; expected a Spread, or None"):
-            judge([1.0, 2.0], 1.0, spread=spread)
-    for groups, words in (
-        (3, "groups is 3"),
-        ([[[1.0, 2.0]]], r"groups\[0\] is"),
-        ([[1.0, np.nan]], r"groups\[0\]\[1\]"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            pooled(groups)
-    with pytest.raises(ValueError, match="cells holds NaN or infinity"):
-        shared([[1.0, np.nan]])
+NAN = float("nan")  # which would count as a number that differs
+test_what_is_no_number_is_refused_by_name = refused(
+    (lambda: judge([1.0, 2.0], NAN), "printed is nan"),
+    (lambda: judge([1.0, NAN], 1.0), r"values\[1\] is nan"),
+    (lambda: Spread(1.0, 0), "freedom is 0"),
+    (lambda: judge(3, 1.0), "values is 3; expected a list of numbers"),
+    (lambda: judge([1.0, 2.0], 1.0, converged="yes"), "converged is 'yes'"),
+    # an empty one would be passed over in silence
+    *((lambda s=s: judge([1.0, 2.0], 1.0, spread=s), "spread is .*; expected a Spread, or None") for s in (0, [], 1.5)),
+    (lambda: pooled(3), "groups is 3"),
+    (lambda: pooled([[[1.0, 2.0]]]), r"groups\[0\] is"),
+    (lambda: pooled([[1.0, NAN]]), r"groups\[0\]\[1\]"),
+    (lambda: shared([[1.0, NAN]]), "cells holds NaN or infinity"),
+)

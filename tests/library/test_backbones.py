@@ -107,9 +107,8 @@ def test_the_loss_is_bpr_plus_the_penalty_and_decay_is_lambda(name: str) -> None
 @pytest.mark.parametrize("name", backbones.names())
 def test_the_gradient_is_that_of_the_whole_loss(name: str) -> None:
     """Finite differences in every entry of both tables; only NCL's centres are constants, found before the epoch."""
-    model = backbones.make(
-        name, EXAMPLE, d=4, decay=0.1, scale=0.5, generator=seeded(), **OPTIONS.get(name, {})
-    ).double()
+    options = {"decay": 0.1, "scale": 0.5, "generator": seeded()} | OPTIONS.get(name, {})
+    model = backbones.make(name, EXAMPLE, d=4, **options).double()
     model.begin_epoch(0, np.random.default_rng(0))
     assert_gradient_of_the_whole_loss(model, lambda: model.loss(*BATCH))
 
@@ -167,12 +166,10 @@ def test_graph_products_and_their_gradients(data: Interactions) -> None:
     for part in range(2):
         matrix = np.zeros_like(adjacency)
         matrix[heads, tails] = weights.detach().numpy()[part]
-        np.testing.assert_allclose(
-            edges.sums(weights, left)[part].detach(), matrix @ left.detach().numpy()[part], atol=1e-13
-        )
-    assert torch.autograd.gradcheck(edges.products, (left, right)) and torch.autograd.gradcheck(
-        edges.sums, (weights, left)
-    )
+        wanted = matrix @ left.detach().numpy()[part]
+        np.testing.assert_allclose(edges.sums(weights, left)[part].detach(), wanted, atol=1e-13)
+    assert torch.autograd.gradcheck(edges.products, (left, right))
+    assert torch.autograd.gradcheck(edges.sums, (weights, left))
 
 
 # ------------------------------------------------------------------------------------------------------------- LightGCN
@@ -211,9 +208,8 @@ def dgcf_by_loops(data: Interactions, start: np.ndarray, intents: int, layers: i
                 for k in range(intents):
                     y[h][k] = y[h][k] + shares[h, t][k] / math.sqrt(degree[h][k] * degree[t][k]) * x[t][k]
             for h, t in pairs:
-                affinity[h, t] = affinity[h, t] + np.array(
-                    [unit(y[h][k]) @ np.tanh(unit(x[t][k])) for k in range(intents)]
-                )
+                told = [unit(y[h][k]) @ np.tanh(unit(x[t][k])) for k in range(intents)]
+                affinity[h, t] = affinity[h, t] + np.array(told)
         x = y
         collected = [total + np.concatenate(parts) for total, parts in zip(collected, x, strict=True)]
     return np.array(collected) / (layers + 1)
@@ -238,9 +234,8 @@ def info_nce(anchors: np.ndarray, candidates: np.ndarray, own: list[int], tau: f
 
 def two_centres(model: NCL) -> NCL:
     clusters = [torch.tensor(ids) for ids in make_recbole.CLUSTERS.values()]
-    model.centres = tuple(
-        (torch.tensor(table), ids) for table, ids in zip(make_recbole.centres(), clusters, strict=True)
-    )
+    centres = map(torch.tensor, make_recbole.centres())
+    model.centres = tuple(zip(centres, clusters, strict=True))
     return model
 
 
@@ -310,9 +305,8 @@ def test_recbole_lightgcn() -> None:
 
 
 def test_recbole_mf() -> None:
-    assert number(with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)) == pytest.approx(
-        STORED["BPR loss"], rel=1e-8
-    )
+    found = with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)
+    assert number(found) == pytest.approx(STORED["BPR loss"], rel=1e-8)
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -336,9 +330,8 @@ def test_recbole_distance_correlation() -> None:
 
     left, right = (torch.tensor(table) for table in make_recbole.tables())
     assert softened(left, right[:6, :5], 1e-8) == pytest.approx(STORED["distance correlation"], abs=1e-8)
-    assert softened(left, right[:6, :5], 0.0) == pytest.approx(
-        number(distance_correlation(left, right[:6, :5])), rel=1e-12
-    )
+    plain = number(distance_correlation(left, right[:6, :5]))
+    assert softened(left, right[:6, :5], 0.0) == pytest.approx(plain, rel=1e-12)
 
 
 def test_recbole_ncl() -> None:

@@ -176,6 +176,7 @@ def test_threads_change_not_a_bit(monkeypatch: pytest.MonkeyPatch, dtype: type) 
 # arguments
 
 DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+FULL = Interactions([0, 0, 0], [0, 1, 2], n_users=2, n_items=3)  # user 0 has every item
 
 
 @pytest.mark.parametrize(
@@ -193,11 +194,7 @@ DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
         ({"negatives": "everything"}, ValueError, "negatives is 'everything'; expected one of uniform, popularity"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"interactions": Interactions([], np.array([], int), n_users=2, n_items=3)}, ValueError, "at least one pair"),
-        (
-            {"interactions": Interactions([0, 0, 0], [0, 1, 2], n_users=2, n_items=3)},
-            ValueError,
-            "user 0 has no item left",
-        ),
+        ({"interactions": FULL}, ValueError, "user 0 has no item left"),
         ({"users": np.full((2, 2), 1e300), "items": np.eye(3, 2) * 1e300, "lr": 1e300}, FloatingPointError, "lower lr"),
     ],
 )

@@ -25,9 +25,8 @@ from tests.bpr_by_hand import cosine, e_pop, rule, sigmoid, trained
 
 def test_eq3_eq8_the_loss_is_the_softplus_of_minus_the_margin():
     s, t = np.array([0.3, -2.0, 5.0]), np.array([1.0, -2.0, -30.0])
-    assert losses.bpr(s, t) == pytest.approx(
-        np.mean([math.log(1 + math.exp(b - a)) for a, b in zip(s, t, strict=True)]), rel=1e-12
-    )
+    by_hand = np.mean([math.log(1 + math.exp(b - a)) for a, b in zip(s, t, strict=True)])
+    assert losses.bpr(s, t) == pytest.approx(by_hand, rel=1e-12)
     x = sympy.symbols("x", real=True)
     assert sympy.simplify(-sympy.log(1 / (1 + sympy.exp(-x))) - sympy.log(1 + sympy.exp(-x))) == 0
 
@@ -35,13 +34,8 @@ def test_eq3_eq8_the_loss_is_the_softplus_of_minus_the_margin():
 def test_eq3_the_sum_over_triples_with_its_regulariser_is_the_loss_of_mf_times_the_triples():
     """Sum of -ln sigma(e_u.e_i - e_u.e_j) + lam |rows of the triple|^2, written out; the library has its mean."""
     lam, triples = 0.3, [(0, 1, 2), (0, 1, 0), (2, 3, 1)]
-    model = backbones.make(
-        "MF",
-        Interactions([0, 2], [1, 3], n_users=3, n_items=4),
-        d=2,
-        decay=lam,
-        generator=torch.Generator().manual_seed(0),
-    )
+    data = Interactions([0, 2], [1, 3], n_users=3, n_items=4)
+    model = backbones.make("MF", data, d=2, decay=lam, generator=torch.Generator().manual_seed(0))
     users, items = (table.detach().double().numpy() * 10 for table in model())
     with torch.no_grad():
         for table in (model.users, model.items):
@@ -84,17 +78,10 @@ def errata_numbers_of_p1():
     known |= {f"{c['value']:.4f}": c["value"] for name in ("T2", "T3", "T5") for c in table("P1", name)}
     known |= {f"{x:.4f}": x for x in (p1.printed("lightgcn_loss", "yelp"), p1.printed("mf_loss", "amazon-book"))}
     known |= {f"{100 * (rule('b_a') / rule('ab_a') - 1):.1f}": 100 * (rule("b_a") / rule("ab_a") - 1)}
-    known |= {
-        f"{x:.1f}": x
-        for x in (
-            p1.drop_without("popularity"),
-            p1.drop_without("preference"),
-            p1.printed("log_first_loss_mf", "amazon-book"),
-        )
-    }
-    known |= {
-        f"{p1.loss_per_triple_if_summed('MF', 'amazon-book'):.4f}": p1.loss_per_triple_if_summed("MF", "amazon-book")
-    }
+    drops = [p1.drop_without("popularity"), p1.drop_without("preference")]
+    known |= {f"{x:.1f}": x for x in (*drops, p1.printed("log_first_loss_mf", "amazon-book"))}
+    summed = p1.loss_per_triple_if_summed("MF", "amazon-book")
+    known |= {f"{summed:.4f}": summed}
     return known | {f"{math.log(2):.2f}": math.log(2), "0.5": float(sigmoid(0))}
 
 

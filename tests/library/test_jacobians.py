@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refused import refused
 from torch import nn
 
 from course_lib import encoders, jacobians, losses
@@ -375,23 +376,17 @@ def test_several_optimisers_step_together() -> None:
     assert left.worst > 1e-3 and right.worst < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda: per_example_jacobian(encoders.Features(features()), X), "no trainable parameter"),
-        (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),
-        (lambda: per_example_jacobian(tower("lookup"), X, parameters=["bias"]), "parameters names"),
-        (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 2), lr=1), r"\(B, d\) = \(4, 3\)"),
-        (
-            lambda: measure_step(
-                tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)
-            ),
-            "one number",
+test_refusals = refused(
+    (lambda: per_example_jacobian(encoders.Features(features()), X), "no trainable parameter"),
+    (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),
+    (lambda: per_example_jacobian(tower("lookup"), X, parameters=["bias"]), "parameters names"),
+    (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 2), lr=1), r"\(B, d\) = \(4, 3\)"),
+    (
+        lambda: measure_step(
+            tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)
         ),
-        (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
-        (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
-    ],
+        "one number",
+    ),
+    (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
+    (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
 )
-def test_refusals(call, word: str) -> None:
-    with pytest.raises(ValueError, match=word):
-        call()

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refused import refused
 from torch.nn import functional
 
 from course_lib import geometry, losses
@@ -92,30 +93,18 @@ def test_leading_axes_of_scores() -> None:
     np.testing.assert_allclose(scores[1, 2, 3], geometry.cosine(Q[1, 2], K[3]))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: losses.infonce(np.ones((2, 3)), tau=1.0), r"shape \(2, 3\), no diagonal"),
-        (lambda: losses.infonce(np.ones(3), tau=1.0), r"scores has shape \(3,\)"),
-        (lambda: losses.infonce(np.ones((0, 0)), tau=1.0), r"scores has shape \(0, 0\)"),
-        (lambda: losses.infonce(np.eye(2), tau=0.0), "tau is .*; expected a finite number above 0"),
-        (lambda: losses.infonce(np.eye(2), tau=float("nan")), "tau is .*; expected a finite number above 0"),
-        (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0]), r"positives has shape \(1,\)"),
-        (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0, 2]), "columns 0 to 1.*0 to 2"),
-        (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[-1, 0]), "columns 0 to 1"),
-        (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0.5, 1.0]), "positives must hold integers"),
-        (
-            lambda: losses.cosine_margin(np.eye(2), tau=1.0, margin=-0.1),
-            "margin is .*; expected a finite number of at least 0",
-        ),
-        (
-            lambda: losses.angular_margin(np.eye(2), tau=1.0, margin=float("inf")),
-            "margin is .*; expected a finite number of at least 0",
-        ),
-        (lambda: losses.cosine_scores(np.ones((2, 3)), np.ones((2, 4))), r"Q has shape \(2, 3\) and K \(2, 4\)"),
-        (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"K\[0\] is the zero vector"),
-    ],
+test_errors = refused(
+    (lambda: losses.infonce(np.ones((2, 3)), tau=1.0), r"shape \(2, 3\), no diagonal"),
+    (lambda: losses.infonce(np.ones(3), tau=1.0), r"scores has shape \(3,\)"),
+    (lambda: losses.infonce(np.ones((0, 0)), tau=1.0), r"scores has shape \(0, 0\)"),
+    (lambda: losses.infonce(np.eye(2), tau=0.0), "tau is .*; expected a finite number above 0"),
+    (lambda: losses.infonce(np.eye(2), tau=float("nan")), "tau is .*; expected a finite number above 0"),
+    (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0]), r"positives has shape \(1,\)"),
+    (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0, 2]), "columns 0 to 1.*0 to 2"),
+    (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[-1, 0]), "columns 0 to 1"),
+    (lambda: losses.infonce(np.eye(2), tau=1.0, positives=[0.5, 1.0]), "positives must hold integers"),
+    (lambda: losses.cosine_margin(np.eye(2), tau=1.0, margin=-0.1), "margin is .*; expected a finite number of at"),
+    (lambda: losses.angular_margin(np.eye(2), tau=1.0, margin=np.inf), "margin is .*; expected a finite number of"),
+    (lambda: losses.cosine_scores(np.ones((2, 3)), np.ones((2, 4))), r"Q has shape \(2, 3\) and K \(2, 4\)"),
+    (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"K\[0\] is the zero vector"),
 )
-def test_errors(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -56,14 +56,8 @@ def problems(draw):
     kind[rng.integers(m), rng.integers(n)] = 2
     spread = draw(st.sampled_from([1, 2, 50]))
     users, items = rng.integers(-spread, spread + 1, (m, d)), rng.integers(-spread, spread + 1, (n, d))
-    return (
-        users.astype(float),
-        items.astype(float),
-        kind == 1,
-        kind == 2,
-        draw(st.integers(1, 11)),
-        draw(st.integers(1, 7)),
-    )
+    tables = users.astype(float), items.astype(float)
+    return *tables, kind == 1, kind == 2, draw(st.integers(1, 11)), draw(st.integers(1, 7))
 
 
 @pytest.mark.seconds
@@ -79,9 +73,8 @@ def test_everything_equals_the_reference(problem) -> None:
         expected = reference_ranking(scores[u], train[u], k)
         assert [int(j) for j in ranked[u]] == expected + [-1] * (k - len(expected))
     for cutoff in (1, k):
-        wanted = [
-            mean_over_orders(scores[u], train[u], set(np.flatnonzero(test[u]).tolist()), cutoff) for u in found["users"]
-        ]
+        liked = {u: set(np.flatnonzero(test[u]).tolist()) for u in found["users"]}
+        wanted = [mean_over_orders(scores[u], train[u], items, cutoff) for u, items in liked.items()]
         for name in some(METRICS):
             ours = found["per_user"][f"{name}@{cutoff}"]
             np.testing.assert_allclose(ours, [row[name] for row in wanted], rtol=1e-12, atol=1e-15)
@@ -150,9 +143,8 @@ def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
         evaluate(users, items, train, test, (5, 10), block=1),
         evaluate(users, items, train, test, (5, 10), block=7),
     ):
-        assert {key: value for key, value in other.items() if "@" in key} == {
-            key: value for key, value in first.items() if "@" in key
-        }
+        means = ({key: value for key, value in each.items() if "@" in key} for each in (other, first))
+        assert next(means) == next(means)
 
 
 ONE = {"n_users": 1, "n_items": 3}
@@ -162,9 +154,8 @@ ONE = {"n_users": 1, "n_items": 3}
 def test_what_ties_does_not_depend_on_the_scale(scale: float) -> None:
     """Items 0 and 1 differ by the order of a sum alone, item 2 by a third."""
     items, nobody = scale * np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.1, 0.1, 0.2]]), Interactions([], [], **ONE)
-    found = [
-        evaluate(np.ones((1, 3)), items, nobody, Interactions([0], [item], **ONE), 1)["recall@1"] for item in range(3)
-    ]
+    wanted = (Interactions([0], [item], **ONE) for item in range(3))
+    found = [evaluate(np.ones((1, 3)), items, nobody, one, 1)["recall@1"] for one in wanted]
     assert found == [0.5, 0.5, 0.0]
 
 
@@ -242,11 +233,8 @@ def test_the_compiled_loop_numpy_and_torch_rank_alike(problem) -> None:
     users, items, train, _, k, block = problem
     seen = interactions(train).matrix
     both = []
-    for rank, kind in (
-        (metrics._ranked, np.array),
-        (metrics._ranked, torch.tensor),
-        (metrics._ranked_compiled, np.array),
-    ):
+    kinds = ((metrics._ranked, np.array), (metrics._ranked, torch.tensor), (metrics._ranked_compiled, np.array))
+    for rank, kind in kinds:
         out = np.full((len(users), min(k, len(items))), -1, dtype=np.int64)
         rank(kind(users), kind(items), seen, block, out)
         both.append(out.tolist())
@@ -259,11 +247,8 @@ def test_the_compiled_loop_numpy_and_torch_rank_alike(problem) -> None:
 def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
     """Tiles hold 512 items, blocks 1024 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
     rng = np.random.default_rng(m + n)
-    users, items, seen = (
-        rng.integers(-9, 10, (m, d)) * 1.0,
-        rng.integers(-9, 10, (n, d)) * 1.0,
-        rng.random((m, n)) < 0.3,
-    )
+    users, items = (rng.integers(-9, 10, (rows, d)) * 1.0 for rows in (m, n))
+    seen = rng.random((m, n)) < 0.3
     scores = np.where(seen, -np.inf, users @ items.T)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)

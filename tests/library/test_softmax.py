@@ -106,7 +106,12 @@ def test_what_is_masked_takes_no_part(kind) -> None:
 
 
 COLUMNS = [2, 0, 3, 5]  # a positive for each row of SCORES
+PLACES = torch.tensor(COLUMNS)
 TANH = np.tanh(SCORES)  # for the margins, which take cosines
+
+
+def unchanged(cosine: torch.Tensor) -> torch.Tensor:
+    return cosine
 
 
 def angle_wider(cosine: torch.Tensor) -> torch.Tensor:
@@ -114,28 +119,16 @@ def angle_wider(cosine: torch.Tensor) -> torch.Tensor:
 
 
 MASKED: dict[str, tuple[Callable[..., torch.Tensor], Callable[[torch.Tensor], torch.Tensor], list[int]]] = {
-    "in_batch_softmax": (losses.in_batch_softmax, lambda cosine: cosine, [0, 1, 2, 3]),
-    "with log_q": (
-        partial(losses.in_batch_softmax, log_q=torch.from_numpy(LOG_Q)),
-        lambda cosine: cosine,
-        [0, 1, 2, 3],
-    ),
-    "with item_ids": (
-        partial(losses.in_batch_softmax, item_ids=torch.tensor(IDS)),
-        lambda cosine: cosine,
-        [0, 1, 2, 3],
-    ),
-    "infonce": (partial(losses.infonce, positives=torch.tensor(COLUMNS)), lambda cosine: cosine, COLUMNS),
+    "in_batch_softmax": (losses.in_batch_softmax, unchanged, [0, 1, 2, 3]),
+    "with log_q": (partial(losses.in_batch_softmax, log_q=torch.from_numpy(LOG_Q)), unchanged, [0, 1, 2, 3]),
+    "with item_ids": (partial(losses.in_batch_softmax, item_ids=torch.tensor(IDS)), unchanged, [0, 1, 2, 3]),
+    "infonce": (partial(losses.infonce, positives=PLACES), unchanged, COLUMNS),
     "cosine_margin": (
-        partial(losses.cosine_margin, margin=0.2, positives=torch.tensor(COLUMNS)),
+        partial(losses.cosine_margin, margin=0.2, positives=PLACES),
         lambda cosine: cosine - 0.2,
         COLUMNS,
     ),
-    "angular_margin": (
-        partial(losses.angular_margin, margin=0.2, positives=torch.tensor(COLUMNS)),
-        angle_wider,
-        COLUMNS,
-    ),
+    "angular_margin": (partial(losses.angular_margin, margin=0.2, positives=PLACES), angle_wider, COLUMNS),
 }
 """By name: the loss, what it does to a positive's cosine, the columns of the positives."""
 

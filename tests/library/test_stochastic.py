@@ -158,9 +158,8 @@ def test_a_restart_touches_one_configuration_only() -> None:
     assert torch.equal(one.u[:, 2], fresh.u[:, 2]) and torch.equal(one.v[:, 2], fresh.v[:, 2])
     assert not one.square_u[:, 2].any() and not one.square_v[:, 2].any() and float(one.lr[2]) == 0.125
     others = [0, 1, 3, 4, 5]
-    assert torch.equal(one.u[:, others], before[0][:, others]) and torch.equal(
-        one.square_v[:, others], before[1][:, others]
-    )
+    assert torch.equal(one.u[:, others], before[0][:, others])
+    assert torch.equal(one.square_v[:, others], before[1][:, others])
     assert [float(one.lr[at]) for at in others] == [0.5] * 5
 
 
@@ -195,9 +194,8 @@ def test_runs_repeat_exactly() -> None:
 def history(values: list[tuple[float, float, float]]) -> stochastic.Trained:
     run = stochastic.Trained("unbiased", 1.0)
     for at, triple in enumerate(values):
-        run.history.append(
-            {"step": at, "epoch": float(at), "objective": 1.0, "metrics": {"raw": {"P@5": list(triple)}}}
-        )
+        metrics = {"raw": {"P@5": list(triple)}}
+        run.history.append({"step": at, "epoch": float(at), "objective": 1.0, "metrics": metrics})
         run.epochs = float(at)
     return run
 

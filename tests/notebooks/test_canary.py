@@ -35,18 +35,10 @@ ROW = Claim(
 def stored(path: Path, rho: str) -> Path:
     """A notebook as the book stores one, in whose second cell somebody has printed this number."""
     shown = {"name": NAME, "mime_prefix": "application/papermill.record/"}
-    outputs = [
-        [],
-        [new_output("stream", text=f"rho = {rho}\n")],
-        [
-            new_output("stream", text=f"{NAME} = 0.5\n"),
-            new_output("display_data", data={GLUE: "'0.5'"}, metadata={"scrapbook": shown}),
-        ],
-    ]
-    cells = [
-        new_code_cell(source, outputs=given, execution_count=number)
-        for number, (source, given) in enumerate(zip(CODE, outputs, strict=True), start=1)
-    ]
+    glue = new_output("display_data", data={GLUE: "'0.5'"}, metadata={"scrapbook": shown})
+    printed = [new_output("stream", text=text) for text in (f"rho = {rho}\n", f"{NAME} = 0.5\n")]
+    given = zip(CODE, ([], printed[:1], [printed[1], glue]), (1, 2, 3), strict=True)
+    cells = [new_code_cell(source, outputs=out, execution_count=number) for source, out, number in given]
     nbformat.write(new_notebook(cells=cells), path)
     return path
 

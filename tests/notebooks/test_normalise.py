@@ -21,9 +21,8 @@ def stream(text: str, name: str = "stdout"):
 
 
 def shown(**data):
-    return new_output(
-        "display_data", data={key.replace("_", "/"): value for key, value in data.items()}, metadata={"a": 1}
-    )
+    data = {key.replace("_", "/"): value for key, value in data.items()}
+    return new_output("display_data", data=data, metadata={"a": 1})
 
 
 def run_cell(source: str, *outputs, count: int = 7, **metadata):
@@ -34,31 +33,23 @@ def run_cell(source: str, *outputs, count: int = 7, **metadata):
 def messy():
     """A notebook as an editor leaves it."""
     figure = shown(image_png="iVBOR", text_plain="<Figure size 600x300 with 1 Axes>")
-    widget = shown(
-        **{"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}, "text_html": "<div>static</div>"}
-    )
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}}
+    widget = shown(**view, text_html="<div>static</div>")
+    said = stream("1\n"), stream("warned", "stderr"), stream("2\n")
+    plan = stream("P1-F1 at smoke scale: 2 of 2 cells to run, about 13 s on 2 cores\n")
+    bar = new_output("display_data", data={"text/plain": "P1-F1:   0%|          | 0/2 [00:00<?, ?cell/s]"})
+    thing = new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9)
     cells = [
         new_markdown_cell("# Title\n", metadata={"collapsed": True}),
-        run_cell(
-            "print(1)\n", stream("1\n"), stream("warned", "stderr"), stream("2\n"), tags=["hide-input"], scrolled=True
-        ),
-        run_cell(
-            "run()",
-            stream("P1-F1 at smoke scale: 2 of 2 cells to run, about 13 s on 2 cores\n"),
-            new_output("display_data", data={"text/plain": "P1-F1:   0%|          | 0/2 [00:00<?, ?cell/s]"}),
-            stream("done\n"),
-        ),
+        run_cell("print(1)\n", *said, tags=["hide-input"], scrolled=True),
+        run_cell("run()", plan, bar, stream("done\n")),
         run_cell("draw()", figure, mystnb={"image": {"alt": "A line"}}, ExecuteTime={"start": "now"}),
         run_cell("widget", widget),
         run_cell("   "),
-        run_cell(
-            "object()",
-            new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9),
-        ),
+        run_cell("object()", thing),
     ]
-    return new_notebook(
-        cells=cells, metadata={"kernelspec": {"name": "my-env", "display_name": "Mine"}, "widgets": {"state": {}}}
-    )
+    kernel = {"name": "my-env", "display_name": "Mine"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "widgets": {"state": {}}})
 
 
 def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(messy) -> None:
@@ -68,9 +59,8 @@ def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(messy) -
 
 
 def test_only_text_outputs_stay(messy) -> None:
-    first, run, figure, widget, result = [
-        cell.outputs for cell in normalise.clean(messy).cells if cell.cell_type == "code"
-    ]
+    cells = normalise.clean(messy).cells
+    first, run, figure, widget, result = [cell.outputs for cell in cells if cell.cell_type == "code"]
     assert first == [{"output_type": "stream", "name": "stdout", "text": "1\n2\n"}]
     assert run == [{"output_type": "stream", "name": "stdout", "text": "done\n"}]
     assert figure[0].data == {"text/plain": "<Figure size 600x300 with 1 Axes>"}
@@ -129,10 +119,8 @@ def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path:
         texts.append(path.read_text(encoding="utf-8"))
     assert texts[0] == texts[1]
     assert "2\\n" in texts[0] and str(tmp_path) in texts[0]  # a notebook runs in its own folder
-    check = subprocess.run(
-        [sys.executable, ROOT / "tools" / "normalise.py", "--check", path], capture_output=True, check=False
-    )
-    assert check.returncode == 0
+    command = [sys.executable, ROOT / "tools" / "normalise.py", "--check", path]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.slow
@@ -148,9 +136,8 @@ def test_an_edited_notebook_is_stored_in_its_normal_form_and_the_others_stay(
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     before = paths[0].read_text(encoding="utf-8")
     for path in paths[1:]:
-        nbformat.write(
-            new_notebook(cells=[new_code_cell(f"print(6 * 7)  # {path.stem}", metadata={"collapsed": True})]), path
-        )
+        cell = new_code_cell(f"print(6 * 7)  # {path.stem}", metadata={"collapsed": True})
+        nbformat.write(new_notebook(cells=[cell]), path)
     assert normalise.edited(paths, tmp_path) == paths[1:]
     monkeypatch.setattr(normalise.execution, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(normalise.execution.Cache.__init__, "__defaults__", (tmp_path / "cache",))

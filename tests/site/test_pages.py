@@ -116,11 +116,7 @@ def readers(browser) -> Iterator[dict[str, object]]:
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(
-            (name, view),
-            id=f"{name}-{view}",
-            marks=[pytest.mark.pipeline] * (name not in QUICKLY[view]),
-        )
+        pytest.param((name, view), id=f"{name}-{view}", marks=[pytest.mark.pipeline] * (name not in QUICKLY[view]))
         for name in PAGES
         for view in VIEWS
     ],

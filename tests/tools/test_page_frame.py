@@ -42,9 +42,8 @@ def page(*paragraphs: str) -> nodes.document:
 def test_a_description_is_the_first_sentences_without_formulas() -> None:
     first = "You will learn why popular films end up with longer vectors than other films."
     assert page_frame.description(page(f"{first} And more.")) == first
-    assert page_frame.description(
-        page(r"With $x^2$ in it, it is left out.", "Short.", "Then a longer one follows here, and another.")
-    ) == ("Short. Then a longer one follows here, and another.")
+    short = page(r"With $x^2$ in it, it is left out.", "Short.", "Then a longer one follows here, and another.")
+    assert page_frame.description(short) == "Short. Then a longer one follows here, and another."
     symbol = page(r"What decides the sign of $\alpha$ and the length of $q$, in words that are long enough.")
     assert page_frame.description(symbol).startswith("What decides the sign of α and the length of q, in")
     assert page_frame.description(page()) == ""
@@ -198,9 +197,8 @@ def test_the_sheet_of_icons_has_every_icon_that_a_page_or_a_script_names() -> No
     glyphs |= {ord(sign) for sign in re.findall(r'content:"([\uf000-\uf8ff])"', sheet)}
     assert glyphs and glyphs <= {point for font in fonts for point in font.getBestCmap()}
     styles = "".join(path.read_text(encoding="utf-8") for path in (SITE / "_static" / "styles").glob("*.css"))
-    families = {
-        name.replace("\\", "") for name in re.findall(r"font-family:(Font Awesome[\\ ]+\d (?:Free|Brands))", styles)
-    }
+    written = re.findall(r"font-family:(Font Awesome[\\ ]+\d (?:Free|Brands))", styles)
+    families = {name.replace("\\", "") for name in written}
     assert families and all(f'font-family:"{name}"' in sheet for name in families)
 
 

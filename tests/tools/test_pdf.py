@@ -47,9 +47,8 @@ def test_the_contents_name_part_chapter_title_and_page() -> None:
     html = BeautifulSoup(pdf.contents(yaml.safe_load(TOC), titles), "html.parser")
     lines = [[one.get_text() for one in line.find_all("span") if one.get_text()] for line in html.select("a")]
     assert lines == [["1", "A <b>", "000"], ["B", "000"]]
-    assert [line["href"] for line in html.select("a")] == ["#p0", "#p1"] and html.select_one(
-        ".part"
-    ).get_text() == "Start"
+    assert [line["href"] for line in html.select("a")] == ["#p0", "#p1"]
+    assert html.select_one(".part").get_text() == "Start"
 
 
 def test_the_title_page_says_what_it_is() -> None:

@@ -54,11 +54,8 @@ def words(html: str) -> list[str]:
 
 def test_a_paragraph_comes_apart_at_its_sentences(chapter: Chapter) -> None:
     starts = ("If $a$ grows", "*This* ends", "It is")
-    assert words(pieces.steps(chapter, *starts)) == [
-        "If \\(a\\) grows, so does b.",
-        "This ends, says Li et al. [2026].",
-        "It is known.",
-    ]
+    said = ["If \\(a\\) grows, so does b.", "This ends, says Li et al. [2026].", "It is known."]
+    assert words(pieces.steps(chapter, *starts)) == said
 
 
 def test_a_proof_ends_at_its_end_and_comes_in_steps(chapter: Chapter) -> None:
@@ -171,10 +168,7 @@ SLIDE = "{minutes: 2, show: [cover], say: Go.}"
         ("[{minutes: 2, show: [[cover]], say: Go.}]", r"show holds \['cover'\]; expected one of cover"),
         ("[{minutes: 2, show: [{words: [3]}], say: Go.}]", r"words is \[3\]; expected a list of names"),
         ("[{minutes: 2, show: [{words: []}], say: Go.}]", r"words is \[\]; expected a list of names"),
-        (
-            "[{minutes: 2, show: [cover], say: An *open mark.}]",
-            r"topic.yml: first, slide 1: \* is opened and not closed",
-        ),
+        ("[{minutes: 2, show: [cover], say: An *open mark.}]", r"first, slide 1: \* is opened and not closed"),
     ],
 )
 def test_what_a_deck_may_not_hold_is_refused(tmp_path: Path, first: str, said: str) -> None:

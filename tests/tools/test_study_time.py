@@ -27,22 +27,12 @@ READ = {
 def page(folder: Path, words: int, formulas: int, displayed: int, lines: int, exercises: int) -> Path:
     """A notebook with so many of each."""
     text = (
-        "word " * words
-        + "$x$ " * formulas
-        + "\n\n"
-        + "$$\ny\n$$\n\n" * displayed
-        + "\n## Exercises\n\nMore words here.\n"
+        "word " * words + "$x$ " * formulas + "\n\n" + "$$\ny\n$$\n\n" * displayed + "\n## Exercises\n\nMore words.\n"
     )
-    cells = [
-        {"cell_type": "markdown", "source": text, "metadata": {}},
-        {
-            "cell_type": "markdown",
-            "source": f"*Prove. Difficulty 1, importance 2, {exercises} minutes.*",
-            "metadata": {},
-        },
-        {"cell_type": "code", "source": "\n".join(["pass"] * lines), "metadata": {}},
-        {"cell_type": "code", "source": "hidden = 1\n" * 50, "metadata": {"tags": ["hide-input"]}},
-    ]
+    task = f"*Prove. Difficulty 1, importance 2, {exercises} minutes.*"
+    cells = [{"cell_type": "markdown", "source": source, "metadata": {}} for source in (text, task)]
+    cells.append({"cell_type": "code", "source": "\n".join(["pass"] * lines), "metadata": {}})
+    cells.append({"cell_type": "code", "source": "hidden = 1\n" * 50, "metadata": {"tags": ["hide-input"]}})
     path = folder / "page.ipynb"
     path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
     return path
@@ -81,9 +71,7 @@ def test_the_hours_of_every_chapter_stand_on_the_map() -> None:
         assert f"{{hours}}`{name}`" in text
         assert study_time.of_name(name).reading > 20
         said = path.read_text(encoding="utf-8")
-        assert "{minutes}`reading`" in said and "{minutes}`exercises`" in said, (
-            f"{name}: the head says the time by the rule"
-        )
+        assert "{minutes}`reading`" in said and "{minutes}`exercises`" in said, name  # in the head, by the rule
     with pytest.raises(KeyError, match="no page"):
         study_time.of_name("book/none")
     with pytest.raises(KeyError, match="expected one of reading"):

@@ -25,35 +25,26 @@ def glued(text: str) -> nodes.inline:
 
 
 def test_a_number_keeps_its_percent_sign_and_the_space_of_the_house() -> None:
-    kept = page(
-        nodes.Text("From 49 % to 94%, "), glued("3.3"), nodes.Text(" % and "), glued("82%"), nodes.Text(" of 5 %s")
-    )
+    words = map(nodes.Text, ("From 49 % to 94%, ", " % and ", " of 5 %s"))
+    kept = page(next(words), glued("3.3"), next(words), glued("82%"), next(words))
     assert kept.astext() == f"From 49{SPACE}% to 94{SPACE}%, 3.3{SPACE}% and 82{SPACE}% of 5 %s"
     assert page(nodes.math("2.2", "2.2"), nodes.Text(" %.")).astext() == f"2.2{SPACE}%."
     assert page(nodes.literal("", "5 % 3"), nodes.Text(" %")).astext() == f"5 % 3{SPACE}%"
 
 
 def test_a_short_formula_keeps_the_punctuation_behind_it() -> None:
-    kept = page(
-        nodes.math("", "h=0.04"),
-        nodes.Text(", which"),
-        nodes.math("", "k"),
-        nodes.Text(" (see "),
-        nodes.math("", "n"),
-        nodes.Text(")."),
-    )
+    formulas = zip(("h=0.04", "k", "n"), (", which", " (see ", ")."), strict=True)
+    kept = page(*(part for formula, words in formulas for part in (nodes.math("", formula), nodes.Text(words))))
     assert [one.astext() for one in kept.findall(nodes.inline)] == ["h=0.04,", "n)."]
     assert kept.astext() == "h=0.04, whichk (see n)." and len(list(kept.findall(nodes.math))) == 3
-    assert list(
-        page(nodes.math("", r"\lVert q\rVert^2 = \lVert\Delta q\rVert^{2}"), nodes.Text(".")).findall(nodes.inline)
-    )
+    norms = nodes.math("", r"\lVert q\rVert^2 = \lVert\Delta q\rVert^{2}")
+    assert list(page(norms, nodes.Text(".")).findall(nodes.inline))
     assert not list(page(nodes.math("", "x + " * 20), nodes.Text(".")).findall(nodes.inline))
 
 
 def test_a_minus_is_no_hyphen() -> None:
-    kept = page(
-        nodes.Text("from "), glued("-0.64"), nodes.Text(" to (-.5, -1), 5-10 of P1-3, "), nodes.literal("", "x = -1")
-    )
+    rest = nodes.Text(" to (-.5, -1), 5-10 of P1-3, ")
+    kept = page(nodes.Text("from "), glued("-0.64"), rest, nodes.literal("", "x = -1"))
     assert kept.astext() == "from −0.64 to (−.5, −1), 5-10 of P1-3, x = -1"
     assert page(nodes.math("", "n"), nodes.Text("-1")).astext() == "n-1"
 
