@@ -29,7 +29,7 @@ END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
 SET = str.maketrans("’“”−", '\'""-')  # signs that the build sets, and how a source may have them
 NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, source, iframe, .cw-data"
-NOT_SAID = re.compile(r"at-a-glance|admonition|course-widget|cell")  # where no page begins to speak
+NOT_SAID = re.compile(r"at-a-glance|admonition|question|course-widget|cell")  # where no page begins to speak
 
 
 class Missing(ValueError):
