@@ -14,7 +14,7 @@ from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
 
 PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="headerlink">#</a></h1>
-<div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
+<p class="on-paper">The course</p><div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
 <div class="question"><p class="admonition-title">Guess first</p><p>How many?</p></div>
 <div data-course-widget="x"><figure><svg viewBox="0 0 9 9"></svg></figure></div>
 <section id="why">
