@@ -80,6 +80,8 @@ def test_a_finished_deck_fills_two_sessions_and_warns_of_mistakes(name: str) -> 
 def test_no_slide_is_a_bare_title_and_one_in_three_has_a_picture(name: str) -> None:
     slides = decks.read(name).slides
     shown = [sum(piece.kind in PICTURES for piece in slide.pieces) for slide in slides]
-    assert all(slide.pieces for slide in slides) and all(slide.title or slide.pieces[0].kind in UNTITLED for slide in slides)
+    assert all(slide.pieces for slide in slides) and all(
+        slide.title or slide.pieces[0].kind in UNTITLED for slide in slides
+    )
     assert sum(map(bool, shown)) >= len(slides) // ONE_IN.get(name, 3)
     assert max(shown) == 1

@@ -13,8 +13,8 @@ from drafts import DRAFTS, one_quickly
 
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tools import toc
 from tests.widget_pages import Elements, misfits, serious_violations_in_both_themes
+from tools import toc
 
 QUESTIONS = [(name, question) for name in quiz.names() for question in quiz.load(name).questions]
 COMPUTED = [(name, question) for name, question in QUESTIONS if question.computed_by]

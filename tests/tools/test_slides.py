@@ -14,7 +14,8 @@ from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
 
 PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="headerlink">#</a></h1>
-<p class="on-paper">The course</p><div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
+<p class="on-paper">The course</p>
+<div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
 <div class="question"><p class="admonition-title">Guess first</p><p>How many?</p></div>
 <div data-course-widget="x"><figure><svg viewBox="0 0 9 9"></svg></figure></div>
 <section id="why">
@@ -22,7 +23,8 @@ PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="header
 "Why?" It is <a href="x.html">known</a>.</p>
 <div class="math" id="equation-eq-one">\\[\\begin{split}a=b\\end{split}\\]</div>
 <div class="proof theorem" id="thm-one"><p class="admonition-title">Theorem 4.1</p>
-<section><p>All is well.<button class="evidence machine-badge"></button><span class="machine-badge">Checked</span></p></section>
+<section><p>All is well.
+<button class="evidence machine-badge"></button><span class="machine-badge">Checked</span></p></section>
 </div><p><em>Proof.</em> Look. Then look again. ∎</p>
 <p>After it.</p></section>
 <section id="break"><details><table><tr><td>hidden</td></tr></table></details>

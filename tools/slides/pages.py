@@ -98,7 +98,9 @@ class Chapter:
 
     def promise(self) -> Tag:
         """What the page says first: the first sentence behind the line at its head; of a lab, what one will do."""
-        first = next((one for one in self.main.select("p:not(.on-paper)") if not one.find_parent(class_=NOT_SAID)), None)
+        first = next(
+            (one for one in self.main.select("p:not(.on-paper)") if not one.find_parent(class_=NOT_SAID)), None
+        )
         listed = self.main.select_one(".at-a-glance li")
         return listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
 
