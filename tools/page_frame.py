@@ -71,7 +71,7 @@ def description(doctree: nodes.document) -> str:
 
 
 def _sentences(paragraph: nodes.paragraph) -> list[str]:
-    """The sentences of a paragraph, a symbol such as α among them; none of a cell or a box at the head, or with a formula."""
+    """The sentences of a paragraph, a symbol such as α among them; none of a cell, of a head, or beside a formula."""
     copy = paragraph.deepcopy()
     for mark in list(copy.findall(evidence.Support)):
         mark.parent.remove(mark)
