@@ -71,7 +71,7 @@ def description(doctree: nodes.document) -> str:
 
 
 def _sentences(paragraph: nodes.paragraph) -> list[str]:
-    """The sentences of a paragraph, a symbol such as α among them; none of a cell, or beside a longer formula."""
+    """The sentences of a paragraph, a symbol such as α among them; none of a cell, of a head, or beside a formula."""
     copy = paragraph.deepcopy()
     for mark in list(copy.findall(evidence.Support)):
         mark.parent.remove(mark)
@@ -82,7 +82,8 @@ def _sentences(paragraph: nodes.paragraph) -> list[str]:
             formula.replace_self(nodes.Text(letter))
     except KeyError:
         return []
-    return [] if isinstance(paragraph.parent, nodes.entry) else conclusions.sentences(copy.astext())
+    aside = isinstance(paragraph.parent, nodes.entry) or "at-a-glance" in paragraph.parent.get("classes", ())
+    return [] if aside else conclusions.sentences(copy.astext())
 
 
 def leave_the_description(

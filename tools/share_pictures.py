@@ -40,7 +40,7 @@ def card(page: str, site: Path = SITE) -> tuple[str, str]:
     """The name that a picture shows, and its page as HTML that lies in the folder of the site."""
     hero = Chapter(page, site)
     number, name = hero.heading
-    drawn = (Chapter(toc.page_of("first-model"), site) if page == FIRST else hero).interactive().select_one("figure svg")
+    drawn = (Chapter(pages()[1], site) if page == FIRST else hero).interactive().select_one("figure svg")
     if drawn is None:
         raise Missing(f"{page}: its interactive has no picture for a page without scripts")
     said = "" if page == FIRST else sentences(hero.promise())[0].get_text()

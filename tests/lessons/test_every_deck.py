@@ -23,7 +23,7 @@ STALE = (  # first words that decks still quoted after the pages had changed
 ASKED = {"interactive", "code", "quiz", "remember"}
 PICTURES = {"cover", "interactive", "still", "figure"}  # a cover shows the hero of its chapter
 UNTITLED = {"cover", *write.HEADS}
-ONE_IN = {"first-model": 5}  # its page has no figure but the interactive; all others: a picture on one slide in three
+ONE_IN = {FIRST.stem: 5}  # its page has no figure but the interactive; all others: a picture on one slide in three
 
 
 def test_every_chapter_has_a_deck_and_every_deck_a_chapter() -> None:

@@ -12,6 +12,7 @@ from drafts import DRAFTS, one_quickly
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
 from tests.widget_pages import Elements, misfits, serious_violations_in_both_themes
+from tools import toc
 
 QUESTIONS = [(name, question) for name in quiz.names() for question in quiz.load(name).questions]
 COMPUTED = [(name, question) for name, question in QUESTIONS if question.computed_by]
@@ -24,6 +25,12 @@ def ids(given: list[tuple[str, quiz.Question]]) -> list[str]:
 @pytest.mark.parametrize(("name", "question"), COMPUTED, ids=ids(COMPUTED))
 def test_exactly_the_marked_answers_are_right(name: str, question: quiz.Question) -> None:
     assert quiz.recompute(question) == {answer.id: answer.right for answer in question.answers}
+
+
+@pytest.mark.parametrize("name", sorted({*quiz.names()} - DRAFTS))
+def test_a_quiz_carries_the_name_of_its_page(name: str) -> None:
+    cells = json.loads((toc.ROOT / f"{toc.page_of(name)}.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert "".join(cells[0]["source"]).startswith(f"# {quiz.load(name).title}\n")
 
 
 @pytest.mark.parametrize("name", quiz.names())

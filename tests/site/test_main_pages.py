@@ -16,7 +16,7 @@ PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 NOT_WORDS += ", .support, .machine-badge"  # folded
 SHORT = [path.relative_to(ROOT).with_suffix(".html") for path in short_chapters()]
-MOST_WORDS, MOST_STATEMENTS, MOST_OF_SHORT = 2500, 8, 1800
+MOST_WORDS, MOST_STATEMENTS, MOST_OF_SHORT, MOST_FOLDS = 2500, 8, 1800, 5
 
 
 def before_exercises(html: str) -> Tag:
@@ -56,6 +56,17 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
     article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
     assert 1 <= count_statements(article) <= MOST_STATEMENTS
     assert count_words(article) <= MOST_WORDS
+
+
+def folds(article: Tag) -> list[str]:
+    """The boxes before the exercises that a reader can unfold, without those inside another."""
+    found = article.select("details, .admonition.dropdown")
+    return [(one.summary or one).get_text(" ", strip=True)[:60] for one in found if not one.find_parent("details")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_main_page_has_at_most_five_folded_boxes_before_its_exercises(page: Path, site_folder: Path) -> None:
+    assert len(found := folds(before_exercises((site_folder / page).read_text(encoding="utf-8")))) <= MOST_FOLDS, found
 
 
 @pytest.mark.parametrize("page", SHORT, ids=lambda page: page.stem)

@@ -47,6 +47,10 @@ def test_a_description_is_the_first_sentences_without_formulas() -> None:
     symbol = page(r"What decides the sign of $\alpha$ and the length of $q$, in words that are long enough.")
     assert page_frame.description(symbol).startswith("What decides the sign of α and the length of q, in")
     assert page_frame.description(page()) == ""
+    below = page("You need vectors, gradients, the chain rule · 65 minutes, exercises 150 minutes.", first)
+    line = below.children[0]
+    line.replace_self(nodes.admonition("", line.deepcopy(), classes=["at-a-glance"]))
+    assert page_frame.description(below) == first
     said = page_frame.description(page("word " * 100))
     assert len(said) <= page_frame.LONGEST and said.endswith("word …")
 

@@ -29,7 +29,7 @@ def test_a_chapter_has_a_picture_that_shows_its_name(page: str) -> None:
     assert path.is_file(), MAKE
     with Image.open(path) as image:
         image.load()
-        assert image.size == share_pictures.SIZE and len(set(image.convert("L").getdata())) > 10
+        assert image.size == share_pictures.SIZE and len(image.convert("L").getcolors() or ()) > 10
         assert image.info["Title"] == heading(page), MAKE
     assert path.stat().st_size < 60_000
 
@@ -41,4 +41,4 @@ def test_no_picture_is_left_of_a_page_that_is_gone() -> None:
 
 def test_the_command_refuses_a_page_without_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
     assert share_pictures.main(["glossary"]) == 2
-    assert "'glossary' has no picture; expected one of index, first-model" in capsys.readouterr().err
+    assert "'glossary' has no picture; expected one of index, " in capsys.readouterr().err

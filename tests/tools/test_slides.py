@@ -14,15 +14,18 @@ from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
 
 PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="headerlink">#</a></h1>
+<p class="on-paper">The course</p>
 <div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
 <div class="question"><p class="admonition-title">Guess first</p><p>How many?</p></div>
+<div data-course-widget="x"><figure><svg viewBox="0 0 9 9"></svg></figure></div>
 <section id="why">
 <p>If <span class="math">\\(a\\)</span> grows, so does b. <em>This</em> ends, says <em>Li et al.</em> [2026].
 "Why?" It is <a href="x.html">known</a>.</p>
 <div class="math" id="equation-eq-one">\\[\\begin{split}a=b\\end{split}\\]</div>
 <div class="proof theorem" id="thm-one"><p class="admonition-title">Theorem 4.1</p>
-<section><p>All is well.</p></section>
-</div><details class="machine-badge"><p>Checked</p></details><p><em>Proof.</em> Look. Then look again. ∎</p>
+<section><p>All is well.
+<button class="evidence machine-badge"></button><span class="machine-badge">Checked</span></p></section>
+</div><p><em>Proof.</em> Look. Then look again. ∎</p>
 <p>After it.</p></section>
 <section id="break"><details><table><tr><td>hidden</td></tr></table></details>
 <table><tbody><tr><td>momentum</td><td>no</td><td>7</td></tr><tr><td>decay</td><td>no</td><td>9</td></tr></tbody></table></section>
@@ -78,6 +81,17 @@ def test_a_vote_shows_the_first_cell_and_a_row_at_a_time(chapter: Chapter) -> No
     rows = BeautifulSoup(pieces.vote(chapter, "break"), "html.parser").select("tr")
     assert [row.td.get_text() for row in rows] == ["momentum", "decay"]
     assert [[one["data-fragment-index"] for one in row.select(".fragment")] for row in rows] == [["0"] * 2, ["1"] * 2]
+
+
+def test_a_tally_leaves_out_the_columns_between(chapter: Chapter) -> None:
+    rows = BeautifulSoup(pieces.tally(chapter, "break"), "html.parser").select("tr")
+    assert [[cell.get_text() for cell in row.select("td")] for row in rows] == [["momentum", "7"], ["decay", "9"]]
+
+
+def test_a_page_without_a_list_at_its_head_promises_its_first_sentence(chapter: Chapter) -> None:
+    assert chapter.promise().get_text() == "You will learn much."
+    chapter.main.select_one(".at-a-glance").decompose()
+    assert chapter.promise().get_text().strip() == "If \\(a\\) grows, so does b."
 
 
 @pytest.mark.parametrize(

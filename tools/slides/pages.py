@@ -29,7 +29,7 @@ END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
 SET = str.maketrans("’“”−", '\'""-')  # signs that the build sets, and how a source may have them
 NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, source, iframe, .cw-data"
-NOT_SAID = re.compile(r"at-a-glance|admonition|course-widget|cell")  # where no page begins to speak
+NOT_SAID = re.compile(r"at-a-glance|admonition|question|course-widget|cell")  # where no page begins to speak
 
 
 class Missing(ValueError):
@@ -98,7 +98,9 @@ class Chapter:
 
     def promise(self) -> Tag:
         """What the page says first: the first sentence behind the line at its head; of a lab, what one will do."""
-        first = next((one for one in self.main.select("p") if not one.find_parent(class_=NOT_SAID)), None)
+        first = next(
+            (one for one in self.main.select("p:not(.on-paper)") if not one.find_parent(class_=NOT_SAID)), None
+        )
         listed = self.main.select_one(".at-a-glance li")
         return listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
 

@@ -96,9 +96,9 @@ def figure(chapter: Chapter, name: str) -> str:
     """A figure with the first sentence of its caption, for light and for dark."""
     found = soup(str(chapter.labelled(name)))
     for caption in found.select(".caption-text"):
-        first = sentences(soup(f"<p>{caption.decode_contents()}</p>").p)[0]
-        caption.clear()
-        caption.extend(list(first.children))
+        if (whole := soup(f"<p>{caption.decode_contents()}</p>").p) is not None:
+            caption.clear()
+            caption.extend(list(sentences(whole)[0].children))
     for image in found.select("img"):
         image.attrs.pop("loading", None)
         image["src"] = f"images/{Path(str(image['src'])).name}"
@@ -167,7 +167,19 @@ def ask(chapter: Chapter, name: str) -> str:
 MAKERS: Mapping[str, Callable[..., str]] = {
     **{
         made.__name__: made
-        for made in (cover, question, still, interactive, remember, assignment, statement, proof, exercise, figure, table)
+        for made in (
+            cover,
+            question,
+            still,
+            interactive,
+            remember,
+            assignment,
+            statement,
+            proof,
+            exercise,
+            figure,
+            table,
+        )
     },
     **{made.__name__: made for made in (vote, tally, code, output, words, steps)},
     "quiz": ask,
