@@ -32,15 +32,15 @@ def tries(run, folder, monkeypatch, rng, most=4):
     """The result of a run that is killed up to `most` times, and how many states it read."""
     write, read, states = resumable.Place.write, resumable.Place.read, []
 
-    def write_or_die(place, file, start, **state):
+    def write_or_die(place, file, **state):
         nonlocal left
-        write(place, file, start, **state)
+        write(place, file, **state)
         left -= 1
         if left == 0:
             raise Killed
 
-    def read_and_tell(place, file, start):
-        if (found := read(place, file, start)) is not None:
+    def read_and_tell(place, file):
+        if (found := read(place, file)) is not None:
             states.append(file.name)
         return found
 
