@@ -46,7 +46,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder, self.held, self.in_loop, self.seen = folder, list[Any](), False, Counter[str]()
         self.written = self.began = time.monotonic()
-        self.before = 0.0
+        self.before, self.inside = 0.0, ""  # inside: of the function that is being computed
 
     @property
     def seconds(self) -> float:
@@ -178,7 +178,7 @@ def steps(numbers: Iterable[T], *state: Any) -> Iterator[T]:
         yield from numbers
         return
     held, began = (*place.held, *state), time.monotonic()
-    file = place.file(_digest([_state(one) for one in held]))
+    file = place.file(_digest([place.inside, *map(_state, held)]))
     found = place.read(file)
     place.in_loop, done = True, 0
     try:
@@ -205,7 +205,8 @@ def once(function: F) -> F:
     ----------
     function : callable
         Its result must follow from its arguments, which it does not change. Where they cannot be pickled (functions in
-        functions), nothing is kept.
+        functions), nothing is kept. What may be skipped because its result is stored elsewhere must be such a function:
+        two loops that start alike and go on otherwise are told apart by their order, or by the functions around them.
 
     Returns
     -------
@@ -233,9 +234,12 @@ def once(function: F) -> F:
             return function(*args, **how)
         if (found := place.read(file)) is not None:
             return found["result"]
-        began, held = time.monotonic(), [*place.held]
-        result = function(*args, **how)
-        place.held = held
+        began, before = time.monotonic(), (place.inside, [*place.held])
+        place.inside = file.stem
+        try:
+            result = function(*args, **how)
+        finally:
+            place.inside, place.held = before
         if time.monotonic() - began >= LEAST:
             place.write(file, result=result)
         return result

@@ -26,6 +26,7 @@ from course_lib.experiments.core.summary import part
 from course_lib.experiments.p1.cells import Budget, TrainedCell
 from course_lib.experiments.p1.data import Split, describe, load_split
 from course_lib.interactions import Interactions, sample_negatives
+from course_lib.training import resumable
 from course_lib.training.loop import History
 from course_lib.training.recommenders import tables_of, train_recommender
 
@@ -113,6 +114,7 @@ def _fitted(text: str, folder: str) -> Fitted:
     return found
 
 
+@resumable.once
 def _train(cell: ModelCell) -> Fitted:
     split, start, stop = load_split(cell["data"], cell["seed"]), time.perf_counter(), cell["stop"]
     model = make_model(cell, split.train)
