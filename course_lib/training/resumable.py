@@ -9,8 +9,8 @@ changes is given to it: modules, optimisers, generators, tables, lists. What fun
         for epoch in resumable.steps(range(100), module, optimiser, rng, losses):
             losses.append(one_epoch(module, optimiser, rng))
 
-Not `checkpoints`, the file that one names for one call of `fit`: here the place of a state is where the loop stands
-among the others, so that nobody along the way passes a path.
+Not `checkpoints`, the file that one names for one call of `fit`: here a state is found by how its loop starts, so that
+nobody along the way passes a path.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import io
 import os
 import pickle
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,37 +41,36 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Place:
-    """The folder of the states of one computation, and which loop and which function comes next."""
+    """The folder of the states of one computation. A state is found by how its loop or function started."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.inside, self.count, self.held = folder, "", 0, list[Any]()
-        self.in_loop, self.written, self.began, self.before = False, time.monotonic(), time.monotonic(), 0.0
+        self.folder, self.held, self.in_loop, self.seen = folder, list[Any](), False, Counter[str]()
+        self.written = self.began = time.monotonic()
+        self.before, self.inside = 0.0, ""  # inside: of the function that is being computed
 
     @property
     def seconds(self) -> float:
         """How long the computation has taken, with what was done before it was killed."""
         return self.before + time.monotonic() - self.began
 
-    def next_file(self) -> Path:
-        """Of the next loop or function."""
-        self.count += 1
-        return self.folder / f"{self.inside}{self.count}.state"
+    def file(self, start: str) -> Path:
+        """Of the next loop or function that starts so: several may."""
+        self.seen[start] += 1
+        return self.folder / f"{start}-{self.seen[start]}.state"
 
-    def write(self, file: Path, start: str, **state: Any) -> None:
+    def write(self, file: Path, **state: Any) -> None:
         """Writes a file whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         beside = file.with_name(f".{file.name}.{os.getpid()}")
-        beside.write_bytes(_pickled({"start": start, "seconds": self.seconds, **state}))
+        beside.write_bytes(_pickled({"seconds": self.seconds, **state}))
         os.replace(beside, file)
         self.written = time.monotonic()
 
-    def read(self, file: Path, start: str) -> dict[str, Any] | None:
-        """What was written for a loop or a function that started alike."""
+    def read(self, file: Path) -> dict[str, Any] | None:
+        """What was written, if anything was."""
         if not file.is_file():
             return None
         found: dict[str, Any] = pickle.loads(file.read_bytes())
-        if found["start"] != start:
-            return None
         self.before = max(self.before, found["seconds"])
         return found
 
@@ -177,23 +177,23 @@ def steps(numbers: Iterable[T], *state: Any) -> Iterator[T]:
     if place is None or place.in_loop:
         yield from numbers
         return
-    held, file, began = (*place.held, *state), place.next_file(), time.monotonic()
-    start = _digest([_state(one) for one in held])
-    found = place.read(file, start)
+    held, began = (*place.held, *state), time.monotonic()
+    file = place.file(_digest([place.inside, *map(_state, held)]))
+    found = place.read(file)
     place.in_loop, done = True, 0
     try:
         for done, number in enumerate(numbers, 1):
             if found is None or done > found["done"]:
                 yield number
                 if time.monotonic() - place.written >= EVERY:
-                    place.write(file, start, done=done, ended=False, held=[_state(one) for one in held])
+                    place.write(file, done=done, ended=False, held=[_state(one) for one in held])
             elif done == found["done"]:
                 for one, before in zip(held, found["held"], strict=True):
                     _restore(one, before)
                 if found["ended"]:
                     return
         if time.monotonic() - began >= LEAST and done:
-            place.write(file, start, done=done, ended=True, held=[_state(one) for one in held])
+            place.write(file, done=done, ended=True, held=[_state(one) for one in held])
     finally:
         place.in_loop = False
 
@@ -205,7 +205,8 @@ def once(function: F) -> F:
     ----------
     function : callable
         Its result must follow from its arguments, which it does not change. Where they cannot be pickled (functions in
-        functions), nothing is kept.
+        functions), nothing is kept. What may be skipped because its result is stored elsewhere must be such a function:
+        two loops that start alike and go on otherwise are told apart by their order, or by the functions around them.
 
     Returns
     -------
@@ -227,21 +228,20 @@ def once(function: F) -> F:
         place = _PLACE.get()
         if place is None or place.in_loop:
             return function(*args, **how)
-        file, began = place.next_file(), time.monotonic()
         try:
-            start = _digest((function.__qualname__, args, how))
+            file = place.file(_digest((function.__qualname__, args, how)))
         except (AttributeError, TypeError, pickle.PicklingError):
             return function(*args, **how)
-        if (found := place.read(file, start)) is not None:
+        if (found := place.read(file)) is not None:
             return found["result"]
-        before = place.inside, place.count, place.held
-        place.inside, place.count, place.held = f"{file.stem}.", 0, [*place.held]
+        began, before = time.monotonic(), (place.inside, [*place.held])
+        place.inside = file.stem
         try:
             result = function(*args, **how)
         finally:
-            place.inside, place.count, place.held = before
+            place.inside, place.held = before
         if time.monotonic() - began >= LEAST:
-            place.write(file, start, result=result)
+            place.write(file, result=result)
         return result
 
     return of_before  # type: ignore[return-value]
@@ -305,4 +305,4 @@ def _pickled(value: Any, kind: type[pickle.Pickler] = _Pickler) -> bytes:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(_pickled(value, _Naming)).hexdigest()
+    return hashlib.sha256(_pickled(value, _Naming)).hexdigest()[:32]

@@ -32,15 +32,15 @@ def tries(run, folder, monkeypatch, rng, most=4):
     """The result of a run that is killed up to `most` times, and how many states it read."""
     write, read, states = resumable.Place.write, resumable.Place.read, []
 
-    def write_or_die(place, file, start, **state):
+    def write_or_die(place, file, **state):
         nonlocal left
-        write(place, file, start, **state)
+        write(place, file, **state)
         left -= 1
         if left == 0:
             raise Killed
 
-    def read_and_tell(place, file, start):
-        if (found := read(place, file, start)) is not None:
+    def read_and_tell(place, file):
+        if (found := read(place, file)) is not None:
             states.append(file.name)
         return found
 
@@ -119,3 +119,26 @@ def test_once_keeps_what_was_computed_and_the_order_of_what_lies_inside(tmp_path
     assert found == [6.0, 16.0, 26.0]
     assert len(calls) < 3 * 5
     assert states
+
+
+def test_a_loop_that_another_process_skips_is_not_taken_for_the_next_one(tmp_path, monkeypatch):
+    """Two trainings start alike and go on otherwise; the first is stored elsewhere when the second is resumed."""
+    stored = {}
+
+    @resumable.once
+    def trained(rate):
+        total = [0.0]
+        for _ in resumable.steps(range(6), total):
+            total[0] += rate
+        return total[0]
+
+    def run():
+        for rate in (1.0, 2.0):
+            if rate not in stored:
+                stored[rate] = trained(rate)
+        return dict(stored)
+
+    for seed in range(6):
+        stored.clear()
+        found, _ = tries(run, tmp_path / str(seed), monkeypatch, np.random.default_rng(seed), most=4)
+        assert found == {1.0: 6.0, 2.0: 12.0}

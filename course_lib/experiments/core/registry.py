@@ -141,7 +141,7 @@ def chosen_cells(cells: list[Any], only: Cell, of: str) -> list[Any]:
     """The cells that agree with the values of `only`; ValueError names a value that no cell has."""
     for key, value in only.items():
         if not any(key in cell for cell in cells):
-            raise ValueError(f"only: no cell of {of} has {key!r}; expected one of {sorted(cells[0])}")
+            raise ValueError(f"only: no cell of {of.split()[0]} has {key!r}; expected one of {sorted(cells[0])}")
         there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
         cells = [cell for cell in cells if _wanted(cell.get(key), value)]
         if not cells:

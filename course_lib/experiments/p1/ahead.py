@@ -13,7 +13,7 @@ from typing import Any
 from course_lib.experiments.core.registry import AHEAD
 from course_lib.experiments.p1.cells import MethodCell
 from course_lib.experiments.p1.models import ModelCell, fitted, model_cell
-from course_lib.experiments.p1.tuning import DECAYS, GRAPH_DECAYS, GRID, best_of, chosen_backbone
+from course_lib.experiments.p1.tuning import DECAYS, GRAPH_DECAYS, GRID, best_of, chosen_backbone, method_model
 
 
 def train(cell: ModelCell) -> None:
@@ -40,12 +40,8 @@ def _of_backbone(cell: MethodCell) -> dict[str, Any]:
 
 def _tries(cell: MethodCell, seed: int) -> list[ModelCell]:
     """The models of `tuning.tuned_method` at a seed, in its order."""
-    decay, found = _of_backbone(cell)["decay"], []
-    for options in GRID[str(cell["method"])][: cell["tries"][1]]:
-        rest = {key: value for key, value in options.items() if key != "decay factor"}
-        own = decay * options.get("decay factor", 1.0)
-        found.append(model_cell(cell, cell["backbone"], seed, method=cell["method"], decay=own, **rest))
-    return found
+    decay, tries = _of_backbone(cell)["decay"], GRID[str(cell["method"])][: cell["tries"][1]]
+    return [method_model(cell, decay, str(cell["method"]), seed, options) for options in tries]
 
 
 def _best(cell: MethodCell) -> ModelCell:

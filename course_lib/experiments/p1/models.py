@@ -26,6 +26,7 @@ from course_lib.experiments.core.summary import part
 from course_lib.experiments.p1.cells import Budget, TrainedCell
 from course_lib.experiments.p1.data import Split, describe, load_split
 from course_lib.interactions import Interactions, sample_negatives
+from course_lib.training import resumable
 from course_lib.training.loop import History
 from course_lib.training.recommenders import tables_of, train_recommender
 
@@ -104,20 +105,19 @@ def _fitted(text: str, folder: str) -> Fitted:
         with np.load(path) as stored:
             about = json.loads(str(stored["about"]))
             return Fitted(stored["users"], stored["items"], about["history"], about["seconds"])
-    found = _train(cell, path.with_suffix(".ckpt"))
+    found = _train(cell)
     beside = path.with_name(f".{os.getpid()}.{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
     about = json.dumps({"cell": cell, "history": found.history, "seconds": found.seconds})
     np.savez(beside, users=found.users, items=found.items, about=about)
     os.replace(beside, path)
-    path.with_suffix(".ckpt").unlink(missing_ok=True)
     return found
 
 
-def _train(cell: ModelCell, checkpoint: Path) -> Fitted:
+@resumable.once
+def _train(cell: ModelCell) -> Fitted:
     split, start, stop = load_split(cell["data"], cell["seed"]), time.perf_counter(), cell["stop"]
     model = make_model(cell, split.train)
-    long = cell["epochs"] * len(split.train) > 10_000_000  # worth going on with after a kill
     history = train_recommender(
         model,
         split.train,
@@ -129,7 +129,6 @@ def _train(cell: ModelCell, checkpoint: Path) -> Fitted:
         patience=cell["patience"] if stop else None,
         evaluate_every=cell["every"] if stop else cell["epochs"],
         negatives=cell["options"].get("negatives", "uniform"),
-        checkpoint=checkpoint if long else None,
         fabric=fabric_for(cell["device"]),
         watch=Watch(split).record if cell["method"] is None else None,
     )

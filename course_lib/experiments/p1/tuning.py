@@ -13,7 +13,7 @@ from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.p1.cells import TrainedCell
 from course_lib.experiments.p1.data import load_split
 from course_lib.experiments.p1.measures import RATIO, shifted
-from course_lib.experiments.p1.models import Fitted, Watch, fitted, fitted_of, model_cell
+from course_lib.experiments.p1.models import Fitted, ModelCell, Watch, fitted, fitted_of, model_cell
 from course_lib.training import resumable
 from course_lib.training.recommenders import train_recommender
 
@@ -83,6 +83,13 @@ def tuned_backbone(cell: TrainedCell, backbone: str) -> Fitted:
     return fitted(model_cell(cell, backbone, cell["seed"], **chosen_backbone(cell, backbone)))
 
 
+def method_model(cell: TrainedCell, decay: float, method: str, seed: int, options: dict[str, Any]) -> ModelCell:
+    """A method of Table 3 with one of the settings of GRID, on a backbone with this decay."""
+    rest = {key: value for key, value in options.items() if key != "decay factor"}
+    decay *= options.get("decay factor", 1.0)
+    return model_cell(cell, cell["backbone"], seed, method=method, decay=decay, **rest)
+
+
 def tuned_method(cell: TrainedCell, backbone: str, method: str) -> tuple[Fitted, dict[str, Any]]:
     """A method of Table 3 on a backbone, trained with the cell's own seed, and the options chosen for it."""
     own = chosen_backbone(cell, backbone)
@@ -90,9 +97,7 @@ def tuned_method(cell: TrainedCell, backbone: str, method: str) -> tuple[Fitted,
     def at(seed: int, options: dict[str, Any]) -> Fitted:
         if method == "DDC":
             return finetuned({**cell, "seed": seed}, fitted(model_cell(cell, backbone, seed, **own)), **options)[1]
-        decay = own["decay"] * options.get("decay factor", 1.0)
-        rest = {key: value for key, value in options.items() if key != "decay factor"}
-        return fitted(model_cell(cell, backbone, seed, method=method, decay=decay, **rest))
+        return fitted(method_model(cell, own["decay"], method, seed, options))
 
     best = best_of(list(GRID[method][: cell["tries"][1]]), lambda options: at(cell["tuning seed"], options))
     return at(cell["seed"], best), best
