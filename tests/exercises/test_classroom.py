@@ -201,7 +201,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 400  # a busy computer is no fault of the code
     while len(booked(tmp_path)) < 2:
         assert process.poll() is None, "the run ended before it could be killed"
         assert time.monotonic() < deadline

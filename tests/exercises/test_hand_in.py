@@ -61,9 +61,10 @@ def test_the_last_cell_of_a_release_gives_the_receipt_that_the_table_of_files_ha
     notebook = nbformat.read(tmp_path / "release" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb", as_version=4)
     assert notebook.cells[-1].source.endswith(f'checks.hand_in("{ASSIGNMENT}.ipynb")')
     assert "two-tower-course/blob" not in nbformat.writes(notebook)  # nothing is published at the placeholder
-    carried = nbformat.writes(notebooks.handed_out(nbformat.writes(notebook).encode()))
+    handed_out = notebooks.handed_out(nbformat.writes(notebook).encode())
+    carried = nbformat.writes(handed_out)
     assert not [secret for secret in ("BEGIN SOLUTION", "HIDDEN", "hidden.", "Rubric") if secret in carried]
-    assert [cell.source for cell in notebook.cells] == [cell["source"] for cell in json.loads(carried)["cells"]]
+    assert [cell.source for cell in notebook.cells] == [cell.source for cell in handed_out.cells]
     reference = {c["metadata"]["nbgrader"]["grade_id"]: c["source"] for c in simulate.reference(ASSIGNMENT)["cells"]}
     for cell in notebook.cells:
         if notebooks.is_answer(cell):

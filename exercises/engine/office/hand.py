@@ -69,7 +69,7 @@ def put(room: Room, student: str, shas: Mapping[str, str], look: Collection[str]
     with room.gradebook() as gradebook:
         booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
         own = {cell: known.get((student, cell, sha), NONE) for cell, sha in shas.items()}
-        for grade in booked.grades:
+        for grade in (grade for grade in booked.grades if grade.name in own):
             grade.manual_score, grade.extra_credit, _ = own[grade.name]
             if own[grade.name][:2] != (None, None):
                 grade.needs_manual_grade = False

@@ -257,7 +257,7 @@ def _joined(source: Any) -> str:
 
 
 def _with_pictures_apart(text: str) -> tuple[str, Attachments]:
-    """A text whose pictures are attached as Jupyter does it: Colab writes them into the text, which is cut where long."""
+    """A text whose pictures are attached, as in Jupyter: Colab writes them into the text, which is cut where long."""
     found: Attachments = {}
 
     def attached(match: re.Match[str]) -> str:

@@ -19,8 +19,8 @@ FILE_SIZE = 1_000_000  # bytes of any one file
 OPEN_FILES = 64
 
 # Landlock access rights, in the order of the kernel's bits.
-_RIGHTS = """execute write read list remove_dir remove_file make_char make_dir make_file make_socket make_fifo make_block
-make_link refer truncate ioctl"""
+_RIGHTS = """execute write read list remove_dir remove_file make_char make_dir make_file make_socket make_fifo
+make_block make_link refer truncate ioctl"""
 _BIT = {right: 1 << place for place, right in enumerate(_RIGHTS.split())}
 _KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many of them each version of Landlock knows
 _READING = _BIT["execute"] | _BIT["read"] | _BIT["list"]
