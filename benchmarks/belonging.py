@@ -92,7 +92,8 @@ def titles() -> Rows:
         rows = encoded(names, MINILM)
     except FileNotFoundError:  # the extra is not installed
         rows = encoded(names, WORDS)
-    return geometry.normalise(rows)
+    unit: Rows = geometry.normalise(rows)
+    return unit
 
 
 def by_titles(seed: int) -> Model:

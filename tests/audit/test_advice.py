@@ -15,7 +15,7 @@ LOSSES = (None, "in-batch-softmax", "in_batch", "unbiased", "bpr", "als", "other
 def random_model(seed: int) -> Report:
     """60 to 150 users, 110 to 200 items; popularity, lengths, a common part and noise of any size; any loss."""
     rng = np.random.default_rng([seed, 11])
-    m, n, width = rng.integers(60, 150), rng.integers(110, 200), int(rng.integers(4, 24))
+    m, n, width = (int(rng.integers(*ends)) for ends in ((60, 150), (110, 200), (4, 24)))
     users, items = rng.normal(size=(m, width)), rng.normal(size=(n, width))
     popularity = rng.uniform(0, 3) * rng.normal(size=n)
     keys = users @ items.T * rng.uniform(0, 2) + popularity + rng.gumbel(size=(m, n))

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.seconds
 K, TAU = 10, 0.2
 PARTS = 16  # of the vectors, in product quantisation
 DISCOUNTS = 1 / np.log2(np.arange(K) + 2)
-Rows = np.ndarray
+Rows = Any  # arrays
 Trained = tuple[Rows, Rows]  # items, users
 
 
@@ -77,7 +77,7 @@ class Made:
         self.train, self.test = split()
         self.items, self.users = MODELS[name](0)
         training = Training() if name == "dot" else Training("in-batch-softmax", 512, TAU)
-        known = {"pairs": self.train, "held_out": self.test, "training": training}
+        known: dict[str, Any] = {"pairs": self.train, "held_out": self.test, "training": training}
         self.report: Report = audit(self.items, self.users, **known, index="", rng=np.random.default_rng(0))
         assert self.report.evidence is not None
         self.rng, self.order = self.report.evidence.rng, self.report.evidence.order
@@ -263,7 +263,7 @@ def test_every_index(model: Made) -> None:
 
 
 def test_calibration(model: Made) -> None:
-    verdict = model.report["calibration"]
+    figures = model.report["calibration"].figures
     some = model.judged[model.rng("calibrated users").permutation(len(model.judged))]
     scores = np.where(model.seen, -np.inf, model.users @ model.items.T)[some]
     logs = np.log(np.maximum(model.counts, 1))
@@ -286,13 +286,13 @@ def test_calibration(model: Made) -> None:
         )
         laws[name] = (float(np.exp(found.x)), shift)
     for name, law in laws.items():
-        assert verdict.figures[name] == pytest.approx(mean_of_users(cost(*law, 1)).mean(), abs=3e-3), name
-    scale = 1 / (model.tau or verdict.figures["best_temperature_value"])
+        assert figures[name] == pytest.approx(mean_of_users(cost(*law, 1)).mean(), abs=3e-3), name
+    scale = 1 / (model.tau or figures["best_temperature_value"] or 1)
     chance, group = np.exp(log_softmax(scores * scale, axis=1)), model.groups(model.counts)
     for at, name in enumerate(("head", "middle", "tail")):
         expected = chance[:, group == at].sum(axis=1)[row].mean()
-        assert verdict.figures[f"expected_{name}"] == pytest.approx(expected, abs=1e-3)
-        assert verdict.figures[f"held_out_{name}"] == pytest.approx((group[item] == at).mean(), abs=1e-9)
+        assert figures[f"expected_{name}"] == pytest.approx(expected, abs=1e-3)
+        assert figures[f"held_out_{name}"] == pytest.approx((group[item] == at).mean(), abs=1e-9)
 
 
 def test_exposure(model: Made) -> None:
@@ -313,7 +313,7 @@ def test_exposure(model: Made) -> None:
 def test_drift_between_two_trainings(name: str) -> None:
     one = made(name)
     items, users = MODELS[name](1)
-    known = {"pairs": one.train, "held_out": one.test}
+    known: dict[str, Any] = {"pairs": one.train, "held_out": one.test}
     found = compare((one.items, one.users), (items, users), **known, rng=np.random.default_rng(0))
     seed = drawn_seed(np.random.default_rng(0))[0]
     chosen = np.sort(Evidence(items, seed=seed).rng("listed users").choice(len(users), 500, replace=False))
