@@ -1,12 +1,11 @@
-"""Does the audit's first verdict find tables that do not belong to their pairs? KINDS of mismatch on three trained models.
+"""Does the audit find tables that do not belong to their pairs? KINDS of mismatch on three trained models.
 
     python benchmarks/belonging.py [--seeds 20] [--models dot cosine text] [--out found.json]
 
-Each model is trained anew for each seed: BPR on ML-100K, softmax on cosines on ML-1M, and a tower on the titles of ML-1M
-(all-MiniLM-L6-v2 where the extra `text` is installed, else words) beside a table of users. Bars: of 20 seeds 19 of each
-kind found (a fault, or ids that are refused), and no fault where the rows are right. Prints a row for each kind as it
-ends; --out keeps what was said of each, and a second run goes on from there. About an hour on one core. Data: see
-`course_lib.datasets`.
+Each model is trained anew for each seed: BPR on ML-100K, softmax on cosines on ML-1M, and a tower on the titles of
+ML-1M (all-MiniLM-L6-v2 where the extra `text` is installed, else words) beside a table of users. Bars: of 20 seeds 19
+of each kind found (a fault, or ids that are refused), and no fault where the rows are right. --out keeps what was said
+of each, and a second run goes on from there. About 15 minutes of processor. Data: see `course_lib.datasets`.
 """
 
 from __future__ import annotations
@@ -93,7 +92,8 @@ def titles() -> Rows:
         rows = encoded(names, MINILM)
     except FileNotFoundError:  # the extra is not installed
         rows = encoded(names, WORDS)
-    return geometry.normalise(rows)
+    unit: Rows = geometry.normalise(rows)
+    return unit
 
 
 def by_titles(seed: int) -> Model:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import gauge, geometry
-from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Ids
+from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Float, Ids, nearest, reduced
 from course_lib.gauge.algebra import rank
 from course_lib.gauge.firmness import stretch_within
 from course_lib.popularity import norm_correlation
@@ -32,7 +32,6 @@ MARGIN_WORK = 4 * 10**9  # about a second
 LENGTHS_VARY = 0.01  # relative: how exactly lengths are held, where it is asked what that leaves of the neighbours
 FIRM = 0.9  # the share of a list that must survive a gauge which lengths notice by LENGTHS_VARY
 SPREADS = (0.25, 0.5, 1.0)
-BLOCK = 2**21  # numbers held at once where a long table is worked through
 
 
 @dataclass(frozen=True)
@@ -132,8 +131,9 @@ def look(evidence: Evidence, *, draws: int = 3, wide: bool = False) -> Cosines:
     """
     items, users, part = evidence.items, evidence.users, evidence.part
     rng, notes = evidence.rng("cosines"), []
-    facts = _freedom(items, _facts(items), wide, rng)
-    other = None if users is None else _facts(users)
+    triangle, others = evidence.triangles
+    facts = _freedom(items, _facts(items, triangle), wide, rng)
+    other = None if users is None or others is None else _facts(users, others)
     if len(part) < len(items):
         notes.append(f"Neighbours were looked for among {len(part):,} items drawn at random out of {len(items):,}.")
     before, queries = evidence.neighbours, evidence.queries
@@ -143,7 +143,7 @@ def look(evidence: Evidence, *, draws: int = 3, wide: bool = False) -> Cosines:
     elif facts.linear == 0 and facts.rank == facts.width:
         weakest = gauge.weakest_direction(_sample(items, evidence.rng("margin"), work=MARGIN_WORK))
         facts = replace(facts, margin=weakest[0])
-        after = gauge.neighbours(part @ stretch_within(weakest, LENGTHS_VARY), evidence.k, queries=queries)
+        after = nearest(part @ stretch_within(weakest, LENGTHS_VARY), evidence.k, queries)
         extra["firm_overlap"] = float(gauge.neighbour_overlap(before, after).mean())
     if users is not None:
         extra |= _with_users(evidence, facts, notes)
@@ -179,22 +179,13 @@ def balancing_gauge(users: AnyArray, items: AnyArray) -> AnyArray | None:
     return R
 
 
-def reduced(table: AnyArray) -> AnyArray:
-    """At most k rows with the Gramian, and so the singular values, of (n, k), by QR in blocks, in float64."""
-    width = table.shape[1]
-    kept, step = np.zeros((0, width)), max(width, BLOCK // width)
-    for start in range(0, len(table), step):
-        kept = np.asarray(np.linalg.qr(np.concatenate([kept, table[start : start + step]]), mode="r"))
-    return kept
-
-
-def _facts(table: AnyArray) -> TableFacts:
-    """The facts on a table, without the gauges that its lengths leave."""
+def _facts(table: AnyArray, triangle: Float) -> TableFacts:
+    """The facts on a table, which is also given `reduced`, without the gauges that its lengths leave."""
     n, width = table.shape
     norms = geometry.norm(table)
     length = float(np.median(norms))
     unevenness = float(np.abs(norms / length - 1).max())
-    whole_rank = int(rank(reduced(table).astype(table.dtype)))
+    whole_rank = int(rank(triangle.astype(table.dtype)))
     lengths = float(norms.min()), length, float(norms.max()), unevenness
     least = max(whole_rank * (whole_rank + 1) // 2 - n, 0)
     return TableFacts(n, width, whole_rank, *lengths, on_sphere=unevenness <= SPHERE_TOLERANCE, least=least)
@@ -234,7 +225,7 @@ def _survivors(part: AnyArray, before: Ids, queries: Ids, spread: float, draws: 
 
 def _overlap_after(part: AnyArray, R: AnyArray, before: Ids, queries: Ids) -> float:
     """Mean overlap of the neighbours before and after the gauge that turns the items B into B R^-T."""
-    after = gauge.neighbours(np.linalg.solve(R, part.T).T, before.shape[1], queries=queries)
+    after = nearest(np.linalg.solve(R, part.T).T, before.shape[1], queries)
     return float(gauge.neighbour_overlap(before, after).mean())
 
 
@@ -249,21 +240,22 @@ def _survivors_on_the_sphere(
     for E in gauge.random_linear_directions(items.astype(np.float64), draws, rng=rng):
         values = np.linalg.eigvalsh(E)
         R = gauge.linear_stretch_along(E, 0.5 / max(-values[0], values[-1]))
-        after = gauge.neighbours(part @ R, before.shape[1], queries=queries)
+        after = nearest(part @ R, before.shape[1], queries)
         shares.append(gauge.neighbour_overlap(before, after).mean())
     return float(np.mean(shares))
 
 
 def _with_users(evidence: Evidence, facts: TableFacts, notes: list[str]) -> dict[str, float]:
     """What both tables together say."""
-    assert evidence.users is not None
     users, part, before, queries = evidence.users, evidence.part, evidence.neighbours, evidence.queries
+    right, left = evidence.triangles
+    assert users is not None and left is not None
     found = {"imbalance": imbalance(users, evidence.items)}
-    if not facts.on_sphere and (R := balancing_gauge(users, evidence.items)) is not None:
+    if not facts.on_sphere and (R := balancing_gauge(left, right)) is not None:
         found["balanced_overlap"] = _overlap_after(part, R, before, queries)
     rows = gauge.score_rows(users, part)
     if (geometry.norm(rows) > 0).all():
-        by_score = gauge.neighbours(rows, evidence.k, queries=queries)
+        by_score = nearest(rows, evidence.k, queries)
         found["score_overlap"] = float(gauge.neighbour_overlap(before, by_score).mean())
     else:
         notes.append("Some items have the score 0 with every user, so cosines of scores were not computed.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from course_lib import gauge, geometry, metrics, popularity
+from course_lib import geometry, metrics, popularity
 from course_lib.audit.training import Training
 from course_lib.interactions import Interactions
 
@@ -22,6 +22,8 @@ Float = NDArray[np.float64]
 SPHERE_TOLERANCE = 1e-3  # relative: half-precision tables have rows within 0.1 % of their sphere
 CANDIDATES, QUERIES = 20_000, 500  # items among which neighbours are looked for, and those whose neighbours are
 SPLITS, SHUFFLES, AXIS_ITEMS = 4, 20, 100_000  # of the cross-fitted correlation, of its chance, and the items it takes
+BLOCK = 2**21  # numbers held at once where a long table is worked through
+NONE = np.zeros(0, dtype=np.int64)
 FEWEST_ITEMS = 100  # below them a correlation or a share says little
 
 
@@ -129,8 +131,12 @@ class Evidence:
     @cached_property
     def neighbours(self) -> Ids:
         """(q, k) places in `part` of the nearest others by cosine, for each query."""
-        found: Ids = gauge.neighbours(self.part, self.k, queries=self.queries)
-        return found
+        return nearest(self.part, self.k, self.queries)
+
+    @cached_property
+    def triangles(self) -> tuple[Float, Float | None]:
+        """`reduced` items, and users."""
+        return reduced(self.items), None if self.users is None else reduced(self.users)
 
     @cached_property
     def cold(self) -> dict[str, int]:
@@ -177,6 +183,26 @@ class Evidence:
         except ValueError:  # a head and a tail that agree, or projections without a spread: there is no direction
             return None
         return Axis(float(np.mean(found)), float(np.sqrt(np.mean(np.square(chance)))), len(items))
+
+
+def nearest(rows: AnyArray, k: int, queries: Ids) -> Ids:
+    """(q, k) `gauge.neighbours` by cosine, of the compiled ranking: k + 1 of each, and then the others than its own."""
+    unit = geometry.normalise(rows)
+    none = Interactions(NONE, NONE, n_users=len(queries), n_items=len(unit))
+    found = metrics.top_k(unit[queries], unit, none, k + 1)
+    own = found == queries[:, None]
+    own[~own.any(axis=1), -1] = True  # so many rows have its direction that it is not listed
+    others: Ids = found[~own].reshape(len(queries), k)
+    return others
+
+
+def reduced(table: AnyArray) -> Float:
+    """At most k rows with the Gramian, and so the singular values, of (n, k), by QR in blocks, in float64."""
+    width = table.shape[1]
+    kept, step = np.zeros((0, width)), max(width, BLOCK // width)
+    for start in range(0, len(table), step):
+        kept = np.asarray(np.linalg.qr(np.concatenate([kept, table[start : start + step]]), mode="r"))
+    return kept
 
 
 def of_users(data: Interactions, users: Ids) -> Interactions:

@@ -190,11 +190,13 @@ class Bench:
             counted[LATELY] = metrics.popularity_scores(self.training_pairs, lately=RECENT)
         return {name: self.judged((ones, counts[:, None])) for name, counts in counted.items()}
 
-    def judged(self, tables: Tables) -> Judged:
-        """NDCG at k, the mean count of what is shown, and the list of each of the users."""
-        k, (users, items) = self.evidence.k, tables
+    def judged(self, tables: Tables, part: Ids | None = None) -> Judged:
+        """NDCG at k, the mean count of what is shown, and the list of each of the users; `part`: of these alone."""
+        k, (users, items), (train, test) = self.evidence.k, tables, self.shuffled
         order = self.evidence.order
-        ranked, found = metrics.lists_and_metrics(users, items[order], *self.shuffled, k)
+        if part is not None:
+            users, train, test = users[part], of_users(train, part), of_users(test, part)
+        ranked, found = metrics.lists_and_metrics(users, items[order], train, test, k)
         lists = np.where(ranked >= 0, order[ranked], -1)
         shown = np.where(ranked >= 0, self.counts[lists], 0).sum(axis=1)
         return Judged(found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1), lists)
@@ -207,12 +209,12 @@ class Bench:
 
     def effect(self, remedy: str, tables: Tables, part: Ids | None = None) -> Effect:
         """What new tables (of the chosen users, of all items) change; `part`: of these users only."""
-        return self.compared(remedy, self.judged(tables), part)
+        return self.compared(remedy, self.judged(tables, part), part)
 
     def compared(self, remedy: str, after: Judged, part: Ids | None = None) -> Effect:
-        """The effect of a ranking against that of the tables as they are; `part`: of these users only."""
+        """The effect of a ranking against that of the tables as they are; `part`: of these users, who alone have it."""
         part = np.arange(len(self.chosen)) if part is None else part
-        before, after = self.start.of(part), after.of(part)
+        before = self.start.of(part)
         effect = _effect(remedy, before.ndcg, after.ndcg, before.shown, after.shown)
         beyond = {name: Change.of(after.ndcg - hits.ndcg[part]) for name, hits in self.hits.items()}
         kinds = {"before": before.lists, "after": after.lists}
@@ -252,9 +254,10 @@ def baselines(bench: Bench) -> list[Effect]:
     POPULAR: the items with the most training pairs. LATELY: with the most of the latest RECENT of them, where there are
     times. RANDOM: the mean over all lists.
     """
-    ones = np.ones((len(bench.users), 1))
-    chance = bench.judged((ones, np.ones((len(bench.counts), 1)))).ndcg
     unknown = len(bench.counts) - bench.pairs.row_counts
+    wanted, gains = bench.held_out.row_counts, np.cumsum(1 / np.log2(np.arange(bench.evidence.k) + 2))
+    earned, best = (gains[np.minimum(most, len(gains)) - 1] for most in (unknown, wanted))
+    chance = wanted * earned / (unknown * best)  # any unknown item is at any place as likely as another
     left = (bench.counts.sum() - bench.pairs.matrix @ bench.counts) / np.maximum(unknown, 1)
     popular = [bench.compared(name, found) for name, found in bench.hits.items()]
     return [*popular, _effect(RANDOM, bench.start.ndcg, chance, bench.start.shown, left)]
@@ -351,7 +354,8 @@ def global_shift(bench: Bench) -> Effect:
     """
     half = bench.evidence.rng("halves of users").permutation(len(bench.chosen)) % 2 == 0
     shifted = {name: remedied(name, bench, measured=True) for name in SHIFTS}
-    scores = {name: float(bench.judged(tables).ndcg[half].mean()) for name, tables in shifted.items()}
+    some = np.flatnonzero(half)
+    scores = {name: float(bench.judged(tables, some).ndcg.mean()) for name, tables in shifted.items()}
     best = max(scores, key=lambda name: scores[name])
     return bench.effect(best, shifted[best], np.flatnonzero(~half))
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import metrics
-from course_lib.audit.cosines import reduced
-from course_lib.audit.evidence import AnyArray, Ids
+from course_lib.audit.evidence import AnyArray, Ids, reduced
 from course_lib.audit.remedies import Bench, Change, Tables
 
 GROUPS = {"head": 0.1, "middle": 0.5, "tail": 1.0}  # most popular items, then up to a half, and the rest
@@ -80,7 +79,9 @@ def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
     step = np.maximum(np.abs(bench.items).max(axis=0) / STEPS, np.finfo(bench.items.dtype).tiny)
     rounded = (np.round(bench.items / step) * step).astype(bench.items.dtype)
     yield "int8", (bench.users, rounded), n * width + step.nbytes
-    users, items = turned(bench.everybody, bench.users, bench.items)
+    everybody = bench.evidence.triangles[1]
+    assert everybody is not None
+    users, items = turned(everybody, bench.users, bench.items)
     for kind, part in PARTS.items():
         kept = width // part
         if kept:

@@ -102,7 +102,9 @@ class Side:
         ids, means = self.audiences
         found, n = [], len(self.table)
         ways = [step for step in range(-min(STEPS, n - 1), min(STEPS, n - 1) + 1) if step]
-        for block in np.array_split(np.arange(len(ids)), min(BLOCKS, max(1, len(ids) // IN_BLOCK))):
+        if len(ids) < 2 * IN_BLOCK:
+            return []
+        for block in np.array_split(np.arange(len(ids)), min(BLOCKS, len(ids) // IN_BLOCK)):
             left = means[block] / np.maximum(np.linalg.norm(means[block], axis=1), 1e-30)[:, None]
             own = np.einsum("cd,cd->c", left, self.table[ids[block]])
             moved = np.stack([np.einsum("cd,cd->c", left, self.table[(ids[block] + step) % n]) for step in ways])
@@ -141,7 +143,7 @@ class Side:
             return float(((gain > 0) + 0.5 * (gain == 0)).mean())
 
         others = [share(rows) for rows in strangers_rows(self.counts, self.rng)]
-        return float((share(slice(None)) - np.mean(others)) / max(np.std(others, ddof=1), 1e-9))
+        return float((share(slice(None)) - np.mean(others)) / max(float(np.std(others, ddof=1)), 1e-9))
 
 
 def sides(users: AnyArray, items: AnyArray, pairs: Interactions, rng: np.random.Generator) -> dict[str, Side]:
@@ -159,14 +161,15 @@ def related(users: AnyArray, items: AnyArray, turns: list[AnyArray]) -> bool:
     """
     left, right = (_shape(table) for table in (users, items))
     chance = [float((left * (turn.T @ right @ turn)).sum()) for turn in turns]
-    return float((left * right).sum()) - np.mean(chance) > max(SURE * float(np.std(chance, ddof=1)), 1e-9)
+    return float((left * right).sum() - np.mean(chance)) > max(SURE * float(np.std(chance, ddof=1)), 1e-9)
 
 
 def _shape(table: AnyArray) -> Float:
     mean = table.mean(axis=0, dtype=np.float64)
     gram = np.asarray(table.T @ table, dtype=np.float64) - len(table) * np.outer(mean, mean)
     gram -= np.eye(len(gram)) * np.trace(gram) / len(gram)
-    return gram / max(float(np.linalg.norm(gram)), 1e-30)
+    shape: Float = gram / max(float(np.linalg.norm(gram)), 1e-30)
+    return shape
 
 
 def _sure(change: Float) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import gauge, geometry, gramians
-from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids
+from course_lib import geometry, gramians
+from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids, nearest
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.popularity import top_share
 
@@ -188,7 +188,7 @@ def hubs(evidence: Evidence) -> Verdict:
     if size < FEWEST_ITEMS:
         return cannot_tell(name, f"{size} items are few: every one is near many.", f"{FEWEST_ITEMS} items.")
     listed = _listed(evidence.neighbours, size)
-    null = _listed(gauge.neighbours(_null_table(evidence), evidence.k, queries=evidence.queries), size)
+    null = _listed(nearest(_null_table(evidence), evidence.k, evidence.queries), size)
     share, expected = (top_share(lists, times, HEAD) for lists, times in (listed, null))
     fault = share >= TIMES * expected and share >= expected + BEYOND
     times = listed[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE
 from course_lib.audit.questions import (
+    audiences,
     batch,
     belonging,
     correction,
@@ -21,7 +22,10 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
     belonging.NAME: (
         f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text) more "
         f"swaps of two pairs lower the score, by {belonging.SURE:g} standard errors over users, and by "
-        f"{belonging.ABOVE[1]:g} standard deviations more than with strangers' rows"
+        f"{belonging.ABOVE[1]:g} standard deviations more than with strangers' rows; parts of a table are off by more "
+        f"and more rows; {100 * audiences.ASTRAY / audiences.BELOW:.0f} % of its rows or more are strangers' while the "
+        "others know their pairs; or no row knows its pairs, in tables that were trained with each other, or of which "
+        "one alone, or each alone, belongs to such pairs"
     ),
     "popularity-lengths": (
         f"log length and log count correlate by {lengths.CORRELATION:g} or more, and the slope is {lengths.SLOPE:g} or "

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from course_lib import gauge, geometry, metrics, popularity
-from course_lib.audit.cosines import reduced
-from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users
+from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users, reduced
 from course_lib.audit.questions.lengths import slope_interval
 from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions

@@ -1,0 +1,330 @@
+"""Figures of a report computed again from their definitions, by NumPy, SciPy and faiss alone, on three trained models.
+
+Each remedy, each list of hits, smaller vectors, each index, calibration, exposure, and drift between two trainings.
+Draws (halves of the users, who asks an index, the order of ties) are those of the report; nothing else of it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import faiss
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from course_lib import datasets, geometry
+from course_lib.audit import Report, Training, audit, compare
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.report import drawn_seed
+from course_lib.experiments.text import unrated
+from course_lib.experiments.text.encoders import WORDS, encoded
+from course_lib.interactions import Interactions
+from course_lib.training.bpr import bpr_epoch
+from course_lib.training.towers import lookup_towers, train_towers
+
+pytestmark = pytest.mark.seconds
+
+K, TAU = 10, 0.2
+PARTS = 16  # of the vectors, in product quantisation
+DISCOUNTS = 1 / np.log2(np.arange(K) + 2)
+Rows = Any  # arrays
+Trained = tuple[Rows, Rows]  # items, users
+
+
+@cache
+def split() -> tuple[Interactions, Interactions]:
+    data = datasets.load("movietweetings", min_rating=7, core=10)
+    train, test = data.split_random(0.9, np.random.default_rng(0))
+    return train, test
+
+
+def by_dots(seed: int) -> Trained:
+    train, rng = split()[0], np.random.default_rng(seed)
+    users, items = (rng.normal(0, 0.1, (rows, 32)) for rows in train.shape)
+    for _ in range(10):
+        bpr_epoch(users, items, train, lr=0.05, decay=0.01, rng=rng, threads=1)
+    return items, users
+
+
+def by_cosines(seed: int) -> Trained:
+    train = split()[0]
+    towers = lookup_towers(train, d=32, norm=1.0, seed=seed)
+    optimiser = torch.optim.Adam(towers.parameters(), lr=0.02)
+    train_towers(towers, optimiser, train, steps=150, seed=seed, batch_size=512, tau=TAU, logq=False)
+    users, items = (geometry.normalise(table.detach().numpy().astype(np.float64)) for table in towers.parameters())
+    return items, users
+
+
+def by_titles(seed: int) -> Trained:
+    train = split()[0]
+    rows = geometry.normalise(encoded(tuple(map(str, train.item_table["name"])), WORDS))
+    users, items = unrated.trained(train, rows, steps=100, seed=seed)
+    return items.astype(np.float64), users.astype(np.float64)
+
+
+MODELS: dict[str, Callable[[int], Trained]] = {"dot": by_dots, "cosine": by_cosines, "text": by_titles}
+
+
+class Made:
+    """A report, and what twenty lines of NumPy know of its model."""
+
+    def __init__(self, name: str) -> None:
+        self.train, self.test = split()
+        self.items, self.users = MODELS[name](0)
+        training = Training() if name == "dot" else Training("in-batch-softmax", 512, TAU)
+        known: dict[str, Any] = {"pairs": self.train, "held_out": self.test, "training": training}
+        self.report: Report = audit(self.items, self.users, **known, index="", rng=np.random.default_rng(0))
+        assert self.report.evidence is not None
+        self.rng, self.order = self.report.evidence.rng, self.report.evidence.order
+        self.tau = training.temperature
+        self.seen, self.held = (data.labels().astype(bool) for data in (self.train, self.test))
+        self.counts = self.seen.sum(axis=0)
+        self.judged = np.flatnonzero(self.held.any(axis=1) & self.seen.any(axis=1))
+        self.popular = np.tile(self.counts.astype(float), (len(self.users), 1))
+        self.scores = self.users @ self.items.T
+        self.start, self.before = self.lists(self.scores), self.ndcg(self.scores)
+
+    def unknown(self, scores: Rows) -> Rows:
+        """(u, n) scores of the users who are judged, equal ones (of equal titles) up to rounding."""
+        return np.where(self.seen, -np.inf, np.round(scores, 10))[self.judged]
+
+    def lists(self, scores: Rows) -> Rows:
+        """Of equal scores, the item that is first in the report's random order."""
+        return self.order[np.argsort(-self.unknown(scores)[:, self.order], axis=1, kind="stable")[:, :K]]
+
+    def ndcg(self, scores: Rows) -> Rows:
+        """The mean over the orders of equal scores."""
+        found, held = [], (self.held & ~self.seen)[self.judged]
+        for row, wanted in zip(self.unknown(scores), held, strict=True):
+            order = np.argsort(-row, kind="stable")
+            of = np.unique(-row[order], return_inverse=True)[1]
+            gains = np.pad(DISCOUNTS, (0, len(row) - K))
+            expected = (np.bincount(of, gains) / np.bincount(of))[of]
+            found.append(expected[wanted[order]].sum() / DISCOUNTS[: wanted.sum()].sum())
+        return np.array(found)
+
+    def groups(self, sizes: Rows) -> Rows:
+        """(n,) 0 for the largest tenth, 1 up to a half, 2 for the rest."""
+        place = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
+        ends = round(0.1 * len(sizes)), round(0.5 * len(sizes))
+        return (place >= ends[0]).astype(int) + (place >= ends[1])
+
+
+@cache
+def made(name: str) -> Made:
+    return Made(name)
+
+
+@pytest.fixture(params=[*MODELS])
+def model(request: pytest.FixtureRequest) -> Made:
+    return made(request.param)
+
+
+def remedied(model: Made, name: str) -> Rows:
+    """The scores after a remedy."""
+    counts, scores = np.maximum(model.counts, 1), model.users @ model.items.T
+    lengths = np.sqrt((model.items**2).sum(axis=1))
+    if name.startswith("shift all users by"):
+        order, size = np.argsort(-model.counts, kind="stable"), round(0.05 * len(counts))
+        way = model.items[order[:size]].mean(axis=0) - model.items[order[-size:]].mean(axis=0)
+        unit = np.median(np.sqrt((model.users[model.judged] ** 2).sum(axis=1)))
+        return scores + float(name.split()[4]) * unit * (model.items @ way) / np.linalg.norm(way)
+    if name == "centre, then normalise":
+        centred = model.items - model.items.mean(axis=0)
+        return model.users @ (centred / np.linalg.norm(centred, axis=1, keepdims=True)).T
+    return {
+        "multiply back": lambda: scores * counts,
+        "logQ at serving": lambda: scores + (model.tau or 1) * np.log(counts / counts.sum()),
+        "normalise the items": lambda: scores / lengths,
+        "divide by the fourth root of popularity": lambda: scores / counts**0.25,
+    }[name]()
+
+
+def gini(lists: Rows, n: int) -> float:
+    """Half the mean difference of two items' places, over their mean."""
+    times = np.bincount(lists.ravel(), minlength=n).astype(float)
+    return float(np.abs(times[:, None] - times).mean() / (2 * times.mean()))
+
+
+def test_every_remedy(model: Made) -> None:
+    n = len(model.items)
+    half = model.rng("halves of users").permutation(len(model.judged)) % 2 == 0
+    names = [effect.remedy for effect in model.report.remedies if effect.remedy != "DDC"]
+    assert len(names) == 6
+    for effect in model.report.remedies:
+        if effect.remedy == "DDC":
+            continue  # by BFGS in test_real_models
+        scores = remedied(model, effect.remedy)
+        lists = model.lists(scores)
+        part = ~half if effect.remedy.startswith("shift") else np.ones(len(half), bool)
+        before, after = model.before[part], model.ndcg(scores)[part]
+        change = after - before
+        error = 1.96 * change.std(ddof=1) / np.sqrt(len(change))
+        found = {"before": before.mean(), "after": after.mean(), "difference": change.mean()}
+        found |= {"low": change.mean() - error, "high": change.mean() + error, "users": part.sum()}
+        for when, each in (("before", model.start[part]), ("after", lists[part])):
+            found |= {f"popularity_{when}": model.counts[each].mean(), f"gini_{when}": gini(each, n)}
+            found |= {f"coverage_{when}": len(np.unique(each)) / n}
+        for name, value in found.items():
+            assert getattr(effect, name) == pytest.approx(float(value), rel=1e-4, abs=2e-4), (effect.remedy, name)
+        popular = model.lists(model.popular)[part]
+        for when, each in (("before", model.start[part]), ("after", lists[part])):
+            both = np.mean([len({*a} & {*b}) / K for a, b in zip(each.tolist(), popular.tolist(), strict=True)])
+            assert getattr(effect, f"overlap_{when}") == pytest.approx(both, abs=2e-4)
+
+
+def test_lists_that_need_no_tables(model: Made) -> None:
+    by_name = {effect.remedy: effect for effect in model.report.baselines}
+    by_counts, held = model.ndcg(model.popular), (model.held & ~model.seen)[model.judged].sum(axis=1)
+    best = np.cumsum(DISCOUNTS)[np.minimum(held, K) - 1]
+    chance = held * DISCOUNTS.sum() / (~model.seen)[model.judged].sum(axis=1) / best
+    assert by_name["most popular"].after == pytest.approx(by_counts.mean(), abs=1e-9)
+    assert by_name["random"].after == pytest.approx(chance.mean(), abs=1e-9)
+    assert by_name["most popular"].difference == pytest.approx((by_counts - model.before).mean(), abs=1e-6)
+    for effect in model.report.remedies:
+        if effect.users == len(model.judged):
+            beyond = effect.after - by_counts.mean()
+            assert effect.beyond["most popular"].difference == pytest.approx(beyond, abs=1e-6)
+
+
+def test_smaller_vectors(model: Made) -> None:
+    exact = model.start
+    left, sizes, right = np.linalg.svd(model.scores, full_matrices=False)
+    step = np.abs(model.items).max(axis=0) / 127
+    width = model.items.shape[1]
+    cut = {"half of the dimensions": width // 2, "a quarter of the dimensions": width // 4}
+    group = model.groups(model.counts)
+    for each in model.report.smaller:
+        new = model.users @ (np.round(model.items / step) * step).T
+        if each.kind in cut:
+            kept = cut[each.kind]
+            new = left[:, :kept] * sizes[:kept] @ right[:kept]
+        lists = model.lists(new)
+        hit = np.array([np.isin(*both) for both in zip(exact, lists, strict=True)])
+        assert each.recall == pytest.approx(hit.mean(), abs=1e-3), each.kind
+        for at, name in enumerate(("head", "middle", "tail")):
+            assert each.by_group[name] == pytest.approx(hit[group[exact] == at].mean(), abs=3e-3), (each.kind, name)
+        change = model.ndcg(new) - model.before
+        assert each.change.difference == pytest.approx(change.mean(), abs=5e-4)
+        bytes_of = {"int8": len(model.items) * width + 8 * width}
+        size = bytes_of.get(each.kind, model.items.nbytes * cut.get(each.kind, 0) / width)
+        assert each.megabytes == pytest.approx(size / 1e6)
+
+
+def test_every_index(model: Made) -> None:
+    figures = model.report["index"].figures
+    asking = np.sort(model.rng("askers").choice(len(model.users), 500, replace=False))
+    users, items = (np.ascontiguousarray(rows, np.float32) for rows in (model.users[asking], model.items))
+    n, width = items.shape
+    exact = np.argsort(-(users @ items.T), axis=1, kind="stable")[:, :K]
+    cells, inner = round(np.sqrt(n)), faiss.METRIC_INNER_PRODUCT
+    largest = (items**2).sum(axis=1).max()
+    more = np.c_[items, np.sqrt(np.maximum(largest - (items**2).sum(axis=1), 0))].astype(np.float32)
+    asked = np.c_[users, np.zeros(len(users))].astype(np.float32)
+
+    def ivf(rows: Rows, metric: int) -> Any:
+        found = faiss.IndexIVFFlat(faiss.IndexFlat(rows.shape[1], metric), rows.shape[1], cells, metric)
+        found.nprobe, found.cp.seed = cells // 8, 1
+        return found
+
+    def hnsw(rows: Rows, metric: int) -> Any:
+        found = faiss.IndexHNSWFlat(rows.shape[1], 32, metric)
+        found.hnsw.efSearch = 64
+        return found
+
+    pq = faiss.IndexPQ(width, PARTS, 8, inner)
+    pq.pq.cp.seed, pq.pq.cp.min_points_per_centroid = 1, 1
+    kinds = {"int8": faiss.IndexScalarQuantizer(width, faiss.ScalarQuantizer.QT_8bit, inner), "pq": pq}
+    kinds |= {"ivf": ivf(items, inner), "hnsw": hnsw(items, inner)}
+    if np.ptp(np.linalg.norm(items, axis=1)) > 1e-3:
+        kinds |= {
+            f"{kind}_with_one_more_coordinate": make(more, faiss.METRIC_L2)
+            for kind, make in (("ivf", ivf), ("hnsw", hnsw))
+        }
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    group = model.groups(model.counts)
+    for name, one in kinds.items():
+        rows, queries = (more, asked) if "more" in name else (items, users)
+        one.train(rows)
+        one.add(rows)
+        lists = one.search(queries, K)[1]
+        hit = np.array([np.isin(*both) for both in zip(exact, lists, strict=True)])
+        assert figures[f"{name}_recall"] == pytest.approx(hit.mean(), abs=2e-3), name
+        for at, part in enumerate(("head", "middle", "tail")):
+            assert figures[f"{name}_{part}"] == pytest.approx(hit[group[exact] == at].mean(), abs=1e-2), (name, part)
+        assert figures[f"{name}_megabytes"] == pytest.approx(faiss.serialize_index(one).nbytes / 1e6)
+    faiss.omp_set_num_threads(before)
+
+
+def test_calibration(model: Made) -> None:
+    figures = model.report["calibration"].figures
+    some = model.judged[model.rng("calibrated users").permutation(len(model.judged))]
+    scores = np.where(model.seen, -np.inf, model.users @ model.items.T)[some]
+    logs = np.log(np.maximum(model.counts, 1))
+    row, item = np.nonzero(model.held[some] & ~model.seen[some])
+
+    def cost(scale: float, shift: Rows | float, odd: int) -> Rows:
+        each = -log_softmax(scores * scale + shift, axis=1)[row, item]
+        return each[row % 2 == odd]
+
+    def mean_of_users(each: Rows) -> Rows:
+        of = row[row % 2 == 1]
+        return (np.bincount(of, each) / np.maximum(np.bincount(of), 1))[np.unique(of)]
+
+    laws: dict[str, tuple[float, Rows | float]] = {"popularity_alone": (1e-30, logs), "all_items_alike": (1e-30, 0.0)}
+    if model.tau:
+        laws["temperature_of_training"] = (1 / model.tau, 0.0)
+    for name, shift in (("best_temperature", 0.0), ("with_log(popularity)", logs)):
+        found = minimize_scalar(
+            lambda at, shift=shift: cost(np.exp(at), shift, 0).mean(), bounds=(-7, 9), method="bounded"
+        )
+        laws[name] = (float(np.exp(found.x)), shift)
+    for name, law in laws.items():
+        assert figures[name] == pytest.approx(mean_of_users(cost(*law, 1)).mean(), abs=3e-3), name
+    scale = 1 / (model.tau or figures["best_temperature_value"] or 1)
+    chance, group = np.exp(log_softmax(scores * scale, axis=1)), model.groups(model.counts)
+    for at, name in enumerate(("head", "middle", "tail")):
+        expected = chance[:, group == at].sum(axis=1)[row].mean()
+        assert figures[f"expected_{name}"] == pytest.approx(expected, abs=1e-3)
+        assert figures[f"held_out_{name}"] == pytest.approx((group[item] == at).mean(), abs=1e-9)
+
+
+def test_exposure(model: Made) -> None:
+    figures, group, lists = model.report["exposure"].figures, model.groups(model.counts), model.start
+    held = (model.held & ~model.seen)[model.judged]
+    for at, name in enumerate(("head", "middle", "tail")):
+        assert figures[f"places_{name}"] == pytest.approx((group[lists] == at).mean(), abs=1e-6)
+        assert figures[f"held_out_{name}"] == pytest.approx((group[np.nonzero(held)[1]] == at).mean())
+        assert figures[f"training_{name}"] == pytest.approx(model.counts[group == at].sum() / model.counts.sum())
+        assert figures[f"coverage_{name}"] == pytest.approx(np.mean(np.isin(np.flatnonzero(group == at), lists)))
+    of_users = (group[lists] == 0).mean(axis=1) - (held & (group == 0)).sum(axis=1) / held.sum(axis=1)
+    assert figures["head_less_held_out"] == pytest.approx(of_users.mean(), abs=1e-6)
+    assert figures["never_shown"] == len(group) - len(np.unique(lists))
+    assert figures["gini"] == pytest.approx(gini(lists, len(group)), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_drift_between_two_trainings(name: str) -> None:
+    one = made(name)
+    items, users = MODELS[name](1)
+    known: dict[str, Any] = {"pairs": one.train, "held_out": one.test}
+    found = compare((one.items, one.users), (items, users), **known, rng=np.random.default_rng(0))
+    seed = drawn_seed(np.random.default_rng(0))[0]
+    chosen = np.sort(Evidence(items, seed=seed).rng("listed users").choice(len(users), 500, replace=False))
+    masked = (np.where(one.seen, -np.inf, scores)[chosen] for scores in (one.scores, users @ items.T))
+    old, new = (np.argsort(-scores, axis=1, kind="stable")[:, :K] for scores in masked)
+    hit = np.array([np.isin(*both) for both in zip(old, new, strict=True)])
+    figures = found["lists-changed"].figures
+    tolerance = 0.03 if name == "text" else 1e-9  # films of equal words have equal rows, in an order that is rounding's
+    assert figures["users"] == 500 and figures["kept"] == pytest.approx(hit.mean(), abs=tolerance)
+    group = one.groups(one.counts)
+    for at, part in enumerate(("head", "middle", "tail")):
+        assert figures[f"kept_{part}"] == pytest.approx(hit[group[old] == at].mean(), abs=tolerance)
+    change = one.ndcg(users @ items.T) - one.before
+    assert found["quality-dropped"].figures["difference"] == pytest.approx(change.mean(), abs=1e-6)
