@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -46,7 +46,7 @@ class Recipes:
         """(train, test): a random 90 % split; users and items without a training pair are dropped from both."""
         return _split(self.make, self._recipe(name), seed)
 
-    def describe(self, cell: dict[str, Any]) -> dict[str, Any]:
+    def describe(self, cell: Mapping[str, Any]) -> dict[str, Any]:
         """Name, recipe, statistics and hash of a cell's data."""
         return describe_data(cell["data"], self.table[cell["data"]], self.load(cell["data"]))
 

@@ -54,7 +54,8 @@ class OwnStack(stochastic.Stack):
         self.device, self.losses, self.sampler, self.kept = device, (one.name,), sampler, [0]
         self.rng, self.order, self.drawn = np.random.default_rng([seed, 2]), [], 0
         start = [schedule.start_scale * self.rng.standard_normal((rows, 1, k)) for rows in train.shape]
-        self.start = tuple(torch.tensor(table, dtype=torch.float32, device=device) for table in start)
+        users, items = (torch.tensor(table, dtype=torch.float32, device=device) for table in start)
+        self.start = users, items
         draws = np.random.default_rng([seed, 4])
         uniform = lambda rng: rng.choice(len(train), batch_size, replace=False)  # noqa: E731
         self.probes = [self.batch((sampler or uniform)(draws)) for _ in range(PROBES)]
