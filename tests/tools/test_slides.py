@@ -92,6 +92,9 @@ def test_a_page_without_a_list_at_its_head_promises_its_first_sentence(chapter: 
     assert chapter.promise().get_text() == "You will learn much."
     chapter.main.select_one(".at-a-glance").decompose()
     assert chapter.promise().get_text().strip() == "If \\(a\\) grows, so does b."
+    mark = '<p><b>None gains</b><button class="evidence"></button><span class="support">undecided</span>.</p>'
+    chapter.main.p.replace_with(BeautifulSoup(mark, "html.parser"))
+    assert chapter.promise().get_text() == "None gains."
 
 
 @pytest.mark.parametrize(

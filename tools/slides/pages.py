@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -102,7 +103,11 @@ class Chapter:
             (one for one in self.main.select("p:not(.on-paper)") if not one.find_parent(class_=NOT_SAID)), None
         )
         listed = self.main.select_one(".at-a-glance li")
-        return listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
+        said = listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
+        said = copy(said)
+        for mark in said.select(".evidence, .support"):  # the finding stands on the page
+            mark.decompose()
+        return said
 
     def question(self) -> Tag:
         """The question that students guess first."""
