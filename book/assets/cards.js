@@ -7,7 +7,8 @@
   const LINKS = 'article a.reference.internal[href*="#"]';
   const REST = 250; // ms that the mouse rests on a link before its card comes, and that the card stays after it has left
 
-  const card = Object.assign(document.createElement("div"), { className: "course-card", hidden: true });
+  // a popover, so that it lies above the popover of a mark whose links it explains
+  const card = Object.assign(document.createElement("div"), { className: "course-card", hidden: true, popover: "manual" });
   const pages = new Map(); // address -> the page, asked of the same site when a card first needs it
   let shownFor = null, timer = 0;
 
@@ -60,6 +61,7 @@
     inside.append(content);
     card.replaceChildren(inside);
     card.hidden = false;
+    card.showPopover?.();
     place(link);
     await window.MathJax?.typesetPromise?.([inside]);
     if (shownFor === link) place(link);
@@ -76,6 +78,7 @@
   function hide() {
     clearTimeout(timer);
     shownFor = null;
+    if (!card.hidden) card.hidePopover?.();
     card.hidden = true;
   }
 
@@ -110,5 +113,9 @@
     }
   });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
-  window.addEventListener("scroll", ({ target }) => target !== card && !card.hidden && hide(), { passive: true, capture: true });
+  window.addEventListener("scroll", ({ target }) => {
+    if (target === card || card.hidden) return;
+    if (shownFor === document.activeElement) place(shownFor); // the page glides to a link that the keyboard has reached
+    else hide();
+  }, { passive: true, capture: true });
 })();

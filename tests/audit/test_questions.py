@@ -386,7 +386,7 @@ def test_a_shift_is_chosen_by_users_on_whom_it_is_not_judged(bench: Bench, monke
     """Whatever the judged users find, the choice stays: here every other shift becomes perfect for them."""
     found = {name: rng(at).random(len(bench.chosen)) for at, name in enumerate(SHIFTS)}
     monkeypatch.setattr(remedies, "remedied", lambda name, *_, **__: name)
-    monkeypatch.setattr(Bench, "judged", lambda _, name: SimpleNamespace(ndcg=found[name]))
+    monkeypatch.setattr(Bench, "judged", lambda _, name, some: SimpleNamespace(ndcg=found[name][some]))
     monkeypatch.setattr(Bench, "effect", lambda _, name, __, part: (name, part))
     best, judged = remedies.global_shift(bench)
     for name, ndcg in found.items():

@@ -28,7 +28,7 @@ def texts(name: str) -> dict[str, str]:
     """The reference answers that a person marks."""
     cells = simulate.source(name)["cells"]
     about = {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in cells}
-    return {key: cell["source"] for key, cell in about.items() if cell["metadata"]["nbgrader"]["grade"]}
+    return {key: "".join(cell["source"]) for key, cell in about.items() if cell["metadata"]["nbgrader"]["grade"]}
 
 
 def test_a_term_of_twelve_weeks_has_all_three_after_their_chapters() -> None:

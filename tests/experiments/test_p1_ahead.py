@@ -20,7 +20,7 @@ def test_the_cells_find_every_model_made_and_no_model_is_made_twice(
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     made: list[str] = []
 
-    def train(cell: models.ModelCell, checkpoint: Path) -> models.Fitted:
+    def train(cell: models.ModelCell) -> models.Fitted:
         made.append(json.dumps(cell, sort_keys=True))
         valid = np.random.default_rng(len(made)).random()
         return models.Fitted(np.ones((2, 1)), np.ones((2, 1)), [{"mrr": valid, "epoch": 1.0}], 0.0)

@@ -107,7 +107,10 @@ def tag(text: str, name: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("site", ["", HERE])
-def test_a_built_page_has_its_tags_its_card_and_its_foot(small_site: Callable[[str], Path], site: str) -> None:
+def test_a_built_page_has_its_tags_its_card_and_its_foot(
+    small_site: Callable[[str], Path], site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_frame, "SHARED", "none/{}.png")  # as for a page without a picture of its own
     out = small_site(site)
     text = (out / f"{PAGE}.html").read_text(encoding="utf-8")
     said = "A first sentence that is long enough to be all of it."

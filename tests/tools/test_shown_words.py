@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "course_lib" / "lessons"
 TONE = re.compile(r"\b(dark|light|black|white)(er|est)?\b", re.IGNORECASE)  # a dark page turns them round
 NUMBERED = re.compile(
-    r"(P\d(?:['’]s|,) )?\b(?:Theorem|Lemma|Proposition|Corollary|Definition|Assumption|Equations?|Fig\.|Figure) "
-    r"\(?(?:[A-Z]\.)?\d",
+    r"(P\d(?:['’]s|,) |the paper['’]s )?"
+    r"\b(?:Theorem|Lemma|Proposition|Corollary|Definition|Assumption|Equations?|Fig\.|Figure) "
+    r"\(?(?:[A-Z]\.)?\d+(?:\.\d+)*( of the paper)?",
     re.IGNORECASE,
 )
 
@@ -28,7 +29,7 @@ def captions(notebook: Path) -> list[str]:
 
 def of_no_paper(text: str) -> list[str]:
     """Numbered statements without the paper whose number it is; the book numbers its own anew in every build."""
-    return [found[0] for found in NUMBERED.finditer(" ".join(text.split())) if not found[1]]
+    return [found[0] for found in NUMBERED.finditer(" ".join(text.split())) if not (found[1] or found[2])]
 
 
 @pytest.mark.parametrize("notebook", sorted(ROOT.glob("book/*/*.ipynb")), ids=lambda path: path.stem)
@@ -44,6 +45,8 @@ def test_a_number_of_a_statement_names_its_paper(path: Path) -> None:
 
 
 def test_a_number_without_its_paper_is_found() -> None:
-    assert of_no_paper("see why Theorem\n  2.1 excludes it (Equations (13) to (16))") == ["Theorem 2", "Equations (1"]
+    found = of_no_paper("see why Theorem\n  2.1 excludes it (Equations (13) to (16))")
+    assert found == ["Theorem 2.1", "Equations (13"]
     assert of_no_paper("P0's Theorem 2.1, P0, equations (13), and Theorem “Heavy ball”") == []
+    assert of_no_paper("Lemma B.1 of the paper and the paper's Theorem 2.1") == []
     assert TONE.search("Darker is higher") and not TONE.search("a highlight")
