@@ -779,6 +779,13 @@ def correction_raises_popularity(runs: Runs) -> dict[str, Difference]:
     return {kind: _ahead(runs, mended, plain, "fans") for kind, (mended, plain) in MENDED.items()}
 
 
+@on_splits("A model without a repair finds less than half of what the most popular films find", case="kind of loss")
+def no_repair_finds_less_than_half(runs: Runs) -> dict[str, Difference]:
+    """Half the P@5 of the most popular films minus the P@5 of the biased model, over seeds."""
+    popular = of_runs(runs, "most popular", "precision")
+    return {kind: Difference.paired(popular / 2, of_runs(runs, plain, "precision")) for kind, plain in SERVED.items()}
+
+
 @on_splits("A biased model finds more when the log of the popularity is added to its scores", case="kind of loss")
 def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
     """P@5 with the scores plus log popularity minus P@5 with the scores as they are, over seeds."""

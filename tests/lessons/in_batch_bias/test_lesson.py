@@ -285,6 +285,7 @@ FINDINGS = [  # in a table where all are alike none holds
     (about.correction_raises_popularity, (CORRECTED,), (runs(),)),
     (about.log_popularity_at_serving_helps, (CORRECTED,), (runs(),)),
     (about.some_beat_popularity, (CORRECTED,), (runs(),)),
+    (about.no_repair_finds_less_than_half, (CORRECTED,), (runs(),)),
 ]
 
 
