@@ -20,7 +20,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from tools import browsing, toc
-from tools.slides.pages import Chapter, Missing, sentences
+from tools.slides.pages import Chapter, sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -40,9 +40,7 @@ def card(page: str, site: Path = SITE) -> tuple[str, str]:
     """The name that a picture shows, and its page as HTML that lies in the folder of the site."""
     hero = Chapter(page, site)
     number, name = hero.heading
-    drawn = (Chapter(pages()[1], site) if page == FIRST else hero).interactive().select_one("figure svg")
-    if drawn is None:
-        raise Missing(f"{page}: its interactive has no picture for a page without scripts")
+    drawn = (Chapter(pages()[1], site) if page == FIRST else hero).still()
     said = "" if page == FIRST else sentences(hero.promise())[0].get_text()
     template = jinja2.Template((Path(__file__).parent / "templates" / "share.html.jinja").read_text(encoding="utf-8"))
     logo = (ROOT / "book" / "assets" / "logo.svg").read_text(encoding="utf-8")

@@ -117,6 +117,11 @@ class Chapter:
         """The first interactive."""
         return self.one("[data-course-widget]:not([data-course-widget=quiz])", "interactive")
 
+    def still(self) -> Tag:
+        """The picture of the first interactive, as a page without scripts has it."""
+        drawn = self.interactive().select_one("figure svg")
+        return _only(drawn, f"{self.page}: the interactive has no picture for a page without scripts")
+
     def remember(self) -> Tag:
         """What to remember."""
         return self.one(".remember ul", "box “What to remember”")

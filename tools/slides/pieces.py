@@ -52,10 +52,7 @@ def interactive(chapter: Chapter) -> str:
 
 def still(chapter: Chapter) -> str:
     """The picture of the interactive, as a page without scripts has it."""
-    drawn = chapter.interactive().select_one("figure svg")
-    if drawn is None:
-        raise Missing(f"{chapter.page}: the interactive has no picture for a page without scripts")
-    return f'<div class="course-widget"><div class="cw cw-hero">{drawn}</div></div>'
+    return f'<div class="course-widget"><div class="cw cw-hero">{chapter.still()}</div></div>'
 
 
 def remember(chapter: Chapter) -> str:
