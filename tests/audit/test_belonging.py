@@ -114,7 +114,7 @@ def in_twos(seed: int) -> Model:
 def drifting(seed: int) -> Model:
     """Items whose numbers are near are alike, as episodes are."""
     rng = np.random.default_rng(seed)
-    walk = np.cumsum(rng.normal(size=(600, 16)), axis=0)[::1]
+    walk = np.cumsum(rng.normal(size=(600, 16)), axis=0)
     items = geometry.normalise(walk - walk.mean(axis=0))
     users = 8 * planted.unit(300, 16, rng)
     return Model(items, users, planted.observed(users, items, np.ones(600), rng)[0])

@@ -15,8 +15,6 @@ from course_lib.lessons.shared.widgets.quiz import Quiz
 from tests.widget_pages import press
 
 NAME = "in-batch-bias"
-
-
 TOTAL = len(quiz.load(NAME).questions)
 
 
@@ -26,12 +24,11 @@ def right_answers() -> dict[str, list[str]]:
 
 def test_the_score_counts_what_is_chosen() -> None:
     shown = Quiz(NAME)
-    total = len(quiz.load(NAME).questions)
-    assert shown.score() == (0, total) and shown.summary() == f"0 of {total} questions answered right."
+    assert shown.score() == (0, TOTAL) and shown.summary() == f"0 of {TOTAL} questions answered right."
     shown.chosen = right_answers()
-    assert shown.score() == (total, total)
+    assert shown.score() == (TOTAL, TOTAL)
     shown.chosen = {**right_answers(), "cold-film": ["masked", "uniform"]}
-    assert shown.score() == (total - 1, total)
+    assert shown.score() == (TOTAL - 1, TOTAL)
     assert repr(Quiz(NAME)) == "Quiz('in-batch-bias', chosen={})"
 
 
@@ -116,12 +113,11 @@ def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:
     for name, choices in right_answers().items():
         answer(page, name, *choices)
         question(page, name).locator('[data-action="check"]').click()  # once more: no other try
-    total = len(right_answers())
     assert (
-        page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total - 1} of them at the first try."
+        page.locator(".cw-summary").inner_text() == f"All {TOTAL} answered right, {TOTAL - 1} of them at the first try."
     )
     page.locator('[data-action="again"]').click()
-    assert page.locator(".cw-summary").inner_text() == f"0 of {total} answered right."
+    assert page.locator(".cw-summary").inner_text() == f"0 of {TOTAL} answered right."
     assert page.locator("input:checked").count() == 0 and page.locator(".cw-feedback:not(:empty)").count() == 0
     assert page.evaluate("document.activeElement.closest('.cw-question').dataset.question") == "coefficient"
 
@@ -154,8 +150,7 @@ def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]
         assert page.evaluate(where) == "show"
         page.keyboard.press("Tab")
         assert page.evaluate(where) == "SUMMARY"  # why not the others
-    total = TOTAL
-    assert page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total} of them at the first try."
+    assert page.locator(".cw-summary").inner_text() == f"All {TOTAL} answered right, {TOTAL} of them at the first try."
 
 
 def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:
