@@ -73,6 +73,20 @@ def modules_after(statement: str) -> set[str]:
     return set(result.stdout.split())
 
 
+@pytest.mark.seconds
+def test_every_test_file_that_is_named_is_there() -> None:
+    """Pages, scripts and docstrings say where what they claim is tested."""
+    named = subprocess.run(
+        ["git", "grep", "-ohIE", r"\btests/[a-z_]+/[a-z0-9_/]+\.py\b", "--", ":!CHANGELOG.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = set(named.stdout.split())
+    assert len(names) > 20 and sorted(name for name in names if not (ROOT / name).is_file()) == []
+
+
 def test_the_bare_package_is_light() -> None:
     loaded = modules_after("import course_lib")
     assert "course_lib" in loaded

@@ -1,5 +1,5 @@
 // Neighbours of one's choice: the gauge of course_lib.gauge.purpose.gauge_for_neighbours, by the closed form of its inverse
-// (tests/lessons/gauge_freedom/test_chosen_neighbours.py compares them). Nothing here touches a page.
+// (tests/lessons/gauge_freedom/test_widget.py compares them). Nothing here touches a page.
 import { byFalling, inner } from "../shared/widgets/tables.js";
 
 const DEPENDENT = 1e-9; // what is left of a row beside the rows before it, as a part of its length

@@ -1,6 +1,6 @@
 // One entry of a Gramian that moves, three estimates that follow it, and what to expect of SOGram.
 //
-// Estimators and rates are those of course_lib.gramians (tests/lessons/gramian_estimators/test_widgets.py compares them on random settings).
+// Estimators and rates are those of course_lib.gramians (tests/lessons/gramian_estimators/test_widget.py compares them on random settings).
 // Nothing here touches a page.
 //
 // The world: each of 256 examples has one entry of its outer product u u', x_i(t) = G(t) + e_i, and G is their mean.

@@ -1,9 +1,9 @@
 """A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses.
 
-tower_math.js trains the same on the page, number by number (test_small_towers.py). Here the towers are those of
-`encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes the items u,
-u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are a plain table, trained
-with plain SGD, whatever moves the users.
+tower_math.js trains the same on the page, number by number (tests/lessons/jacobian_conditions/test_widget.py). Here the
+towers are those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User
+u likes the items u, u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are
+a plain table, trained with plain SGD, whatever moves the users.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses. The same run as
-// course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_small_towers.py). A parameter is a matrix (a list of
+// course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_widget.py). A parameter is a matrix (a list of
 // rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
 import { add, dot, norm, scale } from "../shared/widgets/motion_math.js";
 import { randomGenerator } from "../shared/widgets/random.js";

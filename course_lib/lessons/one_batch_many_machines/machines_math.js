@@ -1,5 +1,5 @@
 // One batch on P processes: factors of the gradient, bytes and seconds of a step. The same as course_lib.processes and
-// one_batch_many_machines_play.py (tests/lessons/one_batch_many_machines/test_widgets.py compares them). Nothing here touches a page.
+// one_batch_many_machines_play.py (tests/lessons/one_batch_many_machines/test_widget.py compares them). Nothing here touches a page.
 import { number } from "../shared/widgets/kit.js";
 
 export const WORLD = { scoreFlops: 6, latency: 2e-5 };

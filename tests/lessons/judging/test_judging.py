@@ -140,7 +140,7 @@ def test_ranks_that_cannot_be_are_named() -> None:
             boards.expected_hit(np.array(ranks), np.array(others), m)
 
 
-# ==== wrong sums and wrong flips leave a residual: shared/test_proofs_can_fail.py tries them
+# ==== wrong sums and wrong flips leave a residual: shared/test_tables_can_fail.py tries them
 
 WRONG = [
     (proofs, "hit", lambda f: lambda r, n, m, k: f(r, n, m, min(k, m)), [proofs.prop_sampled_hit]),

@@ -164,7 +164,7 @@ def test_nonsense_is_refused_by_name() -> None:
         machines.scores_on(q, k, processes=4, gather="none")
 
 
-# ==== constants train the pull more: by differentiating the softmax on every dealing, and a wrong kappa is found
+# ==== the dealings over which the theorem “constants train the pull more” averages
 
 
 def test_dealings_are_visited_once_each() -> None:

@@ -1,5 +1,5 @@
 // Directions, lengths and losses of the interactives on motion; the same formulas as course_lib.geometry and
-// course_lib.losses, compared with them in tests/lessons/cosine_orthogonality/test_motion.py. A vector is an array of numbers of any length.
+// course_lib.losses, compared with them in tests/lessons/cosine_orthogonality/test_widget.py. A vector is an array of numbers of any length.
 
 export function dot(a, b) {
   let sum = 0;
