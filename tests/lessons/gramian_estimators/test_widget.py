@@ -355,6 +355,7 @@ def test_rows_that_do_not_fit_are_named() -> None:
             [{**rows[1], "shares": [0.5, 0.5]}],
             "shares has 2 values with sum 1; expected 60 shares of a whole, from -1 to 2",
         ),
+        ([{**rows[1], "shares": [1 / 30] * 60}], "shares has 60 values with sum 2; expected 60 shares of a whole"),
         ([{**rows[1], "pairs": "other"}], "pairs is 'other'; expected one of observed, random"),
         (
             [row for row in rows if (row["lambda"], row.get("step")) != (1.0, 200)],
