@@ -131,6 +131,19 @@ def test_only_short_cells_are_drawn_some_of_each_data_set(toy) -> None:
     assert not nothing and nothing.problems == ["no cell of at most 5 s"]
 
 
+def test_the_shortest_of_the_longer_cells_is_run_as_well_until_one_was(toy, monkeypatch) -> None:
+    needed = {("a", 2): 30.0, ("b", 2): 20.0}
+    of_a_cell = replace(registry.get("TOY"), estimate=lambda cell: needed.get((cell["data"], cell["x"]), 10.0))
+    monkeypatch.setitem(registry.REGISTRY, "TOY", of_a_cell)
+    result = run_toy()
+    assert checked(result, seconds=15, beyond=19).cells == 2
+    del toy[:]
+    verdict = checked(result, seconds=15, beyond=40)
+    assert verdict and [(cell["data"], cell["x"]) for cell in toy] == [("a", 1), ("b", 1), ("b", 2)]
+    assert checked(verify.vouch(result, verdict), seconds=15, beyond=40).cells == 2
+    assert checked(result, seconds=5, beyond=6).problems == ["no cell of at most 6 s"]
+
+
 def test_runs_of_other_cells_add_up_until_the_share_is_reached(toy, monkeypatch) -> None:
     run_toy()
     change_code(monkeypatch, "second")
