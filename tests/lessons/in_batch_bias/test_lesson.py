@@ -513,6 +513,8 @@ def test_popularity_profile_averages_within_bins() -> None:
     _, ax = plots.popularity_profile(popularity, {"in_batch": np.repeat([3.0, 2.0, 1.0], 40)}, label="score", bins=6)
     x, y = line(ax, "In-Batch")
     assert y.tolist() == sorted(y, reverse=True) and y[0] > 2.9 and y[-1] < 2 and x[0] == pytest.approx(1)
+    _, ax = plots.popularity_profile(np.arange(1, 7), {"in_batch": np.arange(1.0, 7.0)}, label="score", bins=3)
+    assert line(ax, "In-Batch")[1].tolist() == [1.5, 3.5, 5.5]
     with pytest.raises(ValueError, match=r"curves\['a'\] has shape \(2,\); expected \(3,\)"):
         plots.popularity_profile([1, 2, 3], {"a": [1, 2]}, label="score")
     with pytest.raises(ValueError, match="values above 0"):
