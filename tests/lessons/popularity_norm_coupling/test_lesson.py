@@ -285,7 +285,9 @@ def test_saturation_lies_between_a_quarter_and_a_half() -> None:
 
 
 def test_two_items_end_where_they_end() -> None:
-    _, (_, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
+    _, (plane, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
+    for circle, length in zip(plane.get_lines()[2:6:3], (2**0.5, 5.0), strict=True):
+        assert np.hypot(*circle.get_data()) == pytest.approx(length)
     assert [text.get_text() for text in lengths.texts] == ["a:\n1.41", "b:\n5.00"]
     with pytest.raises(ValueError, match=r"paths\['a'\] has shape \(3,\)"):
         plots.two_items({"a": [1.0, 2.0, 3.0]})
