@@ -74,7 +74,7 @@ class Place:
         try:
             found: dict[str, Any] = pickle.loads(file.read_bytes())
             self.before, _ = max(self.before, found["seconds"]), [found[field] for field in fields]
-        except Exception as error:  # noqa: BLE001: broken bytes make pickle raise nearly anything
+        except Exception as error:  # broken bytes make pickle raise nearly anything
             warnings.warn(f"{file} cannot be read ({error!r}): removed, its work is done again", stacklevel=2)
             file.unlink()
             return None
