@@ -188,6 +188,10 @@ def main() -> int:
     parser.add_argument("--models", nargs="+", default=[*MODELS], choices=[*MODELS])
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
+    if asked.seeds < 1:
+        parser.error(f"--seeds is {asked.seeds}; expected a whole number of at least 1")
+    if asked.out and not asked.out.parent.is_dir():
+        parser.error(f"--out is {asked.out}; expected a file in a folder that exists")
     torch.set_num_threads(1)
     known = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out and asked.out.exists() else {}
     missed = 0

@@ -21,6 +21,7 @@ import io
 import os
 import pickle
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -66,12 +67,17 @@ class Place:
         os.replace(beside, file)
         self.written = time.monotonic()
 
-    def read(self, file: Path) -> dict[str, Any] | None:
-        """What was written, if anything was."""
+    def read(self, file: Path, *fields: str) -> dict[str, Any] | None:
+        """What was written, if anything was; a file that is broken or lacks a field is removed, with a warning."""
         if not file.is_file():
             return None
-        found: dict[str, Any] = pickle.loads(file.read_bytes())
-        self.before = max(self.before, found["seconds"])
+        try:
+            found: dict[str, Any] = pickle.loads(file.read_bytes())
+            self.before, _ = max(self.before, found["seconds"]), [found[field] for field in fields]
+        except Exception as error:  # broken bytes make pickle raise nearly anything
+            warnings.warn(f"{file} cannot be read ({error!r}): removed, its work is done again", stacklevel=2)
+            file.unlink()
+            return None
         return found
 
 
@@ -179,7 +185,7 @@ def steps(numbers: Iterable[T], *state: Any) -> Iterator[T]:
         return
     held, began = (*place.held, *state), time.monotonic()
     file = place.file(_digest([place.inside, *map(_state, held)]))
-    found = place.read(file)
+    found = place.read(file, "done", "ended", "held")
     place.in_loop, done = True, 0
     try:
         for done, number in enumerate(numbers, 1):
@@ -188,8 +194,12 @@ def steps(numbers: Iterable[T], *state: Any) -> Iterator[T]:
                 if time.monotonic() - place.written >= EVERY:
                     place.write(file, done=done, ended=False, held=[_state(one) for one in held])
             elif done == found["done"]:
-                for one, before in zip(held, found["held"], strict=True):
-                    _restore(one, before)
+                try:
+                    for one, before in zip(held, found["held"], strict=True):
+                        _restore(one, before)
+                except Exception as error:
+                    problem = f"{file} holds a state of another shape ({error}); delete it, and run again"
+                    raise ValueError(problem) from error
                 if found["ended"]:
                     return
         if time.monotonic() - began >= LEAST and done:
@@ -232,7 +242,7 @@ def once(function: F) -> F:
             file = place.file(_digest((function.__qualname__, args, how)))
         except (AttributeError, TypeError, pickle.PicklingError):
             return function(*args, **how)
-        if (found := place.read(file)) is not None:
+        if (found := place.read(file, "result")) is not None:
             return found["result"]
         began, before = time.monotonic(), (place.inside, [*place.held])
         place.inside = file.stem

@@ -327,6 +327,8 @@ def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:
     assert items.doubt(rubric, both, None) is None
     assert items.doubt(rubric, one, 3.0) == "has a mark of 3, and its ticks add up to 1"
     assert items.doubt(rubric, one, 0.0) == "has a mark of 0, and its ticks add up to 1"
+    tenths = [items.Item(points=points, item=name) for points, name in ((0.1, "a"), (0.2, "b"))]
+    assert items.doubt(tenths, "- ☑ a (0.1)\n- ☑ b (0.2)", 0.3) is None
     assert items.doubt(rubric[:1], one, 1.0) == "was ticked by another rubric; tick it once more"
 
 

@@ -499,6 +499,14 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         ("out P3-T6 --to FOLDER --only metric=Q@5", "--only: no row has metric=Q@5; expected one of .*P@5"),
         ("verify P3-T6 --share nan", r"--share is nan; expected a finite number in \[0, 1\]"),
         ("verify P3-T6 --share 2", r"--share is 2.0; expected a finite number in \[0, 1\]"),
+        ("verify P3-T6 --beyond nan", "--beyond is nan; expected a finite number .*0"),
+        ("verify P3-T6 --beyond -1", "--beyond is -1.0; expected a finite number .*0"),
+        ("verify P3-T6 --seconds nan", "--seconds is nan; expected a finite number .*0"),
+        ("verify P3-T6 --cells 0", "--cells is 0; expected a whole number of at least 1"),
+        ("verify P3-T6 --results -1", "--results is -1; expected a whole number of at least 1"),
+        ("verify P3-T6 --seed -1", "--seed is -1; expected a whole number of at least 0"),
+        ("verify P3-T6 --tolerance 3", r"--tolerance is 3.0; expected a finite number in \(0, 1\)"),
+        ("verify P3-T6 --against FOLDER", "--against is .*; expected the folder of a checkout"),
     ],
 )
 def test_flags_that_would_be_ignored_and_files_that_are_none_are_refused(tmp_path, apart, capsys, command, message):

@@ -1,5 +1,7 @@
 """A cell that is killed while it trains goes on behind its last state and gives the same rows."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -39,8 +41,8 @@ def tries(run, folder, monkeypatch, rng, most=4):
         if left == 0:
             raise Killed
 
-    def read_and_tell(place, file):
-        if (found := read(place, file)) is not None:
+    def read_and_tell(place, file, *fields):
+        if (found := read(place, file, *fields)) is not None:
             states.append(file.name)
         return found
 
@@ -142,3 +144,62 @@ def test_a_loop_that_another_process_skips_is_not_taken_for_the_next_one(tmp_pat
         stored.clear()
         found, _ = tries(run, tmp_path / str(seed), monkeypatch, np.random.default_rng(seed), most=4)
         assert found == {1.0: 6.0, 2.0: 12.0}
+
+
+def counted(folder, until=None):
+    """0 + 1 + ... + 9 by a loop that is killed at a number."""
+    total = torch.zeros(1)
+    with resumable.kept(folder):
+        for number in resumable.steps(range(10), total):
+            if number == until:
+                raise Killed
+            total += number
+    return float(total)
+
+
+BROKEN = {
+    "empty": lambda state: b"",
+    "cut in the middle": lambda state: state[: len(state) // 2],
+    "other bytes": lambda state: b"\x00 not a pickle",
+    "no dictionary": lambda state: pickle.dumps([1, 2]),
+    "without a field": lambda state: pickle.dumps({"seconds": 1.0}),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_state_is_removed_and_the_loop_starts_again(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(resumable, "EVERY", 0)
+    with pytest.raises(Killed):
+        counted(tmp_path, until=7)
+    (file,) = tmp_path.glob("*.state")
+    file.write_bytes(BROKEN[kind](file.read_bytes()))
+    with pytest.warns(UserWarning, match=f"{file.name} cannot be read .*done again"):
+        assert counted(tmp_path) == 45
+
+
+def test_a_broken_result_is_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(resumable, "LEAST", 0)
+
+    @resumable.once
+    def square(number):
+        return number**2
+
+    def run():
+        with resumable.kept(tmp_path):
+            return square(3)
+
+    assert run() == 9
+    (file,) = tmp_path.glob("*.state")
+    file.write_bytes(file.read_bytes()[:-3])
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert run() == 9
+
+
+def test_a_state_of_another_shape_says_what_to_delete(tmp_path, monkeypatch):
+    monkeypatch.setattr(resumable, "EVERY", 0)
+    with pytest.raises(Killed):
+        counted(tmp_path, until=7)
+    (file,) = tmp_path.glob("*.state")
+    file.write_bytes(pickle.dumps({**pickle.loads(file.read_bytes()), "held": [torch.zeros(3)]}))
+    with pytest.raises(ValueError, match=f"{file.name} holds a state of another shape .*delete it"):
+        counted(tmp_path)

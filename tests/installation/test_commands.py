@@ -224,3 +224,19 @@ def test_the_lock_can_be_installed_and_brings_nothing_for_cuda_where_torch_is_th
     if "+cpu" not in torch:
         pytest.skip(f"{torch}: this machine's settings offer no CPU build of torch, for pip or for uv")
     assert [line for line in lines if setup_venv.ONLY_WITH_CUDA.match(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--seeds", "0"), "--seeds is 0; expected a whole number of at least 1"),
+        (("--out", "nowhere/found.json"), "--out is nowhere/found.json; expected a file in a folder that exists"),
+    ],
+)
+def test_a_benchmark_that_would_measure_nothing_says_so(given, message, monkeypatch, capsys):
+    from benchmarks import belonging
+
+    monkeypatch.setattr(sys, "argv", ["belonging.py", *given])
+    with pytest.raises(SystemExit, match="2"):
+        belonging.main()
+    assert message in capsys.readouterr().err

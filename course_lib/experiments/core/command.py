@@ -60,6 +60,16 @@ def _standing(provenance: dict[str, Any]) -> str:
 
 def _verify(arguments: argparse.Namespace) -> int:
     checking.real(arguments.share, "--share", least=0, most=1)
+    checking.whole(arguments.cells, "--cells")
+    checking.whole(arguments.seed, "--seed", 0)
+    for flag in ("seconds", "beyond"):
+        checking.real(getattr(arguments, flag), f"--{flag}", least=0)
+    if arguments.tolerance is not None:
+        checking.real(arguments.tolerance, "--tolerance", above=0, below=1)
+    if arguments.results is not None:
+        checking.whole(arguments.results, "--results")
+    if arguments.against is not None and not (arguments.against / "course_lib").is_dir():
+        raise checking.refuse(str(arguments.against), "--against", "the folder of a checkout, with course_lib in it")
     failed = False
     results = list(verify.stored(arguments.ids, arguments.scale))
     if arguments.results is not None:

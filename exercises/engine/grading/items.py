@@ -73,6 +73,6 @@ def doubt(items: Sequence[Item], comment: str, score: float | None) -> str | Non
     if set(found) != {one.line for one in items}:
         return "was ticked by another rubric; tick it once more"
     whole = sum(one.points for one in items if found[one.line])
-    if score in (None, whole):
+    if score is None or math.isclose(score, whole, abs_tol=1e-9):  # 0.1 + 0.2 is no 0.3
         return None
     return f"has a mark of {score:g}, and its ticks add up to {whole:g}"

@@ -288,6 +288,18 @@ def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:
     settled(page, "After 500 steps")
 
 
+def test_a_button_that_its_own_press_turns_off_hands_the_focus_to_one_beside_it(
+    site_page: Callable[..., Any],
+) -> None:
+    page = site_page(CosineMotion(loss="infonce_dot", steps=1).static_html())
+    for off, presses, beside in [("reset", 1, "step"), ("add-negative", 2, "drop-negative")]:
+        page.locator(f'[data-action="{off}"]').focus()
+        for _ in range(presses):
+            page.keyboard.press("Enter")
+        page.locator(f'[data-action="{beside}"]:focus').wait_for()
+        assert page.locator(f'[data-action="{off}"]').is_disabled()
+
+
 def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion(steps=5).static_html())
     now = CosineMotion(steps=5).trace[-1]

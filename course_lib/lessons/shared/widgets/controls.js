@@ -255,6 +255,13 @@ export class Interactive {
     this.parts.presets?.show(state);
     if (this.parts.everything) this.parts.everything.open = state.everything;
     this.redraw();
+    this.passFocus();
+  }
+
+  /** A button that its own press turned off hands the focus to one beside it: else the keyboard starts again at the top of the page. */
+  passFocus() {
+    const off = document.activeElement;
+    if (off?.disabled && this.root.contains(off)) off.parentElement.querySelector("button:enabled")?.focus();
   }
 
   redraw() {
