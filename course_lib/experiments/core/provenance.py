@@ -64,7 +64,7 @@ def git_state(root: Path = ROOT) -> dict[str, Any]:
 
 
 def lost_commits(provenance: dict[str, Any], root: Path = ROOT) -> list[str]:
-    """The commits that a result names and that this repository's history lacks; none outside a repository."""
+    """The commits that a result names and that are no ancestors of HEAD, so that a clone lacks them; none outside a repository."""
     named = [git.get("commit") for git in [*provenance.get("git", []), provenance.get("vouched", {}).get("git", {})]]
     return [one for one in dict.fromkeys(filter(None, named)) if _is_lost(root, one)]
 
@@ -72,7 +72,7 @@ def lost_commits(provenance: dict[str, Any], root: Path = ROOT) -> list[str]:
 @cache
 def _is_lost(root: Path, commit: str) -> bool:
     whole = _git(root, "rev-parse", "--is-shallow-repository") == "false"
-    return whole and _git(root, "cat-file", "-e", f"{commit}^{{commit}}") is None
+    return whole and _git(root, "merge-base", "--is-ancestor", commit, "HEAD") is None
 
 
 def describe_data(name: str, recipe: dict[str, Any], data: Interactions) -> dict[str, Any]:
