@@ -64,7 +64,7 @@ def git_state(root: Path = ROOT) -> dict[str, Any]:
 
 
 def lost_commits(provenance: dict[str, Any], root: Path = ROOT) -> list[str]:
-    """The commits that a result names and that are no ancestors of HEAD, so that a clone lacks them; none outside a repository."""
+    """The commits that a result names and that a clone would lack: no ancestors of HEAD; none outside a repository."""
     named = [git.get("commit") for git in [*provenance.get("git", []), provenance.get("vouched", {}).get("git", {})]]
     return [one for one in dict.fromkeys(filter(None, named)) if _is_lost(root, one)]
 
