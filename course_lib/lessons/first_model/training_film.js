@@ -26,7 +26,7 @@ export default showing(NAMES, class extends Interactive {
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
           h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
-        h("div", { class: "cw-card" }, parts.found, parts.person.box, parts.liked, parts.ten)),
+        h("div", { class: "cw-card" }, parts.found, h("div", { class: "cw-bars" }, parts.person.box), parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }
 
@@ -57,9 +57,8 @@ function story(state) {
   const now = shown(state);
   const hits = now.ten.filter((k) => now.person.hidden.includes(k));
   const which = model === "plain" ? "with the first loss" : "corrected for popularity";
-  return `After ${now.passes}, ${which}, the ten films of each list hold ${wholePercent(now.recall)} of the films that were hidden at random. ` +
-    `A list of the most popular films holds ${wholePercent(film.popular.recall)}. ` +
-    `A film in a list of the model has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
+  return `After ${now.passes}, ${which}, the model finds ${wholePercent(now.recall)} of the hidden films, and a list of the most popular films finds ${wholePercent(film.popular.recall)}. ` +
+    `A film that the model recommends has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
     `Of the ${now.person.hidden.length} hidden films of person ${now.person.number}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
     `${hits.length ? `: ${list(hits.map((k) => film.titles[k]))}` : ""}.`;
 }

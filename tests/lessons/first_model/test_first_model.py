@@ -114,7 +114,7 @@ def test_the_summary_gives_the_stored_numbers() -> None:
     film = TrainingFilm(model="corrected")
     stored = film.film["models"]["corrected"]
     share, ratings = 100 * stored["recall"][-1], stored["count"][-1]
-    assert f"hold {share:.0f} %" in film.summary() and f"has {ratings:.0f} ratings" in film.summary()
+    assert f"finds {share:.0f} %" in film.summary() and f"has {ratings:.0f} ratings" in film.summary()
 
 
 def test_paper_holds_the_map_and_the_ten_films() -> None:
