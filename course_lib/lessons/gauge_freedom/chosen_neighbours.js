@@ -237,8 +237,9 @@ shown`;
 
 // ---- picture -------------------------------------------------------------------------------------------------------------
 
-const WIDE = { width: 920, height: 300, side: 14, above: 96, below: 214, letters: 60 };
-const NARROW = { width: 358, height: 330, side: 12, above: 112, below: 244, letters: 32 };
+const WIDE = { width: 920, height: 300, side: 14, above: 96, below: 214, letters: 60, turn: 0.75 };
+const NARROW = { width: 358, height: 330, side: 12, above: 112, below: 244, letters: 32, turn: 0.5 };
+// letters: at most of a name; turn: from where on a name stands left of its mark
 const LINE = 19; // from one name to the next
 
 /** Every film on two lines by its cosine to the film: as trained above, in the reader's model below. */
@@ -257,8 +258,10 @@ class Lines {
     const spots = (cosines, y) => others.map((id) => `M${x(cosines[id]).toFixed(1)} ${y}h0`).join("");
     const diamonds = (cosines, y) => chosen.map((id) => diamond(x(cosines[id]), y, 8)).join("");
     const words = (kind, place, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x: place.toFixed(1), y }, text);
-    const named = (cosines, id, y) => words(x(cosines[id]) < width / 2 ? "cw-start" : "cw-end", x(cosines[id]), y, `${short(titles[id], frame.letters)} ${three(cosines[id])}`);
-    const few = chosen.length <= PLACES.length ? [...chosen].sort((a, b) => before[a] - before[b]) : [];
+    const starts = (cosine) => x(cosine) < width * frame.turn;
+    const named = (cosines, id, y) => words(starts(cosines[id]) ? "cw-start" : "cw-end", x(cosines[id]), y, `${short(titles[id], frame.letters)} ${three(cosines[id])}`);
+    const row = (id) => (starts(before[id]) ? -1 : 1) * x(before[id]); // so that no line to a mark crosses a name
+    const few = chosen.length <= PLACES.length ? [...chosen].sort((a, b) => row(a) - row(b)) : [];
     this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.setAttribute("aria-label", name);
     this.root.replaceChildren(...[
