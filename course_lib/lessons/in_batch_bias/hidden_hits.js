@@ -32,7 +32,7 @@ export default showing(NAMES, class extends Interactive {
       svg("path", { class: "cw-asked-line", d: `M${left} ${up(1)}H${width - right}` }),
       svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(8) }, "dashed: the same push for all"),
       [5, 10, 15].map((times) => svg("text", { class: "cw-hero-text cw-end", x: left - 4, y: up(times) + 5 }, `${times}×`)),
-      (this.parts.name = svg("text", { class: "cw-hero-text cw-start", x: across(1, films) + 8, y: up(15) + 5 }, `${films.names[0]}, ${films.counts[0]} fans`)),
+      (this.parts.name = svg("text", { class: "cw-hero-text cw-start", x: across(1, films) + 8, y: up(15) + 5 })),
       svg("text", { class: "cw-hero-text cw-start", x: left, y: height - bottom + 18 }, "← the hits"),
       svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - bottom + 18 }, "films with few fans →"),
       this.parts.discs);
@@ -44,7 +44,7 @@ export default showing(NAMES, class extends Interactive {
     const five = films.lists[repair][moment];
     this.story = story(state);
     parts.hill.setAttribute("d", hill(pushes, films));
-    parts.name.setAttribute("visibility", pushes[0] > 10 ? "visible" : "hidden");
+    parts.name.textContent = pushes[0] > 10 ? `${films.names[0]}, ${films.counts[0]} fans: ${Math.round(pushes[0])}× the average push` : "";
     apart(five.map((place) => [(across(place, films) + across(place + 1, films)) / 2, up(pushes[place]) - 12]))
       .forEach(([x, y], k) => { parts.discs[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`; });
     parts.five.replaceChildren(...five.map((place) => line(films, place)));
@@ -71,8 +71,7 @@ function story({ films, moment, repair, everything }) {
   const [found, shown] = films.found[repair][moment];
   const fans = films.lists[repair][moment].map((place) => films.counts[place]).sort((a, b) => a - b)[2];
   const how = { none: "without a repair", logq: "with log q subtracted in training", serving: "with the log of the count added when serving" }[repair];
-  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, the middle one of the five films has ${fans} fans. ` +
-    `Of everybody’s films, ${found.toFixed(1)} % are hidden films of the person; in a list of hits ${films.popular[0].toFixed(1)} % are.` +
+  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of the recommended films are hidden films of their person (in a list of hits ${films.popular[0].toFixed(1)} %), and the middle one of the five films has ${fans} fans.` +
     (everything ? ` The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
 }
 
