@@ -18,8 +18,8 @@ export default showing(NAMES, class extends Interactive {
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 20 });
     const start = LEFT + CELL * MOST + 2 * GAP;
     parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 20 }, `2 × ${width * width} means`);
-    parts.equals = svg("text", { class: "cw-hero-text cw-start", x: start, y: TOP + CELL * width + 34 });
-    parts.scale = [0, 1].map((line) => svg("text", { class: "cw-hero-text cw-soft cw-start", x: start, y: TOP + CELL * width + 70 + 22 * line }));
+    [parts.equals, parts.scale] = [["", 34], [" cw-soft", 90]].map(([look, from]) => [0, 1].map((line) => (
+      svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 22 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
     return hero(this, {
@@ -46,7 +46,8 @@ export default showing(NAMES, class extends Interactive {
     parts.square.style.opacity = folded ? "0" : "1";
     parts.matrices.style.opacity = folded ? "1" : "0.28";
     parts.pairsText.textContent = `${thousands(size * size)} pairs`;
-    parts.equals.textContent = `${folded ? "sum of their products" : "mean of the square"}: ${fine(folded ? found.product : found.mean)}`;
+    parts.equals[0].textContent = `all pairs: ${fine(found.mean)}`;
+    parts.equals[1].textContent = `two matrices: ${fine(found.product)}`;
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
     parts.scale[0].textContent = `${thousands(rows.all)} examples: a square`;
     parts.scale[1].textContent = `${number(rows.all / size)} times as wide`;
@@ -72,10 +73,9 @@ function multiplications({ all, left: { width } }) {
   return [all * all * (width + 1), 2 * all * width * width + width * width];
 }
 
-function story({ rows, size, way }, { mean: value, product }) {
+function story({ rows, size }, { mean: value }) {
   const [long, short] = multiplications(rows);
-  const now = way === "pairs" ? `The mean squared score of all ${thousands(size * size)} pairs of ${size} examples is ${fine(value)}` : `Two matrices of ${rows.left.width} × ${rows.left.width} means give ${fine(product)}, the mean of all ${thousands(size * size)} squared scores`;
-  return `${now}. For all ${thousands(rows.all)} examples the matrices need ${thousands(Math.round(long / short))} times fewer multiplications.`;
+  return `All ${thousands(size * size)} pairs of ${size} examples, and two matrices of ${rows.left.width} × ${rows.left.width} means, give the same mean squared score, ${fine(value)}. For all ${thousands(rows.all)} examples the matrices need ${thousands(Math.round(long / short))} times fewer multiplications.`;
 }
 
 const HEADS = ["Examples", "Pairs", "Mean of the square", "Sum of the products of the matrices"];
