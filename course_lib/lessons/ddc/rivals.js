@@ -6,7 +6,9 @@ import { average } from "../shared/widgets/tables.js";
 const NAMES = ["panels", "training", "panel", "everything"];
 const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
-const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 40, across: [-14, 28], up: [-18, 12] };
+const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 44, across: [-14, 28], up: [-18, 12] };
+const HIGH = 24; // of a label
+const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150].flatMap((far) => Array.from({ length: far ? 16 : 1 }, (_, k) => [far * Math.cos((k * Math.PI) / 8), far * Math.sin((k * Math.PI) / 8)].map(Math.round)));
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { panels }) {
@@ -26,7 +28,9 @@ export default showing(NAMES, class extends Interactive {
   refresh(parts, state) {
     const { methods, hits } = state.panels[state.panel];
     this.story = story(state);
-    parts.marks.forEach(({ name, move }) => move(place(methods[name], state.training), state.training === MEAN ? methods[name].halves : [0, 0]));
+    const spots = METHODS.map((name) => place(methods[name], state.training));
+    const free = apart(spots, parts.marks);
+    parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
@@ -82,19 +86,40 @@ const scale = (value, [low, high], from, to) => from + ((Math.min(Math.max(value
 const x = (value) => scale(value, PLANE.across, PLANE.left, PLANE.width - PLANE.right);
 const y = (value) => scale(value, PLANE.up, PLANE.height - PLANE.bottom, PLANE.top);
 
-/** A label that glides, with a bar across and a bar upwards for its intervals. */
+/** A point that glides, with a bar upwards for the interval of its accuracy, and its label at a free place, joined by a line. */
 function mark(name) {
-  const bars = [0, 1].map(() => svg("path", { class: "cw-whisker" }));
+  const [bar, leader, point] = [svg("path", { class: "cw-whisker" }), svg("path", { class: "cw-map-leader" }), svg("circle", { r: 6, style: name === "DDC" ? "fill:var(--cw-push)" : "" })];
+  const under = svg("g", { class: "cw-disc" }, bar, leader);
   const wide = 10 + 10.5 * name.length;
-  const root = svg("g", { class: `cw-disc${name === "DDC" ? " cw-own" : ""}` }, bars, svg("rect", { x: -wide / 2, y: -12, width: wide, height: 24, rx: 12 }), svg("text", { y: 5 }, name));
-  const move = ([popularity, accuracy], halves) => {
-    root.style.transform = `translate(${x(popularity).toFixed(1)}px, ${y(accuracy).toFixed(1)}px)`;
-    const half = [x(popularity + halves[0]) - x(popularity), y(accuracy) - y(accuracy + halves[1])];
-    const back = [x(popularity) - x(popularity - halves[0]), y(accuracy - halves[1]) - y(accuracy)];
-    bars[0].setAttribute("d", `M${(-back[0]).toFixed(1)} 0H${half[0].toFixed(1)}`);
-    bars[1].setAttribute("d", `M0 ${(-half[1]).toFixed(1)}V${back[1].toFixed(1)}`);
+  const label = svg("g", {}, svg("rect", { x: -wide / 2, y: -HIGH / 2, width: wide, height: HIGH, rx: HIGH / 2 }), svg("text", { y: 5 }, name));
+  const root = svg("g", { class: `cw-disc cw-method${name === "DDC" ? " cw-own" : ""}` }, point, label);
+  const move = ([popularity, accuracy], [dx, dy], half) => {
+    const here = `translate(${x(popularity).toFixed(1)}px, ${y(accuracy).toFixed(1)}px)`;
+    [under, root].forEach((part) => (part.style.transform = here));
+    label.style.transform = `translate(${dx}px, ${dy}px)`;
+    leader.setAttribute("d", `M0 0L${dx} ${dy}`);
+    bar.setAttribute("d", `M0 ${(y(accuracy + half) - y(accuracy)).toFixed(1)}V${(y(accuracy - half) - y(accuracy)).toFixed(1)}`);
   };
-  return { name, root, move };
+  return { name, wide, under, root, move };
+}
+
+/** For each label the nearest shift at which it covers no other label and no point, and stays on its side of both lines. */
+function apart(spots, marks) {
+  const points = spots.map(([popularity, accuracy]) => [x(popularity), y(accuracy)]);
+  const taken = [];
+  return marks.map(({ wide }, k) => {
+    const [left, top] = points[k];
+    const sides = (across, down) => [across < x(0), down < y(0)].join();
+    const clear = ([dx, dy]) => {
+      const [across, down] = [left + dx, top + dy];
+      return sides(across, down) === sides(left, top) && Math.abs(across - PLANE.width / 2) < (PLANE.width - wide) / 2 && down > PLANE.top + HIGH && down < PLANE.height - PLANE.bottom &&
+        !taken.some((other) => Math.abs(other.across - across) < (other.wide + wide) / 2 + 2 && Math.abs(other.down - down) < HIGH + 2) &&
+        !points.some(([px, py], other) => other !== k && Math.abs(px - across) < wide / 2 + 6 && Math.abs(py - down) < HIGH / 2 + 6);
+    };
+    const [dx, dy] = SHIFTS.find(clear) ?? [0, 0];
+    taken.push({ across: left + dx, down: top + dy, wide });
+    return [dx, dy];
+  });
 }
 
 /** A method's name, and a filled or an empty circle for each training; the one that is shown is outlined. */
@@ -107,10 +132,10 @@ function plane(marks) {
     svg("rect", { class: "cw-corner", x: left, y: top, width: x(0) - left, height: y(0) - top, rx: 8 }),
     svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),
-    [-10, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft", x: x(value), y: y(0) + 20 }, `${signed(value)} %`)),
+    [-10, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft", x: x(value), y: height - bottom + 14 }, `${signed(value)} %`)),
     [-15, -10, -5, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
-    svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 12 }, "← less popular lists"),
-    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 12 }, "more popular lists →"),
-    svg("text", { class: "cw-hero-text cw-start", x: x(0) + 8, y: top + 16 }, "↑ more accurate, %"),
-    marks.map(({ root }) => root));
+    svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 7 }, "← less popular lists"),
+    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 7 }, "more popular lists →"),
+    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: top + 16 }, "↑ more accurate, %"),
+    marks.map(({ under }) => under), marks.map(({ root }) => root));
 }

@@ -445,7 +445,7 @@ def test_what_is_stored_is_what_the_results_say() -> None:
 def places(shown: Rivals) -> dict[str, tuple[float, float]]:
     """Method -> where its label stands, read from the picture."""
     found = re.findall(
-        r'class="cw-disc[^"]*" style="transform:translate\(([\d.]+)px, ([\d.]+)px\)".*?<text[^>]*>(\w+)<',
+        r'class="cw-disc cw-method[^"]*" style="transform:translate\(([\d.]+)px, ([\d.]+)px\)".*?<text[^>]*>(\w+)<',
         shown.picture(),
     )
     return {name: (float(x), float(y)) for x, y, name in found}
