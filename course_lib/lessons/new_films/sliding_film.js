@@ -1,5 +1,5 @@
 // The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
-import { h, list, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
+import { h, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
@@ -7,7 +7,6 @@ const NAMES = ["film", "reads", "moment", "chosen"];
 const READS = [["features", "genres and year"], ["nothing", "nothing"]];
 const KINDS = { Animation: "animated films", Horror: "horror films", other: "other films" }; // in the order of their marks
 const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
-const NAME_WIDE = 7.6; // px of a letter, about
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { film }) {
@@ -60,9 +59,8 @@ function story(state) {
   const [start, end] = [now.way[0], now.way[now.way.length - 1]];
   const moved = Math.hypot(end[0] - start[0], end[1] - start[1]) / 100;
   const tower = reads === "features" ? "that reads genres and year" : "with a row for each film, and no features";
-  const went = moved < 0.005 ? "stands where it was drawn" : `has moved by ${moved.toFixed(2)} on the map`;
-  return `After ${now.steps}, in a film tower ${tower}, the new film ${now.title} ${went}. ` +
-    `The rated films closest to it are ${list(now.near.map((k) => film.titles[k]), 5)}. ` +
+  const went = moved < 0.005 ? "stands where it was drawn" : `has moved by ${moved.toFixed(2)} on the map, though no batch held it`;
+  return `After ${now.steps}, in a film tower ${tower}, ${now.title} ${went}. ` +
     `Lists of ten new films hold ${wholePercent(now.recall)} of the pairs on new films; ten films drawn at random would hold ${wholePercent(film.chance)}.`;
 }
 
@@ -89,12 +87,8 @@ function map({ film }, { places, way, steps, title }) {
   const at = ([across, up]) => [(width / 2) * (1 + across / reach), (height / 2) * (1 - up / reach)].map((value) => value.toFixed(1));
   const kinds = Object.entries(film.kinds).flatMap(([kind, films]) => films.map(() => Object.keys(KINDS).indexOf(kind)));
   const [x, y] = at(way[way.length - 1]);
-  const wide = NAME_WIDE * title.length;
-  const left = Math.min(Math.max(Number(x) - wide / 2, 4), width - wide - 4);
-  const top = Number(y) < 40 ? Number(y) + 24 : Number(y) - 14;
   return framedMap(MAP, `A map of 42 rated films and the new film ${title} after ${steps}`,
     places.map((place, k) => filmMark(kinds[k], ...at(place))),
     svg("path", { class: "cw-map-leader", fill: "none", d: `M${way.map((place) => at(place).join(" ")).join("L")}` }),
-    ring(x, y),
-    svg("text", { class: "cw-map-name cw-start", x: left.toFixed(1), y: top.toFixed(1) }, title));
+    ring(x, y));
 }
