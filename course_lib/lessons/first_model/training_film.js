@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
     parts.liked = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
     return framed(
-      { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. Every film and every person starts with a random vector."] },
+      { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. All vectors start at random. Which of the three bars ends longest?"] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
