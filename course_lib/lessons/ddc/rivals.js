@@ -8,7 +8,8 @@ const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
 const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 44, across: [-14, 28], up: [-18, 12] };
 const HIGH = 24; // of a label
-const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150].flatMap((far) => Array.from({ length: far ? 16 : 1 }, (_, k) => [far * Math.cos((k * Math.PI) / 8), far * Math.sin((k * Math.PI) / 8)].map(Math.round)));
+const DIRECTIONS = Array.from({ length: 16 }, (_, k) => [Math.cos((k * Math.PI) / 8), Math.sin((k * Math.PI) / 8)]);
+const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { panels }) {
@@ -106,21 +107,23 @@ function mark(name) {
 /** For each label the nearest shift at which it covers no other label and no point, and stays on its side of both lines. */
 function apart(spots, marks) {
   const points = spots.map(([popularity, accuracy]) => [x(popularity), y(accuracy)]);
-  const taken = [];
+  const taken = points.map(([across, down]) => [across, down, 6, 6]); // the middle of a box, and half its sides
+  const side = ([across, down]) => `${across < x(0)} ${down < y(0)}`;
   return marks.map(({ wide }, k) => {
-    const [left, top] = points[k];
-    const sides = (across, down) => [across < x(0), down < y(0)].join();
-    const clear = ([dx, dy]) => {
-      const [across, down] = [left + dx, top + dy];
-      return sides(across, down) === sides(left, top) && Math.abs(across - PLANE.width / 2) < (PLANE.width - wide) / 2 && down > PLANE.top + HIGH && down < PLANE.height - PLANE.bottom &&
-        !taken.some((other) => Math.abs(other.across - across) < (other.wide + wide) / 2 + 2 && Math.abs(other.down - down) < HIGH + 2) &&
-        !points.some(([px, py], other) => other !== k && Math.abs(px - across) < wide / 2 + 6 && Math.abs(py - down) < HIGH / 2 + 6);
+    const boxAt = ([dx, dy]) => [points[k][0] + dx, points[k][1] + dy, wide / 2, HIGH / 2];
+    const free = (shift) => {
+      const box = boxAt(shift);
+      return inside(box) && side(box) === side(points[k]) && !taken.some((other, at) => at !== k && meet(box, other));
     };
-    const [dx, dy] = SHIFTS.find(clear) ?? [0, 0];
-    taken.push({ across: left + dx, down: top + dy, wide });
-    return [dx, dy];
+    const shift = SHIFTS.find(free) ?? SHIFTS[0];
+    taken.push(boxAt(shift));
+    return shift;
   });
 }
+
+const meet = (a, b) => Math.abs(a[0] - b[0]) < a[2] + b[2] + 2 && Math.abs(a[1] - b[1]) < a[3] + b[3] + 2;
+
+const inside = ([across, down, half]) => across > half && across < PLANE.width - half && down > PLANE.top + HIGH && down < PLANE.height - PLANE.bottom;
 
 /** A method's name, and a filled or an empty circle for each training; the one that is shown is outlined. */
 const tally = (name, { points }, training) => h("li", {}, h("span", {}, name),
