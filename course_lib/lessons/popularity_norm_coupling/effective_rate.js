@@ -99,16 +99,18 @@ class Ten {
     const words = (kind) => svg("text", { class: `cw-hero-text ${kind}` });
     this.rows = Array.from({ length: 10 }, () => ({ title: words("cw-end"), bar: svg("rect", { height: 22, rx: 4 }), count: words("") }));
     this.mean = svg("text", { class: "cw-hero-text cw-end cw-hero-count", x: 900, y: 280 });
-    this.under = svg("text", { class: "cw-hero-text cw-end", x: 900, y: 304 }, "likes of a film, on average");
+    this.under = svg("text", { class: "cw-hero-text cw-end", x: 900, y: 304 });
     this.root = svg("svg", { role: "img" }, this.mean, this.under, this.rows.map(Object.values));
   }
 
   show({ films, index }, { lists, person }, { narrow, name }) {
-    const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 48 };
+    const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 44 };
     const most = Math.max(...[...lists.dot, ...lists.cosine].map((id) => films.counts[id]));
     const put = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
     put(this.root, { viewBox: `0 0 ${width} 324`, "aria-label": name });
+    const other = index === "dot" ? "cosine" : "dot";
     this.mean.textContent = listed(films, lists[index]);
+    this.under.textContent = `likes on average; by ${KINDS[other]} ${listed(films, lists[other])}`;
     this.rows.forEach(({ title, bar, count }, k) => {
       const [id, y] = [lists[index][k], 12 + 31 * k];
       const long = Math.max(2, Math.round((films.counts[id] / most) * (width - left - (narrow ? 44 : 190))));
