@@ -19,7 +19,7 @@ export default showing(NAMES, class extends Interactive {
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
-      head: { title: "Does debiasing work?", lead: "Press Play. Each label is a debiasing method. The same model without one stands where the lines cross." },
+      head: { title: "Does debiasing work?", lead: "Press Play, then choose other data. Each label is a debiasing method; the model without one stands where the lines cross." },
       controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
       picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },
@@ -55,10 +55,12 @@ function story(state) {
   const now = METHODS.filter((one) => good(place(methods[one], state.training)));
   const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
   const safe = METHODS.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
+  const everywhere = METHODS.filter((one) => state.panels.every((panel) => good(place(panel.methods[one], MEAN))));
+  const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
   return `${name}. ${when}, ${now.length} of ${METHODS.length} methods give lists that are less popular and more accurate${now.length ? `: ${list(now, 8)}` : ""}. ` +
-    `In all three trainings ${always.length ? `${list(always)} ${always.length === 1 ? "does" : "do"}` : "none does"}. ` +
-    `${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.`;
+    `In all three trainings ${doing(always)}; for all ${state.panels.length} choices of data and model, on average, ${doing(everywhere)}.` +
+    (state.everything ? ` ${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.` : "");
 }
 
 const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
