@@ -19,14 +19,15 @@ export default showing(NAMES, class extends Interactive {
     parts.map = h("div", {});
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.liked = h("p", { class: "cw-note" });
-    parts.found = h("div", { class: "cw-bars" });
+    parts.found = h("div", { class: "cw-bars", style: "grid-template-columns:repeat(auto-fit,minmax(13rem,1fr))" });
     return framed(
       { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. All vectors start at random. Which of the three bars ends longest?"] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.model.box),
+      h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Everybody’s hidden films that are found"), parts.found),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
           h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
-        h("div", { class: "cw-card" }, parts.found, h("div", { class: "cw-bars" }, parts.person.box), parts.liked, parts.ten)),
+        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }
 
@@ -37,9 +38,8 @@ export default showing(NAMES, class extends Interactive {
     parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
     const bars = [...MODELS.map(([name, words]) => [words, state.film.models[name].recall[state.moment], name === state.model ? "cw-piece-pull" : "cw-piece-push"]),
-      ["one list for everybody, of the most popular films", state.film.popular.recall, "cw-piece-other"]];
-    parts.found.replaceChildren(h("p", { class: "cw-card-title" }, "Everybody’s hidden films that are found"),
-      ...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
+      ["a list of the most popular films", state.film.popular.recall, "cw-piece-other"]];
+    parts.found.replaceChildren(...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 });

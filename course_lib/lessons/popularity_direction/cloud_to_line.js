@@ -58,7 +58,7 @@ function story({ films, moment, law }) {
   const { r, share } = films.laws[law];
   const passes = PASSES[moment] === 1 ? "1 pass" : `${PASSES[moment]} passes`;
   return `After ${passes}, the other film drawn ${LAWS.find(([name]) => name === law)[1]}, ` +
-    `a film’s place from left to right has a correlation of ${number(r[moment])} with its popularity, and ${wholePercent(share[moment])} of the people have one and the same film at the top of their list.`;
+    `place from left to right and popularity have a correlation of ${number(r[moment])}, and ${wholePercent(share[moment])} of the people have the same film at the top of their list.`;
 }
 
 const HEADS = ["Passes", "Correlation, drawn uniformly", "One film at the top", "Correlation, by popularity", "One film at the top"];
