@@ -321,32 +321,13 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
 
 
 class TimeRole(SphinxRole):
-    """The roles {minutes} and {hours}: a page that says them is read again when they change, not with every word."""
+    """The roles {minutes} and {hours}: a page that says the hours of another one is read again with it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """The time as text."""
-        said = study_time.said(self.name, self.text, self.env.docname)
-        times: dict[str, dict[tuple[str, str], str]] = self.env.__dict__.setdefault("course_times", {})
-        times.setdefault(self.env.docname, {})[self.name, self.text] = said
-        return [nodes.Text(said)], []
-
-
-def forget_times(_app: Sphinx, env: BuildEnvironment, page: str) -> None:
-    """Forget what a page said that is read again, or gone."""
-    env.__dict__.get("course_times", {}).pop(page, None)
-
-
-def read_times_again(
-    _app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], removed: set[str]
-) -> list[str]:
-    """The pages that say a time which has changed."""
-    times: dict[str, dict[tuple[str, str], str]] = env.__dict__.get("course_times", {})
-    return [
-        page
-        for page, said in times.items()
-        if page in env.found_docs - removed
-        and any(study_time.said(role, content, page) != text for (role, content), text in said.items())
-    ]
+        if self.name == "hours":
+            self.env.note_dependency(self.env.doc2path(self.text))
+        return [nodes.Text(study_time.said(self.name, self.text, self.env.docname))], []
 
 
 NUMPYDOC = re.compile(r"^(Parameters|Returns|Raises|Notes|Examples|Yields)\n-+$", re.MULTILINE)
@@ -412,8 +393,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", adopt)
     app.connect("source-read", fill_page)
     app.connect("env-get-outdated", read_index_again)
-    app.connect("env-get-outdated", read_times_again)
-    app.connect("env-purge-doc", forget_times)
     app.add_role("minutes", TimeRole())
     app.add_role("hours", TimeRole())
     app.add_directive("decision", decisions.DecisionDirective)
