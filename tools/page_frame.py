@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import date
 from html import escape
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -174,9 +174,8 @@ def pages_at_the_root(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 def chapters(titles: dict[str, str], root: Path = editions.ROOT) -> list[tuple[str, list[tuple[str, str]]]]:
     """The parts of the book, each with its chapters that were built: (page, title)."""
-    parts = [(part["caption"], [entry["file"] for entry in part["chapters"]]) for part in toc.tree(root)["parts"]]
-    built = [(part, [(page, titles[page]) for page in pages if page in titles]) for part, pages in parts]
-    return [(part, found) for part, found in built if found]
+    built = [entry for entry in toc.entries(toc.tree(root)) if entry.part and not entry.depth and entry.page in titles]
+    return [(part, [(one.page, titles[one.page]) for one in of]) for part, of in groupby(built, lambda one: one.part)]
 
 
 def sitemap(pages: list[str], site: str, days: dict[str, str]) -> bytes:
