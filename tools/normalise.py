@@ -10,7 +10,6 @@ from its cache (tools/execution.py).
 
     python tools/normalise.py [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
     python tools/normalise.py --all [NOTEBOOK ...]     run them whether needed or not
-    python tools/normalise.py --edited                 as `make book` does: rewrite only what git says was edited
     python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
 """
 
@@ -179,7 +178,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks (default: all of the book)")
     parser.add_argument("--all", action="store_true", help="run also those whose outputs still hold")
-    parser.add_argument("--edited", action="store_true", help="store only what git says was edited")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
     if lost := [str(path) for path in options.notebooks if not path.is_file()]:
@@ -189,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if check(paths) else 1
     refuse_patterns(ROOT)
     try:
-        run_and_store(paths, edited(paths) if options.edited else paths, everything=options.all)
+        run_and_store(paths, paths, everything=options.all)
     except execution.NotebookFailed as error:
         sys.exit(f"a notebook stopped the build\n{error}")
     return 0
