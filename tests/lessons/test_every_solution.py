@@ -21,7 +21,7 @@ from tests.lessons.every import printed
 
 pytestmark = pytest.mark.seconds
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 DIRECTIVE = re.compile(r"^:::\{(exercise|solution)\} *(.*?)\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
 LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
 CODE = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
