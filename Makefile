@@ -104,7 +104,7 @@ serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, where what you change stays
-	@$(BIN)/python tools/lab_notebooks.py notebooks
+	@$(BIN)/python tools/export_notebooks.py notebooks --lab
 	$(BIN)/jupyter lab --notebook-dir notebooks
 
 ##@ To contribute

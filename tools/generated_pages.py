@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxRole
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from tools import decisions, filters, study_time
+from tools.claims import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTATION = ROOT / "book" / "notation.yml"
@@ -306,17 +307,10 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
                 app.env.note_dependency(str(path))
     kinds = {kind for _, kind in asked}
     if "claims" in kinds:
-        from tools.claims import pages
-
         source[0] = pages.fill(source[0], pages=app.env.found_docs)
-    if "findings" in kinds:
-        from tools import findings
-
-        source[0] = findings.fill(source[0])
-    if "results" in kinds:
-        from tools import results_pages
-
-        source[0] = results_pages.fill(source[0])
+    for kind, maker in (("findings", "tools.findings"), ("results", "tools.results_pages")):
+        if kind in kinds:  # they bring the experiments
+            source[0] = importlib.import_module(maker).fill(source[0])
     source[0] = fill(source[0])
 
 

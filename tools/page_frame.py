@@ -143,8 +143,8 @@ def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
         "version": __version__,
         "repository": address.repository(),
         "site": editions.site_address(),
-        "chapter": place.chapter,
-        "is_read": place.is_read,
+        "chapter": sum(place.number),
+        "is_read": bool(place.number) or page in toc.way()[1:2],  # the first page is read as a chapter without a number
         "kind": "page" if page.endswith(BESIDE) else "chapter",
         "day": date.fromisoformat(day) if day else None,
         "day_in_words": editions.in_words(day) if day else "",
