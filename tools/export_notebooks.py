@@ -1,7 +1,7 @@
 """Writes the copies of the notebooks that Binder and Colab open, and what a Binder needs to run them.
 
-    python tools/export_notebooks.py OUT           `make notebooks`, into _build/notebooks
-    python tools/export_notebooks.py OUT --lab     `make lab`: the notebooks alone, to work in
+    python -m tools.export_notebooks OUT           `make notebooks`, into _build/notebooks
+    python -m tools.export_notebooks OUT --lab     `make lab`: the notebooks alone, to work in
 
 OUT becomes the content of the branch `notebooks`: every notebook of the book in plain Markdown, with a first cell that
 installs the course where Colab runs it; course_lib and the stored results; .binder/. The same sources give the same
@@ -23,8 +23,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import editions, normalise
 from tools.course_index import GLUE, Index, Unknown

@@ -9,7 +9,6 @@ import importlib
 import itertools
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
@@ -20,8 +19,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from tools import decisions, filters, study_time
 from tools.claims import pages

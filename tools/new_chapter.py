@@ -20,8 +20,6 @@ from pathlib import Path
 import jupytext
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -166,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"make chapter: {error}", file=sys.stderr)
         return 2
     notebooks = [str(path) for path in written if path.suffix == ".ipynb" and "exercises" not in path.parts]
-    subprocess.run([sys.executable, str(ROOT / "tools" / "normalise.py"), *notebooks], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "tools.normalise", *notebooks], cwd=ROOT, check=True)
     print("Written, and named in _toc.yml:", *(f"  {path.relative_to(ROOT)}" for path in written), sep="\n")
     print("CONTRIBUTING.md, 'A new chapter', says what to fill in, in which order.")
     return 0

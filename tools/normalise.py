@@ -8,9 +8,9 @@ The same notebook gives the same bytes on every machine, up to the numbers that 
 Notebooks run side by side, and only those that must: outputs that the book's build has and that still hold are taken
 from its cache (tools/execution.py).
 
-    python tools/normalise.py [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
-    python tools/normalise.py --all [NOTEBOOK ...]     run them whether needed or not
-    python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
+    python -m tools.normalise [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
+    python -m tools.normalise --all [NOTEBOOK ...]     run them whether needed or not
+    python -m tools.normalise --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
 """
 
 import argparse
@@ -24,11 +24,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools import execution
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # where this file is run as a script
-
-from tools import execution  # noqa: E402
-
 KEPT_OUTPUTS = ("text/plain", "text/html", "text/markdown", "text/latex", "application/papermill.record/text/plain")
 KEPT_CELL_METADATA = ("tags", "mystnb", "nbgrader")
 KEPT_OUTPUT_METADATA = ("scrapbook",)
@@ -170,7 +168,7 @@ def check(paths: list[Path]) -> bool:
     """Whether all notebooks are in normal form; prints what is wrong with those that are not."""
     found = [(path, fault) for path in paths for fault in faults(path)]
     for path, fault in found:
-        print(f"{path}: {fault}. Run: python tools/normalise.py {path}")
+        print(f"{path}: {fault}. Run: python -m tools.normalise {path}")
     return not found
 
 

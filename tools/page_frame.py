@@ -8,7 +8,6 @@ files       sitemap.xml and robots.txt, once an address is set; the notebooks th
 
 from __future__ import annotations
 
-import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterator
@@ -23,8 +22,6 @@ from xml.etree import ElementTree
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from course_lib import __version__
 from course_lib.lessons.shared.house import PULL

@@ -1,6 +1,6 @@
 """One PDF of the whole book: a title page, the contents, the built pages one after the other, printed by Chromium.
 
-    python tools/pdf.py [page ...]    after `make book`: writes _build/html/two-tower-models.pdf
+    python -m tools.pdf [page ...]    after `make book`: writes _build/html/two-tower-models.pdf
 
 The first page of the site then offers it. Links from page to page, to theorems and to equations lead inside the PDF.
 Interactives stand as the picture of the state that their page shows. The book is printed twice: the contents need the
@@ -20,8 +20,6 @@ from typing import Any
 import yaml
 from bs4 import BeautifulSoup, Tag
 from tqdm import tqdm
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course_lib import __version__
 from tools import address, browsing, editions, toc

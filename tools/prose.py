@@ -1,6 +1,6 @@
 """Reads the book's sentences as a strict copy-editor would: proselint, the course's own list, and long sentences.
 
-    python tools/prose.py [page ...]    prints each find and its sentence; the exit status is 1 if there is any
+    python -m tools.prose [page ...]    prints each find and its sentence; the exit status is 1 if there is any
 
 Code, formulas and roles are read as the word Xx. What the course does not say stands, with the reason, in
 tools/prose.yml; a phrase that must stay carries `<!-- prose: name of the check -->` behind its sentence.
@@ -21,8 +21,6 @@ from markdown_it.token import Token
 from proselint.checks import __register__ as their_checks
 from proselint.registry.checks import Check, Padding
 from proselint.registry.checks.types import Existence
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is run as a script
 
 from tools import conclusions, myst
 
