@@ -1,22 +1,16 @@
 """The solutions of the book's exercises:
-each piece of code prints what the page says, each formula holds by enumeration.
+each piece of code prints what the page says, and one in words alone has a test elsewhere.
 """
 
-import itertools
 import re
 from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
-import numpy as np
 import pytest
 from drafts import main_pages, short_chapters
 
-from course_lib import in_batch, losses
-from course_lib.arrays import exact
-from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
 from tests.lessons.every import printed
 
 pytestmark = pytest.mark.seconds
@@ -96,98 +90,3 @@ def test_a_solution_in_words_alone_has_a_test_that_names_its_exercise() -> None:
 def test_the_lines_of_code_fit_the_page() -> None:
     shown = [line for box in BOXES for block in CODE.findall(box.body) for text in block for line in text.split("\n")]
     assert [line for line in shown if len(line) > 76] == []
-
-
-# ---- the formulas of the solutions
-
-
-@pytest.mark.parametrize(("labels", "size"), list(labelled_cases()))
-def test_the_share_of_false_negatives(labels: np.ndarray, size: int) -> None:
-    """ex-false-negatives: sum over O of (pop - 1) / (M (M - 1)), for every batch size, by enumeration."""
-    shares = []
-    for batch in batches(labels, size):
-        rows, cols = zip(*batch, strict=True)
-        grid = labels[np.ix_(rows, cols)]
-        shares.append(Fraction(int(grid.sum()) - size, size * (size - 1)))
-    pop = in_batch.pair_popularity(labels.sum(1), labels.sum(0))
-    n_positives = int(labels.sum())
-    assert sum(shares) / len(shares) == Fraction(int((labels * (pop - 1)).sum()), n_positives * (n_positives - 1))
-
-
-@pytest.mark.parametrize("labels", [labels for labels in SMALL_LABELS if labels.sum() <= 6])
-def test_a_coin_for_every_pair(labels: np.ndarray) -> None:
-    """ex-poisson: q in the place of s/M and of rho, over all 2^M batches and every cell;
-    and (17) stays unbiased with it.
-    """
-    q, pairs = Fraction(2, 5), positives(labels)
-    pop = in_batch.pair_popularity(exact(labels.sum(1)), exact(labels.sum(0)))
-    grid, own = exact(labels * 0), exact(labels * 0)
-    for taken in itertools.product([0, 1], repeat=len(pairs)):
-        chance = q ** sum(taken) * (1 - q) ** (len(pairs) - sum(taken))
-        batch = [pair for pair, one in zip(pairs, taken, strict=True) if one]
-        for (i, _), (_, j) in itertools.product(batch, repeat=2):
-            grid[i, j] += chance
-        for pair in batch:
-            own[pair] += chance
-    assert (grid == q * ((1 - q) * exact(labels) + q * pop)).all()
-    negative = (grid / pop / q - own * ((1 - q) / q / pop + 1)) / q  # (17): a = 1/q in units of 1/(mn), rho = q
-    assert (negative == 1 - exact(labels)).all()
-
-
-@pytest.mark.parametrize("old", [1, 2, 3, 4])
-def test_stale_counts(old: int) -> None:
-    """ex-stale-counts: negatives weigh pop/pop', liked pairs pop/pop' - 1; the masked loss has no weight below zero."""
-    labels = SMALL_LABELS[5]
-    rows, cols = exact(labels.sum(1)), exact(labels.sum(0))
-    stale = cols.copy()
-    stale[0] = Fraction(old)
-    ratio = in_batch.pair_popularity(rows, cols) / in_batch.pair_popularity(rows, stale)
-    y, total = exact(labels), {"unbiased": exact(labels * 0), "masked": exact(labels * 0)}
-    drawn = batches(labels, 3)
-    for batch, kind in itertools.product(drawn, total):
-        i, j = (list(side) for side in zip(*batch, strict=True))
-        _, push = in_batch.batch_weights(
-            kind,
-            row_counts=rows[i],
-            col_counts=stale[j],
-            n_positives=int(labels.sum()),
-            shape=labels.shape,
-            labels=y[np.ix_(i, j)] if kind == "masked" else None,
-        )
-        np.add.at(total[kind], np.ix_(i, j), push)
-    mean = {kind: weights * labels.size / len(drawn) for kind, weights in total.items()}
-    assert (mean["unbiased"] == ratio - y).all()
-    assert (mean["masked"] == (1 - y) * ratio).all()
-
-
-def test_one_walk_through_the_data() -> None:
-    """ex-epoch: at the fit, batches that share an epoch are worse than independent ones, by exactly 12/7;
-    elsewhere better.
-    """
-    labels = np.array([[1, 1, 0], [0, 1, 1]])
-    y = exact(labels)
-
-    def ratio(scores: np.ndarray) -> Fraction:
-        pos_loss, neg_loss = losses.pair_losses("square", scores)
-        case = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": y, "batch_size": 2}
-        values = in_batch.enumerate_batch_losses("unbiased", **case)
-        drawn = batches(labels, 2)
-        assert all(set(a) | set(b) == set(positives(labels)) for a, b in zip(drawn, drawn[::-1], strict=True))
-        mean, single = in_batch.exact_moments("unbiased", **case)
-        pairs = [(a + b) / 2 for a, b in zip(values, values[::-1], strict=True)]
-        assert sum(pairs) / len(pairs) == mean
-        return sum((value - mean) ** 2 for value in pairs) / len(pairs) / (single / 2)
-
-    assert ratio(y) == Fraction(12, 7)
-    assert ratio((exact(np.indices(labels.shape)[0]) + 2 * exact(np.indices(labels.shape)[1])) / 7) < Fraction(1, 4)
-
-
-def test_a_small_batch_can_imitate_a_large_one() -> None:
-    """ex-bigger-batches: negatives times rho(large)/rho(small) give the small batch the expectation of the large
-    one.
-    """
-    labels = exact(SMALL_LABELS[5])
-    n_positives = int(labels.sum())
-    (pull, small), (_, large) = (in_batch.expected_weights("in_batch", labels=labels, batch_size=s) for s in (2, 5))
-    factor = in_batch.balance(Fraction(5), n_positives) / in_batch.balance(Fraction(2), n_positives)
-    assert (small * factor == large).all() and (pull * labels.size == labels).all()

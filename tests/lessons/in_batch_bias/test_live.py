@@ -16,7 +16,7 @@ import pytest
 
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SHOW = """
 import json, pathlib
 from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights
