@@ -5,10 +5,8 @@ returns other signs of singular vectors. The variables below make each library t
 would. One kind more, `nudged`, stands for what no machine can emulate (ARM on x86): inputs move by 1e-12, and singular
 vectors change signs (tests/processors/nudge.py).
 
-    python tools/processors.py                              every kind, notebooks and tests (about 20 minutes a kind)
-    python tools/processors.py --kinds sse nudged           only these
-    python tools/processors.py --what notebooks -k gauge    only the notebooks whose name matches
-    python tools/processors.py --list                       the kinds, and what this machine can do
+    python tools/processors.py            every kind, notebooks and tests (about 20 minutes a kind)
+    python tools/processors.py --help     some of them; what this machine can do
 """
 
 from __future__ import annotations
