@@ -90,7 +90,7 @@ book: $(STAMP) ## build the website into _build/html, warnings as errors
 	@echo "Open _build/html/index.html, or run: make serve"
 
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
-	$(BIN)/python tools/pdf.py
+	$(BIN)/python -m tools.pdf
 
 # fetch Python for the pages once (28 MB): the next make book lets readers run the cells that are tagged run-here
 python-in-page: $(STAMP)
@@ -98,13 +98,13 @@ python-in-page: $(STAMP)
 
 # pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
 site-zip: book
-	$(BIN)/python tools/site_zip.py
+	$(BIN)/python -m tools.site_zip
 
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, where what you change stays
-	@$(BIN)/python tools/lab_notebooks.py notebooks
+	@$(BIN)/python -m tools.export_notebooks notebooks --lab
 	$(BIN)/jupyter lab --notebook-dir notebooks
 
 ##@ To contribute
@@ -151,13 +151,13 @@ test-gpu: $(STAMP)
 	$(BIN)/python -m pytest -m gpu tests/library/gpu -n 4 $(PYTEST_ARGS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
-	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
+	@$(BIN)/python -m tools.new_chapter "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
 
 lint: $(STAMP) ## format, lint and type-check the code, and read the prose (FIX=1 mends what can be mended)
 	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
 	$(BIN)/ruff check $(if $(FIX),--fix) $(PYTHON_FOLDERS)
 	$(BIN)/mypy
-	$(BIN)/python tools/prose.py
+	$(BIN)/python -m tools.prose
 
 # run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
 test-processors: $(STAMP)
@@ -181,11 +181,11 @@ verify-results: $(STAMP)
 
 # write the copies of the notebooks that Binder and Colab open into _build/notebooks
 notebooks: $(STAMP)
-	$(BIN)/python tools/export_notebooks.py _build/notebooks
+	$(BIN)/python -m tools.export_notebooks _build/notebooks
 
 # make a branch with the notebooks as they are today, for a class: TERM_NAME=autumn-2026
 pin: $(STAMP)
-	@$(BIN)/python tools/pin.py "$(TERM_NAME)"
+	@$(BIN)/python -m tools.pin "$(TERM_NAME)"
 
 
 # visit every outside link of the book (needs the network)

@@ -104,8 +104,8 @@ def measure_export() -> bool:
     """`make notebooks`: the copies for Binder and Colab."""
     first, start = reference_seconds(), processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(Path(folder) / "copies")]
-        subprocess.run(command, check=True, capture_output=True)
+        command = [sys.executable, "-m", "tools.export_notebooks", str(Path(folder) / "copies")]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     seconds = processor_seconds() - start
     return report("export of all notebooks", seconds, (first + reference_seconds()) / 2, EXPORT_BAR)
 

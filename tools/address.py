@@ -17,38 +17,12 @@ from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# the forms in which files repeat the address, as regular expressions
-ADDRESS = r"https://github\.com/[\w.-]+/[\w.-]+?"
-SLUG = r"[\w.-]+/[\w.-]+?"  # owner/name
-SITE = r"https://[\w.-]+\.github\.io(?:/[\w.-]+)?"
-# file -> what stands around each copy of the address in it: (before, form, after), regular expressions
-PLACES: dict[str, list[tuple[str, str, str]]] = {
-    "README.md": [
-        (r"", ADDRESS, r"/actions/workflows/"),
-        (r"git clone ", ADDRESS, r"$"),
-        (r"\burl = \{", ADDRESS, r"\}"),
-        (r"https://mybinder\.org/v2/gh/", SLUG, r"/notebooks\?"),
-        (r"https://colab\.research\.google\.com/github/", SLUG, r"/blob/"),
-        (r"\[site\]\(", SITE, r"/\)"),
-    ],
-    "course_lib/audit/page.py": [(r"SITE = \"", SITE, r"/book\"")],
-    "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
-    **{  # every assignment says how to install the course on Colab, and where its chapter is
-        path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\"), (r"\]\(", ADDRESS, r"/blob/main/book/")]
-        for path in sorted((ROOT / "exercises").glob("*/assignment.ipynb"))
-    },
-    **{  # a warm-up and an experiment name their chapter without a link
-        path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\")]
-        for name in ("warm-up", "experiment")
-        for path in sorted((ROOT / "exercises").glob(f"*/{name}.ipynb"))
-    },
-    **{  # and so does its head where a seed changes it
-        path.relative_to(ROOT).as_posix(): [(r"\]\(", ADDRESS, r"/blob/main/book/")]
-        for path in sorted((ROOT / "exercises").glob("*/variant.md"))
-        if "/blob/main/book/" in path.read_text(encoding="utf-8")
-    },
-}
-PLACEHOLDER_OWNER = "two-tower-course"  # of the address that the course comes with: nothing is published there
+# What repeats the address. Every assignment says how to install the course on Colab, and where its chapter is; so does
+# the head of one that a seed changes.
+COPIES = ("README.md", "CITATION.cff", "course_lib/audit/page.py", "exercises/*/*.ipynb", "exercises/*/variant.md")
+# the address that the course comes with: nothing is published there
+PLACEHOLDER_OWNER = "two-tower-course"
+PLACEHOLDER = f"https://github.com/{PLACEHOLDER_OWNER}/two-tower-course"
 
 
 def is_set(address: str) -> bool:
@@ -85,34 +59,38 @@ def site(address: str) -> str:
     return host if name.lower() == f"{owner.lower()}.github.io" else f"{host}/{name}"
 
 
-def with_address(text: str, name: str, address: str) -> tuple[str, int]:
-    """The text of the file `name` with every copy of the address renewed, and the number of copies found."""
-    total = 0
-    copies = {ADDRESS: address, SLUG: "/".join(address.split("/")[-2:]), SITE: site(address)}
-    for before, form, after in PLACES[name]:
-        pattern = re.compile(f"(?P<before>{before}){form}(?P<after>{after})", re.MULTILINE)
-        copy = copies[form].replace("\\", r"\\")
-        text, found = pattern.subn(rf"\g<before>{copy}\g<after>", text)
-        total += found
-    return text, total
+def copies(root: Path = ROOT) -> list[str]:
+    """The files that may repeat the address."""
+    return [path.relative_to(root).as_posix() for place in COPIES for path in sorted(root.glob(place))]
+
+
+def with_address(text: str, old: str, address: str) -> str:
+    """A text with another address in the place of an old one: of the repository, of its site, and as owner/name."""
+    for form in (site, _slug):
+        copy = re.compile(rf"(?<![\w.-]){re.escape(form(old))}(?![\w-]|\.\w)")
+        text = copy.sub(form(address), text)
+    return text
+
+
+def _slug(address: str) -> str:
+    return "/".join(address.split("/")[-2:])
 
 
 def carry(root: Path = ROOT, *, write: bool, to: str = "") -> list[str]:
     """The files whose copies differ from an address, without one from that of pyproject.toml (rewritten if `write`).
 
-    Raises ValueError where a file holds no copy at all: then PLACES no longer describes it.
+    They have what CITATION.cff has, or, where the course was merged anew, the placeholder.
     """
     address, differing = to or repository(root), []
-    for name in PLACES:
-        path = root / name
-        old = path.read_text(encoding="utf-8")
-        new, found = with_address(old, name, address)
-        if not found:
-            raise ValueError(f"{name}: no copy of the repository's address found; expected one of {PLACES[name]}")
+    cited = re.findall(r"^repository-code: (\S+)", (root / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    for name in copies(root):
+        old = new = (root / name).read_text(encoding="utf-8")
+        for before in {*cited, PLACEHOLDER} - {address}:
+            new = with_address(new, before, address)
         if new != old:
             differing.append(name)
             if write:
-                path.write_text(new, encoding="utf-8")
+                (root / name).write_text(new, encoding="utf-8")
     return differing
 
 

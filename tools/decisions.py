@@ -21,12 +21,6 @@ from course_lib.lessons.shared import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "book" / "practice" / "decisions.yml"
-NEEDS = """\
-import numpy as np
-from course_lib import losses, metrics, popularity
-from course_lib.hits import decayed_counts, with_hits
-from course_lib.intervals import bootstrap_interval
-"""  # what the lines of every `check` may use, beside users, items, train and test
 
 
 class Card(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -15,18 +14,10 @@ from tools import address, toc
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a page stands: the number of its chapter, 0 for none; whether it is read from first to last."""
-
-    chapter: int
-    is_read: bool
-
-
 @cache
-def places(root: Path = ROOT) -> dict[str, Place]:
-    """Page -> its place, for every page of _toc.yml; the page after the first is read as a chapter without a number."""
-    return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc.pages(root))}
+def places(root: Path = ROOT) -> dict[str, toc.Entry]:
+    """Page -> its place in the contents, for every page of _toc.yml."""
+    return {entry.page: entry for entry in toc.entries(toc.tree(root))}
 
 
 @cache

@@ -21,8 +21,6 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
-
 from course_lib.lessons.shared import findings
 from tools import conclusions
 from tools.claims import badges, rows

@@ -1,15 +1,19 @@
 """Writes the copies of the notebooks that Binder and Colab open, and what a Binder needs to run them.
 
-    python tools/export_notebooks.py OUT    (`make notebooks` writes _build/notebooks)
+    python -m tools.export_notebooks OUT           `make notebooks`, into _build/notebooks
+    python -m tools.export_notebooks OUT --lab     `make lab`: the notebooks alone, to work in
 
 OUT becomes the content of the branch `notebooks`: every notebook of the book in plain Markdown, with a first cell that
 installs the course where Colab runs it; course_lib and the stored results; .binder/. The same sources give the same
-bytes.
+bytes. For the lab, a copy that is as this tool wrote it is renewed when the course changes; one that was changed, be it
+only run and saved, is left alone: whoever wants the new one deletes or renames theirs.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shutil
 import sys
 import time
@@ -19,8 +23,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import editions, normalise
 from tools.course_index import GLUE, Index, Unknown
@@ -33,6 +35,7 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.pyc"
 KEPT_TAGS = ("parameters", "raises-exception")
 HIDDEN_TAGS = ("hide-input", "hide-cell", "remove-input", "remove-cell")
 WIDGET_MARK = "data-course-widget="
+LIST = ".copies.json"  # of what `make lab` wrote: copy -> hash
 
 INSTALL = """\
 #@title Run this cell first: on Colab it installs the course, elsewhere it does nothing
@@ -175,10 +178,47 @@ def write(out: Path, root: Path = ROOT, branch: str = BRANCH) -> list[str]:
     return list(copies)
 
 
+def renew(folder: Path, copies: dict[str, str]) -> list[str]:
+    """Write the copies (path -> text) that nobody has changed; returns those that were left although they are old."""
+    known = folder / LIST
+    written: dict[str, str] = json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
+    left = []
+    for name, text in copies.items():
+        path, new = folder / name, _hash(text)
+        if path.is_file() and _hash(path.read_text(encoding="utf-8")) != written.get(name):
+            left += [name] if written.get(name) != new else []
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written[name] = new
+    folder.mkdir(parents=True, exist_ok=True)
+    known.write_text(json.dumps(written, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return left
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain_copies() -> dict[str, str]:
+    """Path below the folder, such as "sampling/my-topic.ipynb" -> text of the copy."""
+    index = Index()
+    pages = {page: export(index, page) for page in index.notebooks()}
+    return {f"{page.removeprefix('book/')}.ipynb": normalise.write_text(copy) for page, copy in pages.items()}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="a new or empty folder, or an earlier export")
-    out, start = parser.parse_args().out, time.perf_counter()
+    parser.add_argument(
+        "--lab", action="store_true", help="the notebooks alone, and never over what a reader has changed"
+    )
+    given, start = parser.parse_args(), time.perf_counter()
+    out: Path = given.out
+    if given.lab:
+        for name in renew(out, plain_copies()):
+            print(f"{out / name}: left, for you changed it; the course has a newer one (delete yours to get it)")
+        return 0
     try:
         pages = write(out)
     except Unknown as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import sys
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -21,8 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from sphinx.application import Sphinx
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from tools.drawing import BEGIN, DASHES_IN_COMMENT, END
 

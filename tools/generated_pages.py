@@ -9,7 +9,6 @@ import importlib
 import itertools
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
@@ -21,9 +20,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
-
 from tools import decisions, filters, study_time
+from tools.claims import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTATION = ROOT / "book" / "notation.yml"
@@ -306,47 +304,21 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
                 app.env.note_dependency(str(path))
     kinds = {kind for _, kind in asked}
     if "claims" in kinds:
-        from tools.claims import pages
-
         source[0] = pages.fill(source[0], pages=app.env.found_docs)
-    if "findings" in kinds:
-        from tools import findings
-
-        source[0] = findings.fill(source[0])
-    if "results" in kinds:
-        from tools import results_pages
-
-        source[0] = results_pages.fill(source[0])
+    for kind, maker in (("findings", "tools.findings"), ("results", "tools.results_pages")):
+        if kind in kinds:  # they bring the experiments
+            source[0] = importlib.import_module(maker).fill(source[0])
     source[0] = fill(source[0])
 
 
 class TimeRole(SphinxRole):
-    """The roles {minutes} and {hours}: a page that says them is read again when they change, not with every word."""
+    """The roles {minutes} and {hours}: a page that says the hours of another one is read again with it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """The time as text."""
-        said = study_time.said(self.name, self.text, self.env.docname)
-        times: dict[str, dict[tuple[str, str], str]] = self.env.__dict__.setdefault("course_times", {})
-        times.setdefault(self.env.docname, {})[self.name, self.text] = said
-        return [nodes.Text(said)], []
-
-
-def forget_times(_app: Sphinx, env: BuildEnvironment, page: str) -> None:
-    """Forget what a page said that is read again, or gone."""
-    env.__dict__.get("course_times", {}).pop(page, None)
-
-
-def read_times_again(
-    _app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], removed: set[str]
-) -> list[str]:
-    """The pages that say a time which has changed."""
-    times: dict[str, dict[tuple[str, str], str]] = env.__dict__.get("course_times", {})
-    return [
-        page
-        for page, said in times.items()
-        if page in env.found_docs - removed
-        and any(study_time.said(role, content, page) != text for (role, content), text in said.items())
-    ]
+        if self.name == "hours":
+            self.env.note_dependency(self.env.doc2path(self.text))
+        return [nodes.Text(study_time.said(self.name, self.text, self.env.docname))], []
 
 
 NUMPYDOC = re.compile(r"^(Parameters|Returns|Raises|Notes|Examples|Yields)\n-+$", re.MULTILINE)
@@ -412,8 +384,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", adopt)
     app.connect("source-read", fill_page)
     app.connect("env-get-outdated", read_index_again)
-    app.connect("env-get-outdated", read_times_again)
-    app.connect("env-purge-doc", forget_times)
     app.add_role("minutes", TimeRole())
     app.add_role("hours", TimeRole())
     app.add_directive("decision", decisions.DecisionDirective)

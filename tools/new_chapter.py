@@ -20,8 +20,6 @@ from pathlib import Path
 import jupytext
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,8 +66,7 @@ def last_claim(root: Path) -> int:
 
 def parts(root: Path) -> dict[str, str]:
     """Folder of each numbered part of the book -> its caption in _toc.yml."""
-    numbered = [part for part in toc.tree(root)["parts"] if part.get("numbered")]
-    return {Path(part["chapters"][0]["file"]).parent.name: part["caption"] for part in numbered}
+    return {Path(entry.page).parent.name: entry.part for entry in toc.entries(toc.tree(root)) if entry.number}
 
 
 def check(chapter: Chapter, root: Path) -> None:
@@ -84,27 +81,11 @@ def check(chapter: Chapter, root: Path) -> None:
 
 
 def files(chapter: Chapter) -> dict[str, str]:
-    """Every file to be written -> its template."""
-    lesson, page = f"course_lib/lessons/{chapter.module}", f"book/{chapter.part}/{chapter.name}"
-    of_class = f"exercises/{chapter.module}"
-    names = ("__init__.py", "proofs.py", "broken.py", "plots.py", "checks.py", "quiz.py", "quiz.yml")
-    return {
-        **{f"{lesson}/{name}": f"lesson/{name}" for name in names},
-        f"{lesson}/{chapter.module}_play.py": "lesson/play.py",
-        f"{lesson}/{chapter.module}_play.js": "lesson/play.js",
-        f"tests/lessons/{chapter.module}/test_lesson.py": "tests/test_lesson.py",
-        f"tests/lessons/{chapter.module}/test_plots.py": "tests/test_plots.py",
-        f"{lesson}/claims.yml": "claims.yml",
-        f"{page}.ipynb": "book/page.md",
-        f"{page}-further.md": "book/further.md",
-        f"{page}-lab.ipynb": "book/lab.md",
-        f"book/reference/claims/{chapter.name}.md": "book/claims.md",
-        f"book/reference/api/lessons/{chapter.name}.md": "book/api.md",
-        f"{of_class}/assignment.ipynb": "exercises/assignment.md",
-        f"{of_class}/hidden.py": "exercises/hidden.py",
-        f"{of_class}/typical.py": "exercises/typical.py",
-        f"{of_class}/slides.yml": "exercises/slides.yml",
-    }
+    """Every file to be written -> its template, which lies where the file will lie."""
+    names = {"NAME": chapter.name, "MODULE": chapter.module, "PART": chapter.part}
+    templates = sorted(path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.jinja"))
+    placed = re.compile("|".join(names))
+    return {placed.sub(lambda found: names[found[0]], name).removesuffix(".jinja"): name for name in templates}
 
 
 def write(chapter: Chapter, root: Path = ROOT) -> list[Path]:
@@ -121,7 +102,7 @@ def write(chapter: Chapter, root: Path = ROOT) -> list[Path]:
     words = chapter.words(root)
     written = []
     for name, template in files(chapter).items():
-        text = environment.get_template(f"{template}.jinja").render(words)
+        text = environment.get_template(template).render(words)
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
@@ -183,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"make chapter: {error}", file=sys.stderr)
         return 2
     notebooks = [str(path) for path in written if path.suffix == ".ipynb" and "exercises" not in path.parts]
-    subprocess.run([sys.executable, str(ROOT / "tools" / "normalise.py"), *notebooks], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "tools.normalise", *notebooks], cwd=ROOT, check=True)
     print("Written, and named in _toc.yml:", *(f"  {path.relative_to(ROOT)}" for path in written), sep="\n")
     print("CONTRIBUTING.md, 'A new chapter', says what to fill in, in which order.")
     return 0

@@ -8,10 +8,9 @@ The same notebook gives the same bytes on every machine, up to the numbers that 
 Notebooks run side by side, and only those that must: outputs that the book's build has and that still hold are taken
 from its cache (tools/execution.py).
 
-    python tools/normalise.py [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
-    python tools/normalise.py --all [NOTEBOOK ...]     run them whether needed or not
-    python tools/normalise.py --edited                 as `make book` does: rewrite only what git says was edited
-    python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
+    python -m tools.normalise [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
+    python -m tools.normalise --all [NOTEBOOK ...]     run them whether needed or not
+    python -m tools.normalise --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
 """
 
 import argparse
@@ -25,11 +24,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools import execution
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # where this file is run as a script
-
-from tools import execution  # noqa: E402
-
 KEPT_OUTPUTS = ("text/plain", "text/html", "text/markdown", "text/latex", "application/papermill.record/text/plain")
 KEPT_CELL_METADATA = ("tags", "mystnb", "nbgrader")
 KEPT_OUTPUT_METADATA = ("scrapbook",)
@@ -171,7 +168,7 @@ def check(paths: list[Path]) -> bool:
     """Whether all notebooks are in normal form; prints what is wrong with those that are not."""
     found = [(path, fault) for path in paths for fault in faults(path)]
     for path, fault in found:
-        print(f"{path}: {fault}. Run: python tools/normalise.py {path}")
+        print(f"{path}: {fault}. Run: python -m tools.normalise {path}")
     return not found
 
 
@@ -179,7 +176,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks (default: all of the book)")
     parser.add_argument("--all", action="store_true", help="run also those whose outputs still hold")
-    parser.add_argument("--edited", action="store_true", help="store only what git says was edited")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
     if lost := [str(path) for path in options.notebooks if not path.is_file()]:
@@ -189,7 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if check(paths) else 1
     refuse_patterns(ROOT)
     try:
-        run_and_store(paths, edited(paths) if options.edited else paths, everything=options.all)
+        run_and_store(paths, paths, everything=options.all)
     except execution.NotebookFailed as error:
         sys.exit(f"a notebook stopped the build\n{error}")
     return 0

@@ -85,10 +85,8 @@ def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[st
     """
     for group in context.get("header_buttons", []):
         for button in group.get("buttons", []) if group.get("label") == "launch-buttons" else ():
-            button["url"] = button["url"].replace(
-                f"/{SOURCE_BRANCH}?", f"/{LAUNCH_BRANCH}?"
-            )  # Binder: .../main?urlpath=
-            button["url"] = button["url"].replace(f"/blob/{SOURCE_BRANCH}/", f"/blob/{LAUNCH_BRANCH}/")  # Colab
+            for form in ("/{}?", "/blob/{}/"):  # Binder: .../main?urlpath=; Colab
+                button["url"] = button["url"].replace(form.format(SOURCE_BRANCH), form.format(LAUNCH_BRANCH))
 
 
 def run_notebooks(app: Sphinx, config: Config) -> None:
@@ -267,9 +265,7 @@ class WarnedPages(Filter):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
-    gc.set_threshold(
-        200_000, 50, 100
-    )  # pages are trees of millions of nodes: to look for garbage takes a third of a build
+    gc.set_threshold(200_000, 50, 100)  # pages have millions of nodes: to look for garbage takes a third of a build
     normalise.refuse_patterns(ROOT)
     remove_thebe(app)
     app.connect("config-inited", set_repository)

@@ -8,13 +8,12 @@ files       sitemap.xml and robots.txt, once an address is set; the notebooks th
 
 from __future__ import annotations
 
-import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterator
 from datetime import date
 from html import escape
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -23,8 +22,6 @@ from xml.etree import ElementTree
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from course_lib import __version__
 from course_lib.lessons.shared.house import PULL
@@ -143,8 +140,8 @@ def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
         "version": __version__,
         "repository": address.repository(),
         "site": editions.site_address(),
-        "chapter": place.chapter,
-        "is_read": place.is_read,
+        "chapter": sum(place.number),
+        "is_read": bool(place.number) or page in toc.way()[1:2],  # the first page is read as a chapter without a number
         "kind": "page" if page.endswith(BESIDE) else "chapter",
         "day": date.fromisoformat(day) if day else None,
         "day_in_words": editions.in_words(day) if day else "",
@@ -174,9 +171,8 @@ def pages_at_the_root(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 def chapters(titles: dict[str, str], root: Path = editions.ROOT) -> list[tuple[str, list[tuple[str, str]]]]:
     """The parts of the book, each with its chapters that were built: (page, title)."""
-    parts = [(part["caption"], [entry["file"] for entry in part["chapters"]]) for part in toc.tree(root)["parts"]]
-    built = [(part, [(page, titles[page]) for page in pages if page in titles]) for part, pages in parts]
-    return [(part, found) for part, found in built if found]
+    built = [entry for entry in toc.entries(toc.tree(root)) if entry.part and not entry.depth and entry.page in titles]
+    return [(part, [(one.page, titles[one.page]) for one in of]) for part, of in groupby(built, lambda one: one.part)]
 
 
 def sitemap(pages: list[str], site: str, days: dict[str, str]) -> bytes:

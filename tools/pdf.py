@@ -1,6 +1,6 @@
 """One PDF of the whole book: a title page, the contents, the built pages one after the other, printed by Chromium.
 
-    python tools/pdf.py [page ...]    after `make book`: writes _build/html/two-tower-models.pdf
+    python -m tools.pdf [page ...]    after `make book`: writes _build/html/two-tower-models.pdf
 
 The first page of the site then offers it. Links from page to page, to theorems and to equations lead inside the PDF.
 Interactives stand as the picture of the state that their page shows. The book is printed twice: the contents need the
@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,6 @@ from typing import Any
 import yaml
 from bs4 import BeautifulSoup, Tag
 from tqdm import tqdm
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course_lib import __version__
 from tools import address, browsing, editions, toc
@@ -56,18 +54,6 @@ WRITE_NUMBERS = """(numbers) => {
 }"""
 
 
-def parts(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Every page of _toc.yml below its first: (the part's name, the page, how deep it stands in the part, from 0)."""
-
-    def below(entries: list[Any], depth: int) -> Iterator[tuple[str, int]]:
-        for entry in entries:
-            yield entry["file"], depth
-            yield from below(entry.get("sections", []), depth + 1)
-
-    for part in tree.get("parts", []):
-        yield from ((str(part.get("caption", "")), page, depth) for page, depth in below(part["chapters"], 0))
-
-
 def title_page(course: str, author: str) -> str:
     """The first page: course, authors, version, day, address."""
     day = max(editions.last_changes().values(), default="")
@@ -82,7 +68,7 @@ def contents(tree: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """The contents of the pages in `titles`: part, chapter, title, and a place for the number of the page."""
     places = {name: f"p{number}" for number, name in enumerate(titles)}
     lines, last = [], ""
-    for part, page, depth in parts(tree):
+    for page, part, _, depth in toc.entries(tree):
         if page not in titles:
             continue
         if part != last:
@@ -229,7 +215,7 @@ def offer(page: Path, name: str = NAME, words: str = "The whole book as one PDF"
 
 def main(names: list[str]) -> None:
     """Print the book, or the named pages."""
-    chosen = names or [name for _, name, _ in parts(toc.tree()) if (SITE / f"{name}.html").is_file()]
+    chosen = names or [page for page, _ in toc.pages()[1:] if (SITE / f"{page}.html").is_file()]
     missing = [name for name in chosen if not (SITE / f"{name}.html").is_file()]
     if missing or not chosen:
         what = ", ".join(missing) or "no page of the book"

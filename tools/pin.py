@@ -1,6 +1,6 @@
 """Makes a branch with the copies of the notebooks as they are today: a class works with it for a whole term.
 
-    python tools/pin.py autumn-2026    (`make pin TERM_NAME=autumn-2026`)
+    python -m tools.pin autumn-2026    (`make pin TERM_NAME=autumn-2026`)
 
 The branch is notebooks-autumn-2026. Nothing is published: the command that does it is printed, with the links to
 one of the notebooks for Binder, Colab and nbgitpuller.
@@ -16,8 +16,6 @@ import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import quote
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import address, export_notebooks
 

@@ -22,31 +22,9 @@ OPTIONS = {"label", "class", "nonumber", "name", "alt", "width", "height", "alig
 ROLE_TARGET = re.compile(r"^(?P<text>.*?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
 OUTSIDE = re.compile(r"^(https?://|mailto:)")
 PLAIN_TOKENS = {
-    "blockquote",
-    "bullet_list",
-    "code_block",
-    "code_inline",
-    "em",
-    "fence",
-    "hardbreak",
-    "heading",
-    "hr",
-    "html_block",
-    "html_inline",
-    "inline",
-    "list_item",
-    "ordered_list",
-    "paragraph",
-    "s",
-    "softbreak",
-    "strong",
-    "table",
-    "tbody",
-    "td",
-    "text",
-    "th",
-    "thead",
-    "tr",
+    *("blockquote", "bullet_list", "code_block", "fence", "heading", "hr", "html_block", "inline", "list_item"),
+    *("ordered_list", "paragraph", "table", "tbody", "td", "th", "thead", "tr"),
+    *("code_inline", "em", "hardbreak", "html_inline", "s", "softbreak", "strong", "text"),
 }
 
 

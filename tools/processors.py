@@ -5,10 +5,8 @@ returns other signs of singular vectors. The variables below make each library t
 would. One kind more, `nudged`, stands for what no machine can emulate (ARM on x86): inputs move by 1e-12, and singular
 vectors change signs (tests/processors/nudge.py).
 
-    python tools/processors.py                              every kind, notebooks and tests (about 20 minutes a kind)
-    python tools/processors.py --kinds sse nudged           only these
-    python tools/processors.py --what notebooks -k gauge    only the notebooks whose name matches
-    python tools/processors.py --list                       the kinds, and what this machine can do
+    python tools/processors.py            every kind, notebooks and tests (about 20 minutes a kind)
+    python tools/processors.py --help     some of them; what this machine can do
 """
 
 from __future__ import annotations
@@ -25,9 +23,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTUP = ROOT / "tests" / "processors"
+LOGS = ROOT / "_build" / "processors"  # pytest's words
 X86, ARM = ("x86_64", "amd64"), ("aarch64", "arm64")
 SUITES = {
-    "notebooks": ["tests/notebooks/test_notebooks.py", "-k", "gives_the_numbers"],
+    "notebooks": ["tests/notebooks/test_notebooks.py::test_every_notebook_gives_the_numbers_it_stores"],
     "tests": [
         *("tests", "-m", "not slow and not browser and not laptop"),
         # the tests of the nudge (processors) compare it with the kernels that the libraries choose by themselves
@@ -67,10 +66,6 @@ class Kind:
         if self.machines and machine.lower() not in self.machines:
             return f"needs {self.machines[0]}, this is {machine}"
         return f"needs {self.needs}" if self.needs and not features.get(self.needs) else ""
-
-    def side_by_side(self, processes: int) -> int:
-        """How many of so many processes have a core for each of their threads; threads without one wait busily."""
-        return max(1, processes // int(self.variables.get("OMP_NUM_THREADS", "1")))
 
     def environment(self, features: dict[str, bool], dispatched: Iterable[str]) -> dict[str, str]:
         """The variables, NPY_DISABLE_CPU_FEATURES among them: the features to hide that NumPy would use here."""
@@ -143,13 +138,12 @@ def run(kind: Kind, suite: str, *, match: str, processes: int, log: Path) -> str
     """Run one suite under one kind of kernel, all that pytest says going to `log`; what it says at its end: the tests
     that failed, and how many there were. Nothing where all is well.
     """
+    processes //= int(kind.variables.get("OMP_NUM_THREADS", "1"))  # a thread without a core waits busily
     features, dispatched = cpu()
     paths = os.pathsep.join(filter(None, [str(STARTUP), str(ROOT), os.environ.get("PYTHONPATH", "")]))
     own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": paths, **kind.environment(features, dispatched)}
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *SUITES[suite]]
-    if match:  # of two -k, pytest takes the last
-        named = SUITES[suite][SUITES[suite].index("-k") + 1] if "-k" in SUITES[suite] else ""
-        command += ["-k", f"{named} and ({match})" if named else match]
+    command += ["-k", match] if match else []
     command += [f"--deselect=tests/{name}" for name in kind.left_out]
     if processes > 1:
         command += ["-n", str(processes), "--dist", "load" if suite == "notebooks" else "loadfile"]
@@ -164,24 +158,19 @@ def run(kind: Kind, suite: str, *, match: str, processes: int, log: Path) -> str
     return "\n".join(["FAILED", *failed, *said[-1:], f"pytest ended with {done.returncode}: see {log}"])
 
 
-def _parser() -> argparse.ArgumentParser:
+def main(arguments: list[str] | None = None) -> int:
+    """0 when everything passed under every kind that can be emulated here, 1 otherwise."""
     parser = argparse.ArgumentParser(description="run notebooks and numeric tests under other kinds of kernels")
     names = [kind.name for kind in KINDS]
     parser.add_argument("--kinds", nargs="+", choices=names, default=names, metavar="KIND", help=", ".join(names))
     parser.add_argument("--what", nargs="+", choices=list(SUITES), default=list(SUITES), help="which suites (both)")
     parser.add_argument("-k", dest="match", default="", help="only tests and notebooks that match (as pytest's -k)")
     parser.add_argument("-n", dest="processes", type=int, default=2, help="tests side by side (2)")
-    parser.add_argument("--logs", type=Path, default=ROOT / "_build" / "processors", help="where pytest's words go")
     parser.add_argument("--list", action="store_true", help="name the kinds and run nothing")
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """0 when everything passed under every kind that can be emulated here, 1 otherwise."""
-    options = _parser().parse_args(arguments)
+    options = parser.parse_args(arguments)
     features, dispatched = cpu()
     failed = False
-    options.logs.mkdir(parents=True, exist_ok=True)
+    LOGS.mkdir(parents=True, exist_ok=True)
     for kind in (kind for kind in KINDS if kind.name in options.kinds):
         missing = kind.missing(platform.machine(), features)
         if missing or options.list:
@@ -189,8 +178,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{kind.name}: {f'not here: {missing}' if missing else f'{kind.about} {words}'}")
             continue
         for suite in options.what:
-            log = options.logs / f"{kind.name}-{suite}.log"
-            trouble = run(kind, suite, match=options.match, processes=kind.side_by_side(options.processes), log=log)
+            log = LOGS / f"{kind.name}-{suite}.log"
+            trouble = run(kind, suite, match=options.match, processes=options.processes, log=log)
             failed = failed or bool(trouble)
             print(f"{kind.name}, {suite}: {trouble or 'passed'}", flush=True)
     return int(failed)

@@ -1,6 +1,6 @@
 """Reads the book's sentences as a strict copy-editor would: proselint, the course's own list, and long sentences.
 
-    python tools/prose.py [page ...]    prints each find and its sentence; the exit status is 1 if there is any
+    python -m tools.prose [page ...]    prints each find and its sentence; the exit status is 1 if there is any
 
 Code, formulas and roles are read as the word Xx. What the course does not say stands, with the reason, in
 tools/prose.yml; a phrase that must stay carries `<!-- prose: name of the check -->` behind its sentence.
@@ -22,25 +22,12 @@ from proselint.checks import __register__ as their_checks
 from proselint.registry.checks import Check, Padding
 from proselint.registry.checks.types import Existence
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is run as a script
-
 from tools import conclusions, myst
 
 RULES = Path(__file__).with_suffix(".yml")
-WITHOUT_SENTENCES = (
-    "code-cell",
-    "code-block",
-    "code",
-    "math",
-    "raw",
-    "bibliography",
-    "glue:figure",
-    "list-table",
-    "toctree",
-)
-SPOKEN = dict.fromkeys(
-    ("math_inline", "math_inline_double", "code_inline", "myst_role"), "Xx"
-)  # with one letter it would be an initial, whose full stop ends no sentence
+SILENT = ("code-cell", "code-block", "code", "math", "raw", "bibliography", "glue:figure", "list-table", "toctree")
+# With one letter it would be an initial, whose full stop ends no sentence.
+SPOKEN = dict.fromkeys(("math_inline", "math_inline_double", "code_inline", "myst_role"), "Xx")
 TERM = re.compile(r"^\S.*$", re.MULTILINE)
 ALLOWED = re.compile(r"<!-- prose: (?P<name>[\w.]+) -->")
 
@@ -94,7 +81,7 @@ def paragraphs(text: str) -> Iterator[str]:
     """The paragraphs, headings and items of a text and of the directives inside it, as words."""
     for token in myst.parser().parse(text):
         found = myst.directive(token)
-        if found is not None and found.name not in WITHOUT_SENTENCES:
+        if found is not None and found.name not in SILENT:
             yield from paragraphs(TERM.sub("", found.body) if found.name == "glossary" else found.body)
         elif token.type == "inline" and token.children:
             yield spoken(token.children)

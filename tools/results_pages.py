@@ -15,8 +15,6 @@ number where it prints one. On a page
     <!-- results: verdicts -->   a table: for each table how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
     <!-- results: rules -->      a table: which rules of comparing each of them keeps
-
-`python -m tools.results_pages` prints the counts.
 """
 
 import csv
@@ -33,6 +31,7 @@ from course_lib.experiments.core import registry
 from course_lib.experiments.core.display import in_words, text_of
 from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
+from course_lib.lessons.shared.scalars import Table
 from course_lib.papers import agreement
 from course_lib.papers.agreement import Verdict
 from tools import printed_picture
@@ -113,17 +112,13 @@ def listed() -> str:
 
 def rules() -> str:
     """HTML: a table of the files, each with its seeds and what its experiment keeps of the rules."""
-    rows = ""
+    rows = []
     for result in stored():
         kept = registry.get(result.id).rules
-        told = [] if kept is None else [kept.path, "yes" if kept.lists else "–", kept.predictions or "–"]
-        cells = [str(len(result.provenance["seeds"]) or "–"), *told]
-        rows += (
-            f'<tr><th scope="row">{result.id}, {result.scale}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        )
-    names = ("file", "seeds", "path", "judges lists", "predictions at")
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return in_a_box(f'<table class="course-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+        told = (kept.path, "yes" if kept.lists else None, kept.predictions or None) if kept else (None,) * 3
+        rows.append((f"{result.id}, {result.scale}", len(result.provenance["seeds"]) or None, *told))
+    heads = ("file", "seeds", "path", "judges lists", "predictions at")
+    return in_a_box(Table("What each experiment keeps.", heads, rows)._repr_html_())
 
 
 @cache
@@ -259,18 +254,12 @@ def verdicts() -> str:
             key = table, "yes" if verdict == "not trained" else "no"
             counted.setdefault((table, "yes") if (table, "yes") in counted else key, Counter())[verdict] += count
     names = get_args(Verdict)
-    head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("table or figure", "our data", "the paper's data?", *names)
-    )
-    rows = "".join(
-        f'<tr><th scope="row">{spoken(table)}</th><td>{", ".join(on.get((table, same), {})) or "–"}</td><td>{same}</td>'
-        + "".join(f'<td class="number">{counts[name] or "–"}</td>' for name in names)
-        + "</tr>"
+    rows = [
+        (spoken(table), ", ".join(on.get((table, same), {})) or None, same, *(counts[name] or None for name in names))
         for (table, same), counts in sorted(counted.items(), key=lambda item: _in_order(("", "", item[0][0])))
-    )
-    caption = "Printed numbers, by verdict."
-    table = f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-    return in_a_box(f'<table class="course-table">{table}</table>')
+    ]
+    heads = ("table or figure", "our data", "the paper's data?", *names)
+    return in_a_box(Table("Printed numbers, by verdict.", heads, rows)._repr_html_())
 
 
 def counts() -> dict[str, int]:
@@ -326,8 +315,3 @@ def fill(text: str) -> str:
         return f"```{{raw}} html\n{maker()}\n```" if maker else str(counts()[comment[1]])
 
     return COMMENT.sub(made, text)
-
-
-if __name__ == "__main__":
-    for name, count in counts().items():
-        print(f"{name:12} {count}")

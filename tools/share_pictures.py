@@ -2,10 +2,8 @@
 
     python -m tools.share_pictures [NAME ...]      all chapters, or some, from the built book
 
-The pictures lie in book/assets/share; tools/page_frame.py names them to whom asks, once an address is set. They are
-drawn by Chromium from the pages themselves, so that they have the letters and colours of the site, and are committed,
-because a build must not need a browser. A picture holds the name that it shows: tests/tools/test_share_pictures.py
-compares it with the page's heading.
+The pictures lie in book/assets/share; tools/page_frame.py names them once an address is set. Chromium draws them from
+the built pages, in their letters and colours; they are committed, because a build must not need a browser.
 """
 
 from __future__ import annotations

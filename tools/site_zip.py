@@ -1,6 +1,6 @@
 """The whole site as one file to take along: open index.html in it, no network and no server needed.
 
-    python tools/site_zip.py    after `make book`: writes _build/html/two-tower-models-site.zip
+    python -m tools.site_zip    after `make book`: writes _build/html/two-tower-models-site.zip
 
 The first page of the site then offers it. The same site gives the same bytes.
 """
@@ -11,8 +11,6 @@ import re
 import sys
 import zipfile
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import pdf
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -16,31 +17,47 @@ def tree(root: Path = ROOT) -> dict[str, Any]:
     return read
 
 
-def pages(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
-    """(page, number of its chapter or ()) for every page, in order.
+class Entry(NamedTuple):
+    """A page in the contents: its part's caption, the number of its chapter or (), how deep it stands in the part.
 
     Chapters of numbered parts are counted through all parts (use_multitoc_numbering). The pages below a chapter, such
     as its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
     """
-    read = tree(root)
-    found: list[tuple[str, tuple[int, ...]]] = [(read["root"], ())]
+
+    page: str
+    part: str = ""
+    number: tuple[int, ...] = ()
+    depth: int = 0
+
+
+def entries(read: Mapping[str, Any]) -> Iterator[Entry]:
+    """Every page of what `tree` reads, in order."""
+    yield Entry(read["root"])
     chapter = 0
     for part in read.get("parts", []):
         for entry in part["chapters"]:
             chapter += bool(part.get("numbered"))
-            found += _entries(entry, (chapter,) if part.get("numbered") else ())
-    return found
+            yield from _with_sections(entry, str(part.get("caption", "")), (chapter,) * bool(part.get("numbered")), 0)
+
+
+def _with_sections(entry: dict[str, Any], part: str, number: tuple[int, ...], depth: int) -> Iterator[Entry]:
+    yield Entry(entry["file"], part, number, depth)
+    for section in entry.get("sections", []):
+        yield from _with_sections(section, part, number, depth + 1)
+
+
+def pages(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
+    """(page, number of its chapter or ()) for every page, in order."""
+    return [(entry.page, entry.number) for entry in entries(tree(root))]
 
 
 def way(root: Path = ROOT) -> list[str]:
     """The pages that *Next* goes through: the root, the first page of all, the chapters, and the decisions."""
-    read = tree(root)
-    parts = read.get("parts", [])
-    chapters = [entry["file"] for part in parts if part.get("numbered") for entry in part["chapters"]]
-    ends = [entry["file"] for part in parts for entry in part["chapters"] if entry["file"].endswith("/decisions")]
-    return list(
-        dict.fromkeys([read["root"], parts[0]["chapters"][0]["file"], *chapters, *ends] if parts else [read["root"]])
-    )
+    first, *others = [entry for entry in entries(tree(root)) if entry.depth == 0]
+    later = [entry for entry in others if entry.number] + [
+        entry for entry in others if entry.page.endswith("/decisions")
+    ]
+    return list(dict.fromkeys(entry.page for entry in [first, *others[:1], *later]))
 
 
 def page_of(name: str, root: Path = ROOT) -> str:
@@ -49,9 +66,3 @@ def page_of(name: str, root: Path = ROOT) -> str:
         if page.rpartition("/")[2] in (name, f"{name}-lab"):
             return page
     raise KeyError(f"no chapter {name!r}; expected the name of a page in _toc.yml, such as ddc")
-
-
-def _entries(entry: dict[str, Any], number: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    """A page and the sections under it."""
-    inner = [_entries(section, number) for section in entry.get("sections", [])]
-    return [(entry["file"], number), *(page for pages in inner for page in pages)]

@@ -14,9 +14,8 @@ from sphinx.application import Sphinx
 VERBATIM = (nodes.FixedTextElement, nodes.literal, nodes.math)  # stays as it was written
 MINUS = re.compile(r"(?<![\w.,)\]$−–-])-(?=\.?\d)")
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-])0*(\d+)(?![\w.]*\w)")  # as Python writes 0.00001
-SHOWN_IN_HTML = re.compile(
-    r"(?<=>)([^<>]+)(?=</?(t[dh]|text|tspan|small|br|span|caption|figcaption|summary|b|strong|em)\b)"
-)  # words of a table, a chart
+# Words of a table, a chart
+SHOWN_IN_HTML = re.compile(r"(?<=>)([^<>]+)(?=</?(t[dh]|text|tspan|small|br|span|(fig)?caption|summary|b|strong|em)\b)")
 IN_CHART = ("text", "tspan")  # Firefox knows no baseline-shift: what follows an exponent is moved back
 RAISED_IN_CHART = '<tspan dy="-4" font-size="9">{}</tspan><tspan dy="4">\u200b</tspan>'
 PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The files that hold the address, to be changed at will."""
-    for name in ("pyproject.toml", *address.PLACES):
+    for name in ("pyproject.toml", *address.copies()):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -33,12 +33,23 @@ def test_a_new_address_reaches_every_copy(copy: Path) -> None:
     old, new = address.repository(copy), "https://github.com/somebody/another.name"
     settings = copy / "pyproject.toml"
     settings.write_text(settings.read_text().replace(old, new))
-    assert address.carry(copy, write=False) == list(address.PLACES)
+    slug = old.removeprefix("https://github.com/")
+    holding = [name for name in address.copies() if re.search(f"{slug}|github.io", (copy / name).read_text())]
+    assert address.carry(copy, write=False) == holding and len(holding) > 25
     address.carry(copy, write=True)
     assert address.carry(copy, write=False) == []
-    slug = old.removeprefix("https://github.com/")
-    assert [name for name in address.PLACES if slug in (copy / name).read_text()] == []
+    assert [name for name in address.copies() if slug in (copy / name).read_text()] == []
     assert "https://somebody.github.io/another.name/" in (copy / "README.md").read_text()
+    settings.write_text(settings.read_text().replace(new, old))  # and back, letter by letter
+    address.carry(copy, write=True)
+    assert [name for name in address.copies() if (copy / name).read_text() != (ROOT / name).read_text()] == []
+
+
+def test_a_part_of_a_longer_name_stays() -> None:
+    old, new = "https://github.com/you/course", "https://github.com/a/b"
+    text = "you/course/blob you/course-two me.you/course you/course.old https://you.github.io/course/"
+    said = "a/b/blob you/course-two me.you/course you/course.old https://a.github.io/b/"
+    assert address.with_address(text, old, new) == said
 
 
 NO_NAMES = ("a", 'a/b"c', "../x", "a/..", "-a/b", "a.b/c", "ä/b")
@@ -73,7 +84,7 @@ def test_no_other_file_repeats_it() -> None:
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if found.returncode > 1:
         pytest.skip("not a git checkout")
-    assert set(found.stdout.split()) <= {"pyproject.toml", *address.PLACES}
+    assert set(found.stdout.split()) <= {"pyproject.toml", "tools/address.py", *address.copies()}
 
 
 def test_citation_file() -> None:

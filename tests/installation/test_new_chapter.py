@@ -43,7 +43,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (there / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, there / name)
     subprocess.run(["git", "init", "--quiet", str(there)], check=True)
-    done = run(there, "tools/new_chapter.py", "my-topic", "--part", "sampling")
+    done = run(there, "-m", "tools.new_chapter", "my-topic", "--part", "sampling")
     assert done.returncode == 0, done.stderr
     return there
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import export_notebooks, lab_notebooks, normalise, pin
+from tools import export_notebooks, normalise, pin
 from tools.course_index import Index
 
 COPY = "sampling/x.ipynb"
@@ -23,15 +23,15 @@ def test_the_button_gives_the_copy_that_binder_opens(site_folder: Path, index: I
 
 def test_a_copy_is_renewed_until_a_reader_changes_it(tmp_path: Path) -> None:
     folder = tmp_path / "notebooks"
-    assert lab_notebooks.renew(folder, {COPY: "one"}) == []
-    assert lab_notebooks.renew(folder, {COPY: "two"}) == []
+    assert export_notebooks.renew(folder, {COPY: "one"}) == []
+    assert export_notebooks.renew(folder, {COPY: "two"}) == []
     assert (folder / COPY).read_text() == "two"
     (folder / COPY).write_text("mine")
-    assert lab_notebooks.renew(folder, {COPY: "two"}) == []  # nothing newer to speak of
-    assert lab_notebooks.renew(folder, {COPY: "three"}) == [COPY]
+    assert export_notebooks.renew(folder, {COPY: "two"}) == []  # nothing newer to speak of
+    assert export_notebooks.renew(folder, {COPY: "three"}) == [COPY]
     assert (folder / COPY).read_text() == "mine"
     (folder / COPY).unlink()
-    assert lab_notebooks.renew(folder, {COPY: "three"}) == [] and (folder / COPY).read_text() == "three"
+    assert export_notebooks.renew(folder, {COPY: "three"}) == [] and (folder / COPY).read_text() == "three"
 
 
 def test_a_copy_for_a_term_installs_the_course_of_that_term(index: Index) -> None:

@@ -92,7 +92,8 @@ def test_every_copy_begins_with_its_home_and_the_installation(exported: Path, in
 @pytest.mark.pipeline
 def test_two_exports_are_equal(exported: Path, tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(tmp_path / "again")],
+        [sys.executable, "-m", "tools.export_notebooks", str(tmp_path / "again")],
+        cwd=ROOT,
         check=True,
         capture_output=True,
     )

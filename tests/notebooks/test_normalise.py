@@ -115,12 +115,12 @@ def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path:
     nbformat.write(new_notebook(cells=[new_code_cell("print(1 + 1)"), new_code_cell("import os; os.getcwd()")]), path)
     texts = []
     for _ in range(2):
-        subprocess.run([sys.executable, ROOT / "tools" / "normalise.py", path], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "tools.normalise", path], cwd=ROOT, check=True, capture_output=True)
         texts.append(path.read_text(encoding="utf-8"))
     assert texts[0] == texts[1]
     assert "2\\n" in texts[0] and str(tmp_path) in texts[0]  # a notebook runs in its own folder
-    command = [sys.executable, ROOT / "tools" / "normalise.py", "--check", path]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    command = [sys.executable, "-m", "tools.normalise", "--check", path]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.slow

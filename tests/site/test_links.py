@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from tests.site.html_pages import CHAPTERS, ROOT, Page, find_pages, is_outside, read_page, target_of
-from tools import generated_pages, pdf
+from tools import generated_pages, toc
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ENTRIES = [chapter for part in TOC["parts"] for chapter in part["chapters"]]
-EXPECTED = [TOC["root"], *(page for _, page, _ in pdf.parts(TOC))]
+EXPECTED = [entry.page for entry in toc.entries(TOC)]
 
 pytestmark = pytest.mark.usefixtures("site_folder")
 

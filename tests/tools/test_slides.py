@@ -58,23 +58,23 @@ def words(html: str) -> list[str]:
 def test_a_paragraph_comes_apart_at_its_sentences(chapter: Chapter) -> None:
     starts = ("If $a$ grows", "*This* ends", "It is")
     said = ["If \\(a\\) grows, so does b.", "This ends, says Li et al. [2026].", "It is known."]
-    assert words(pieces.steps(chapter, *starts)) == said
+    assert words(pieces.MAKERS["steps"](chapter, *starts)) == said
 
 
 def test_a_proof_ends_at_its_end_and_comes_in_steps(chapter: Chapter) -> None:
-    assert words(pieces.proof(chapter, "thm-one")) == ["Proof. Look.", "Then look again. ∎"]
+    assert words(pieces.MAKERS["proof"](chapter, "thm-one")) == ["Proof. Look.", "Then look again. ∎"]
 
 
 def test_code_is_found_by_what_it_defines(chapter: Chapter) -> None:
-    shown = BeautifulSoup(pieces.code(chapter, "f", "last", "print("), "html.parser").get_text()
+    shown = BeautifulSoup(pieces.MAKERS["code"](chapter, "f", "last", "print("), "html.parser").get_text()
     assert shown.split("\n")[:3] == ["def f(x):", "    return x", "for n in range(2):"] and "[1]" not in shown
-    assert pieces.output(chapter, "last") == "<pre>[1, 0, 1]</pre>"
+    assert pieces.MAKERS["output"](chapter, "last") == "<pre>[1, 0, 1]</pre>"
 
 
 def test_code_that_fills_more_than_a_slide_is_refused(chapter: Chapter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.slides.pages.MOST_LINES", 1)
     with pytest.raises(Missing, match="f take 2 lines; expected at most 1"):
-        pieces.code(chapter, "f")
+        pieces.MAKERS["code"](chapter, "f")
 
 
 def test_a_vote_shows_the_first_cell_and_a_row_at_a_time(chapter: Chapter) -> None:

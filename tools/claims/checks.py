@@ -16,12 +16,15 @@ from typing import Any
 
 from course_lib.lessons.shared import findings
 from tools import conclusions
-from tools.claims import recorder
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 from tools.findings import from_results
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
-_DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
+_DIRECTIVE = re.compile(
+    r"^[ \t]*[`:]{3,}[ \t]*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)(?P<options>(\n[ \t]*(---|:?[\w-]+:.*))*)", re.MULTILINE
+)
+_LABEL = re.compile(r"^[ \t]*:?label:\s*(\S+)", re.MULTILINE)
+_RAN = re.compile(r"^(?P<name>\S+::.*?) (?P<outcome>[A-Z]+)(?: |$)", re.MULTILINE)  # a line of `pytest -v`
 
 
 @dataclass(frozen=True)
@@ -60,24 +63,9 @@ def _is_page(path: Path, book: Path) -> bool:
 
 def _statements_of(path: Path, book: Path) -> Iterable[Statement]:
     page = path.relative_to(book).with_suffix("").as_posix()
-    lines = conclusions.text_of(path).splitlines()
-    for number, line in enumerate(lines):
-        match = _DIRECTIVE.match(line.strip())
-        if match:
-            label = _label(lines[number + 1 :], match["fence"])
-            yield Statement(match["kind"], label, page, match["title"].strip())
-
-
-def _label(lines: list[str], fence: str) -> str | None:
-    """The `:label:` (or `label:` between `---`) among the options that open a directive."""
-    for line in lines:
-        text = line.strip()
-        match = re.match(r":?label:\s*(\S+)", text)
-        if match:
-            return match[1]
-        if text != "---" and not re.match(r":?[\w-]+:", text):
-            return None
-    return None
+    for match in _DIRECTIVE.finditer(conclusions.text_of(path)):
+        label = _LABEL.search(match["options"])
+        yield Statement(match["kind"], label[1] if label else None, page, match["title"].strip())
 
 
 # ------------------------------------------------------------------------------------------------ lint
@@ -211,31 +199,24 @@ def run_function(name: str) -> str:
 def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str]:
     """Run test node ids in one pytest call; for each "" when it passed, else what happened to it.
 
-    A node that is skipped, expected to fail, in error or not collected has not passed.
+    A node that is skipped, expected to fail, in error or not collected has not passed. pytest is given whole tests that
+    are there: one that is missing, or has no such parameter, would hide the others.
     """
     root = Path(root) if root is not None else ROOT
-    there = [node for node in nodes if (root / node.split("::")[0]).exists()]
+    there = sorted({node.split("[")[0] for node in nodes if _node_exists(node, root)})
     if not there:
         return dict.fromkeys(nodes, "not collected")
+    command = [sys.executable, "-P", "-m", "pytest", "-v", "--tb=no", "-p", "no:cacheprovider", "--rootdir=.", *there]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-P", recorder.__file__, json.dumps(there)],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": paths},
-        check=False,
-    )
-    outcomes: dict[str, list[str]] = {}
-    for line in done.stdout.splitlines():
-        if line.startswith(recorder.RECORD):
-            name, outcome = json.loads(line.removeprefix(recorder.RECORD))
-            outcomes.setdefault(name, []).append(outcome)
+    environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "100000"}
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env=environment, check=False)
+    outcomes = [(match["name"], match["outcome"].lower()) for match in _RAN.finditer(done.stdout)]
     return {node: _verdict(node, outcomes) for node in nodes}
 
 
-def _verdict(node: str, outcomes: dict[str, list[str]]) -> str:
-    mine = [result for name, results in outcomes.items() if recorder.within(name, node) for result in results]
+def _verdict(node: str, outcomes: list[tuple[str, str]]) -> str:
+    """What happened to a test, to all of its parameters where the node names none."""
+    mine = [outcome for name, outcome in outcomes if name == node or name.startswith(f"{node}[")]
     bad = sorted(set(mine) - {"passed"})
     if not mine:
         return "not collected"

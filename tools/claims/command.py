@@ -18,9 +18,11 @@ def cli(argv: list[str] | None = None) -> int:
     try:
         claims = load()
         if arguments.command == "list":
-            return _print_list(claims)
+            print(*(f"{claim.id:18} {claim.status:16} {claim.statement}" for claim in claims), sep="\n")
+            return 0
         if arguments.command == "export":
-            return _print_json(claims)
+            print(json.dumps(msgspec.to_builtins(claims), indent=1, ensure_ascii=False))
+            return 0
         return _check(claims, ids=arguments.id, fast=arguments.fast)
     except ClaimError as error:
         print(f"claims: {error}", file=sys.stderr)
@@ -36,17 +38,6 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="print id, status and statement of every claim")
     commands.add_parser("export", help="print all rows as JSON")
     return parser
-
-
-def _print_list(claims: list[Claim]) -> int:
-    for claim in claims:
-        print(f"{claim.id:18} {claim.status:16} {claim.statement}")
-    return 0
-
-
-def _print_json(claims: list[Claim]) -> int:
-    print(json.dumps(msgspec.to_builtins(claims), indent=1, ensure_ascii=False))
-    return 0
 
 
 def _check(claims: list[Claim], *, ids: list[str] | None, fast: bool) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 import networkx
+import numpy as np
 from msgspec.structs import replace
 
 from tools.claims.rows import STATUSES, WITH_REASON, Claim, anchor
@@ -42,19 +43,16 @@ def _columns(claims: list[Claim]) -> list[list[Place]]:
     pairs = edges(claims)
     column_of = _column_of(networkx.DiGraph((other, name) for name, other in pairs))
     columns: list[list[Place]] = [[] for _ in range(1 + max(column_of.values(), default=-1))]
+    lines = networkx.DiGraph()
     for claim in claims:
         if claim.id in column_of:
             columns[column_of[claim.id]].append(claim.id)
-    near_left: dict[Place, list[Place]] = {}
-    near_right: dict[Place, list[Place]] = {}
     for name, other in pairs:
         route = _route(name, other, column_of)
-        for column, waypoint in zip(range(column_of[name] - 1, column_of[other], -1), route[1:-1], strict=True):
-            columns[column].append(waypoint)
-        for right, left in itertools.pairwise(route):
-            near_left.setdefault(right, []).append(left)
-            near_right.setdefault(left, []).append(right)
-    return _untangle(columns, near_left, near_right)
+        networkx.add_path(lines, route)
+        for waypoint in route[1:-1]:
+            columns[waypoint[2]].append(waypoint)  # type: ignore[index]
+    return _untangle(columns, lines)
 
 
 def _column_of(graph: networkx.DiGraph) -> dict[str, int]:
@@ -73,22 +71,16 @@ def _route(name: str, other: str, column_of: dict[str, int]) -> list[Place]:
     return [name, *((name, other, column) for column in between), other]
 
 
-def _untangle(
-    columns: list[list[Place]], near_left: dict[Place, list[Place]], near_right: dict[Place, list[Place]]
-) -> list[list[Place]]:
+def _untangle(columns: list[list[Place]], lines: networkx.DiGraph) -> list[list[Place]]:
     """Sort each column by the mean height of its neighbours (the barycentre rule), a few times left and right."""
     for sweep in range(12):
-        near = near_left if sweep % 2 == 0 else near_right
+        near = lines.successors if sweep % 2 == 0 else lines.predecessors
         height = {place: (row + 0.5) / len(column) for column in columns for row, place in enumerate(column)}
         for column in columns if sweep % 2 == 0 else reversed(columns):
-            mean = {place: _mean([height[other] for other in near.get(place, [])], height[place]) for place in column}
+            mean = {place: np.mean([height[other] for other in near(place)] or [height[place]]) for place in column}
             column.sort(key=lambda place: (mean[place], str(place)))
             height |= {place: (row + 0.5) / len(column) for row, place in enumerate(column)}
     return columns
-
-
-def _mean(values: list[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
 
 
 def graph_svg(claims: list[Claim], *, foreign: Collection[str] = ()) -> str:

@@ -74,9 +74,8 @@ def render_statuses(claims: list[Claim]) -> str:
     """A table of the statuses, what each means, and how many claims have it."""
     counts = Counter(claim.status for claim in claims)
     rows = [[f"**{status}**", meaning, str(counts[status])] for status, meaning in STATUSES.items()]
-    return _list_table(
-        ["Status", "What it means", "Claims"], rows, widths=(30, 54, 16)
-    )  # on a phone, too, a status stays whole
+    widths = (30, 54, 16)  # on a phone, too, a status stays whole
+    return _list_table(["Status", "What it means", "Claims"], rows, widths=widths)
 
 
 def render_filter(claims: list[Claim], *, rows: str, groups: str = "") -> str:

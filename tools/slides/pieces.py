@@ -45,11 +45,6 @@ def question(chapter: Chapter) -> str:
     return "".join(str(one) for one in chapter.question().find_all(recursive=False)[1:])
 
 
-def interactive(chapter: Chapter) -> str:
-    """The interactive, as the page has it."""
-    return str(chapter.interactive())
-
-
 def still(chapter: Chapter) -> str:
     """The picture of the interactive, as a page without scripts has it."""
     return f'<div class="course-widget"><div class="cw cw-hero">{chapter.still()}</div></div>'
@@ -74,21 +69,6 @@ def assignment(chapter: Chapter) -> str:
     return html
 
 
-def statement(chapter: Chapter, label: str) -> str:
-    """A theorem with its number and name."""
-    return str(chapter.labelled(label))
-
-
-def proof(chapter: Chapter, label: str) -> str:
-    """The proof of a statement, sentence by sentence."""
-    return _one_by_one(chapter.proof(label))
-
-
-def exercise(chapter: Chapter, label: str) -> str:
-    """An exercise, without its solution."""
-    return str(chapter.labelled(label))
-
-
 def figure(chapter: Chapter, name: str) -> str:
     """A figure with the first sentence of its caption, for light and for dark."""
     found = soup(str(chapter.labelled(name)))
@@ -102,14 +82,9 @@ def figure(chapter: Chapter, name: str) -> str:
     return found.decode_contents()
 
 
-def table(chapter: Chapter, section: str) -> str:
-    """The table of a section."""
-    return str(chapter.table(section))
-
-
 def vote(chapter: Chapter, section: str) -> str:
     """The table of a section, of which each row shows its first cell, and all others later."""
-    found = soup(table(chapter, section))
+    found = soup(str(chapter.table(section)))
     for at, row in enumerate(found.select("tbody tr")):
         for cell in row.find_all(["td", "th"])[1:]:
             inside = cell.decode_contents()
@@ -127,26 +102,6 @@ def tally(chapter: Chapter, section: str) -> str:
     return found.decode_contents()
 
 
-def code(chapter: Chapter, *names: str) -> str:
-    """Code from scratch."""
-    return str(chapter.code(names))
-
-
-def output(chapter: Chapter, name: str) -> str:
-    """What that code prints."""
-    return str(chapter.output(name))
-
-
-def words(chapter: Chapter, *starts: str) -> str:
-    """Sentences and formulas of the page."""
-    return "".join(str(chapter.sentence(start)) for start in starts)
-
-
-def steps(chapter: Chapter, *starts: str) -> str:
-    """The same, one after the other."""
-    return _one_by_one(chapter.sentence(start) for start in starts)
-
-
 def ask(chapter: Chapter, name: str) -> str:
     """A question of the quiz; which answers are right, and why, comes later."""
     asked = _asked(chapter, name)
@@ -161,25 +116,26 @@ def ask(chapter: Chapter, name: str) -> str:
     )
 
 
+# What a slide can show (deck.KINDS) -> its HTML, of the chapter and of what is named
 MAKERS: Mapping[str, Callable[..., str]] = {
-    **{
-        made.__name__: made
-        for made in (
-            cover,
-            question,
-            still,
-            interactive,
-            remember,
-            assignment,
-            statement,
-            proof,
-            exercise,
-            figure,
-            table,
-        )
-    },
-    **{made.__name__: made for made in (vote, tally, code, output, words, steps)},
+    "cover": cover,
+    "question": question,
+    "interactive": lambda chapter: str(chapter.interactive()),
+    "still": still,
+    "remember": remember,
+    "assignment": assignment,
+    "statement": lambda chapter, label: str(chapter.labelled(label)),
+    "proof": lambda chapter, label: _one_by_one(chapter.proof(label)),
+    "exercise": lambda chapter, label: str(chapter.labelled(label)),  # without its solution
+    "figure": figure,
+    "table": lambda chapter, section: str(chapter.table(section)),
+    "vote": vote,
+    "tally": tally,
     "quiz": ask,
+    "output": lambda chapter, name: str(chapter.output(name)),
+    "code": lambda chapter, *names: str(chapter.code(names)),
+    "words": lambda chapter, *starts: "".join(str(chapter.sentence(start)) for start in starts),
+    "steps": lambda chapter, *starts: _one_by_one(chapter.sentence(start) for start in starts),
 }
 
 

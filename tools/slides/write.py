@@ -26,11 +26,8 @@ HERE = Path(__file__).parent
 REVEAL = ("dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js", "LICENSE")
 STYLES = ("course.css", "course-fonts.css", "course-fonts-more.css", "pygments.css", "course-widgets.css")
 MATHJAX = "mathjax"
-HEADS = {
-    "question": "Guess first",
-    "remember": "What to remember",
-    "assignment": "At home",
-}  # of slides without a headline of their own
+# Of slides without a headline of their own
+HEADS = {"question": "Guess first", "remember": "What to remember", "assignment": "At home"}
 
 
 def slide_html(chapter: Chapter, slide: decks.Slide) -> str:

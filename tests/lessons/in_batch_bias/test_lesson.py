@@ -1,5 +1,6 @@
 """The chapter on in-batch sampling: its proofs, the models that it trains, its findings, figures and quiz."""
 
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from course_lib.lessons.in_batch_bias import broken, enumeration, films, finding
 from course_lib.lessons.in_batch_bias import findings as about
 from course_lib.lessons.in_batch_bias import proofs as symbolic
 from course_lib.lessons.in_batch_bias import quiz as in_batch_bias
-from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, positives
+from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
 from course_lib.lessons.in_batch_bias.films import Lists
 from course_lib.lessons.shared import house
 from course_lib.lessons.shared.counterexample import all_zero
@@ -560,3 +561,98 @@ def test_the_numbers_in_the_explanations() -> None:
     threshold = in_batch.misclassification_threshold
     assert [round(threshold(s, 10001)) for s in (32, 1024, 101, 51, 1001)] == [324, 11, 101, 201, 11]
     assert in_batch_bias._labels_around_one_pair(films=4, fans=6, n_positives=101).sum() == 101
+
+
+# ---- the formulas of the exercises' solutions, by enumeration
+
+
+@pytest.mark.parametrize(("labels", "size"), list(labelled_cases()))
+def test_the_share_of_false_negatives(labels: np.ndarray, size: int) -> None:
+    """ex-false-negatives: sum over O of (pop - 1) / (M (M - 1)), for every batch size, by enumeration."""
+    shares = []
+    for batch in batches(labels, size):
+        rows, cols = zip(*batch, strict=True)
+        grid = labels[np.ix_(rows, cols)]
+        shares.append(Fraction(int(grid.sum()) - size, size * (size - 1)))
+    pop = in_batch.pair_popularity(labels.sum(1), labels.sum(0))
+    n_positives = int(labels.sum())
+    assert sum(shares) / len(shares) == Fraction(int((labels * (pop - 1)).sum()), n_positives * (n_positives - 1))
+
+
+@pytest.mark.parametrize("labels", [labels for labels in SMALL_LABELS if labels.sum() <= 6])
+def test_a_coin_for_every_pair(labels: np.ndarray) -> None:
+    """ex-poisson: q in the place of s/M and of rho, over all 2^M batches and every cell;
+    and (17) stays unbiased with it.
+    """
+    q, pairs = Fraction(2, 5), positives(labels)
+    pop = in_batch.pair_popularity(exact(labels.sum(1)), exact(labels.sum(0)))
+    grid, own = exact(labels * 0), exact(labels * 0)
+    for taken in itertools.product([0, 1], repeat=len(pairs)):
+        chance = q ** sum(taken) * (1 - q) ** (len(pairs) - sum(taken))
+        batch = [pair for pair, one in zip(pairs, taken, strict=True) if one]
+        for (i, _), (_, j) in itertools.product(batch, repeat=2):
+            grid[i, j] += chance
+        for pair in batch:
+            own[pair] += chance
+    assert (grid == q * ((1 - q) * exact(labels) + q * pop)).all()
+    negative = (grid / pop / q - own * ((1 - q) / q / pop + 1)) / q  # (17): a = 1/q in units of 1/(mn), rho = q
+    assert (negative == 1 - exact(labels)).all()
+
+
+@pytest.mark.parametrize("old", [1, 2, 3, 4])
+def test_stale_counts(old: int) -> None:
+    """ex-stale-counts: negatives weigh pop/pop', liked pairs pop/pop' - 1; the masked loss has no weight below zero."""
+    labels = SMALL_LABELS[5]
+    rows, cols = exact(labels.sum(1)), exact(labels.sum(0))
+    stale = cols.copy()
+    stale[0] = Fraction(old)
+    ratio = in_batch.pair_popularity(rows, cols) / in_batch.pair_popularity(rows, stale)
+    y, total = exact(labels), {"unbiased": exact(labels * 0), "masked": exact(labels * 0)}
+    drawn = batches(labels, 3)
+    for batch, kind in itertools.product(drawn, total):
+        i, j = (list(side) for side in zip(*batch, strict=True))
+        _, push = in_batch.batch_weights(
+            kind,
+            row_counts=rows[i],
+            col_counts=stale[j],
+            n_positives=int(labels.sum()),
+            shape=labels.shape,
+            labels=y[np.ix_(i, j)] if kind == "masked" else None,
+        )
+        np.add.at(total[kind], np.ix_(i, j), push)
+    mean = {kind: weights * labels.size / len(drawn) for kind, weights in total.items()}
+    assert (mean["unbiased"] == ratio - y).all()
+    assert (mean["masked"] == (1 - y) * ratio).all()
+
+
+def test_one_walk_through_the_data() -> None:
+    """ex-epoch: at the fit, batches that share an epoch are worse than independent ones, by exactly 12/7;
+    elsewhere better.
+    """
+    labels = np.array([[1, 1, 0], [0, 1, 1]])
+    y = exact(labels)
+
+    def ratio(scores: np.ndarray) -> Fraction:
+        pos_loss, neg_loss = losses.pair_losses("square", scores)
+        case = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": y, "batch_size": 2}
+        values = in_batch.enumerate_batch_losses("unbiased", **case)
+        drawn = batches(labels, 2)
+        assert all(set(a) | set(b) == set(positives(labels)) for a, b in zip(drawn, drawn[::-1], strict=True))
+        mean, single = in_batch.exact_moments("unbiased", **case)
+        pairs = [(a + b) / 2 for a, b in zip(values, values[::-1], strict=True)]
+        assert sum(pairs) / len(pairs) == mean
+        return sum((value - mean) ** 2 for value in pairs) / len(pairs) / (single / 2)
+
+    assert ratio(y) == Fraction(12, 7)
+    assert ratio((exact(np.indices(labels.shape)[0]) + 2 * exact(np.indices(labels.shape)[1])) / 7) < Fraction(1, 4)
+
+
+def test_a_small_batch_can_imitate_a_large_one() -> None:
+    """ex-bigger-batches: negatives times rho(large)/rho(small) give the small batch the expectation of the large
+    one.
+    """
+    labels = exact(SMALL_LABELS[5])
+    n_positives = int(labels.sum())
+    (pull, small), (_, large) = (in_batch.expected_weights("in_batch", labels=labels, batch_size=s) for s in (2, 5))
+    factor = in_batch.balance(Fraction(5), n_positives) / in_batch.balance(Fraction(2), n_positives)
+    assert (small * factor == large).all() and (pull * labels.size == labels).all()
