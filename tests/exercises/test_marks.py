@@ -82,6 +82,12 @@ def test_ten_students_have_the_marks_that_one_computes_by_hand(course: Path) -> 
     assert found.loc["student9", "exam"] == 0 and found["open"].tolist() == ["", "ddc", *7 * [""], "exam"]
 
 
+def test_an_empty_cell_of_the_exam_is_a_mark_that_is_still_open(course: Path) -> None:
+    (course / "exam.csv").write_text("student,points\nstudent0,\nstudent1,45\n")
+    found = marks.marks(course)
+    assert found.loc["student0", "open"] == "exam" and found.loc["student1", ["exam", "open"]].tolist() == [50, "ddc"]
+
+
 def test_of_two_equal_assignments_one_is_dropped(course: Path) -> None:
     for name in planted_class.ASSIGNMENTS:
         path, cell = course / "grades" / f"{name}.csv", f"answer_{name.replace('-', '_')}"
@@ -157,9 +163,9 @@ def test_a_wrong_plan_is_named(course: Path, wrong: str, words: str, capsys: pyt
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ("student,points\nstudent0,91\n", "line 2: student0, 91; expected each student once, with 0 to 90 points"),
-        ("student,points\nstudent0,\n", "line 2: student0, no points; expected each student once"),
-        ("student,points\n,5\n", "line 2: nobody, 5; expected each student once"),
+        ("student,points\nstudent0,91\n", "line 2: points is 91; expected x, or 0 to 90"),
+        ("student,points\nstudent0,few\n", "line 2: points is 'few'; expected a number"),
+        ("student,points\n,5\n", "'' is nobody of grades/gradebook.csv"),
         ("student,points\nstudent0,1\nstudent0,2\n", "expected each student once"),
         ("student,points\nstudent0,1\nnobody,2\n", "'nobody' is nobody of grades/gradebook.csv"),
         ("who,points\nstudent0,1\n", "the columns are .'who', 'points'.; expected one called 'student'"),
