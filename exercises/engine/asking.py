@@ -28,7 +28,6 @@ In exam.py, a function of the same name draws the numbers and finds the answer w
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +39,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from exercises.engine import chapters
+from exercises.engine import chapters, inputs
 
 T = TypeVar("T")
 NUMBER = re.compile(r"«(\w+)(?::([^»]+))?»")
@@ -163,8 +162,7 @@ class Template:
 
     def draw(self, seed: str) -> Question:
         """The question of a seed. RuntimeError where no draw suits it."""
-        digest = hashlib.sha256(json.dumps([seed, self.chapter, self.name]).encode()).digest()
-        rng = np.random.default_rng(list(digest))
+        rng = inputs.of_words(json.dumps([seed, self.chapter, self.name]))
         for _ in range(DRAWS):
             numbers = self.make(rng)
             if numbers is not None:

@@ -28,7 +28,8 @@
     ddc = ["task_2_margin"]
 
 Weights add up to 100. An assignment counts with its weight in deadlines.toml, with its penalty for late work, and 0
-where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`.
+where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`, as it does
+for everybody while the file is not there.
 `--sheet project` writes project.csv for everybody in the class, with a column an item: an x there is all of its points,
 a number so many. With --confirm, each student's items and the comment go to feedback/STUDENT/project.html.
 """
@@ -51,7 +52,7 @@ from exercises.engine.chapters import HERE
 from exercises.engine.exam import html_of
 from exercises.engine.grading import items
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.office.late import read_deadlines
+from exercises.engine.office.late import BadDeadlines, read_deadlines
 from exercises.engine.office.people import lines_of_students
 from exercises.engine.office.tables import write_table
 from exercises.engine.office.texts import converted, read_toml, written
@@ -214,10 +215,14 @@ def graded_by(path: Path, full: Mapping[str, float]) -> tuple[pd.DataFrame, pd.D
     return table[graded], found[graded]
 
 
-def part_of_file(course: Path, part: Part) -> pd.Series:
+def part_of_file(course: Path, name: str, part: Part) -> pd.Series:
     """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
-    full = columns_of(course, part)
-    _, points = graded_by(course / part.source, full)
+    full, path = columns_of(course, part), course / part.source
+    if not path.exists():
+        how = f"--sheet {name} writes it" if part.rubric else "its columns are student and points"
+        print(f"marks: {path} is not there yet ({how}): {name} counts 0 and is open for everybody")
+        return pd.Series(dtype=float)
+    _, points = graded_by(path, full)
     return points.sum(axis=1) / sum(full.values())
 
 
@@ -238,7 +243,7 @@ def pages(course: Path) -> list[Path]:
     """Writes each student's items and comment: feedback/STUDENT/PART.html."""
     found = []
     for name, part in read_plan(course).parts.items():
-        if part.rubric is None:
+        if part.rubric is None or not (course / part.source).exists():
             continue
         full = columns_of(course, part)
         table, points = graded_by(course / part.source, full)
@@ -259,7 +264,7 @@ def marks(course: Path) -> pd.DataFrame:
     book = read_table(course / "grades" / "gradebook.csv", ["name", "open"])
     found = pd.DataFrame(index=book.index)
     for name, part in plan.parts.items():
-        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, part)
+        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, name, part)
         if strangers := sorted(set(given.index) - set(found.index)):
             raise BadMarks(f"parts.{name}: {strangers[0]!r} is nobody of grades/gradebook.csv; see `table`")
         found[name] = 100 * given.reindex(found.index)
@@ -316,7 +321,7 @@ def main(arguments: list[str] | None = None) -> None:
             return
         now = marks(course)
         lines = changes(confirmed(course), now)
-    except BadMarks as error:
+    except (BadMarks, BadDeadlines) as error:
         sys.exit(f"marks: {error}")
     print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
     if given.confirm:

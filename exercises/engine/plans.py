@@ -13,6 +13,7 @@ import argparse
 import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -34,14 +35,10 @@ CLASS_HOURS = 3
 """Two sessions of 90 minutes."""
 LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 """The rule for late work, as the syllabus states it and deadlines.toml has it."""
-MARKS = {"machine": 20, "criticism": 20, "project": 25, "exam": 30, "participation": 5}
-"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
-SOURCES = {
-    "machine": 'from = "machine"',
-    "criticism": 'from = "hand"',
-    "project": 'from = "project.csv"\nrubric = "project.yml"',
+MARKS: dict[str, int] = {
+    name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
-OUT_OF = {"exam": 90, "participation": 10}
+"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
 MIDDLE, SUNDAY = 2, 6
 DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
 WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}
@@ -112,7 +109,12 @@ def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
 
 def text_of(page: str) -> str:
     """The Markdown of a notebook page."""
-    cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return markdown(ROOT / f"{page}.ipynb")
+
+
+def markdown(notebook: Path) -> str:
+    """The Markdown of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
@@ -152,8 +154,7 @@ def assigned(page: str) -> list[str]:
 
 def assignment_minutes(name: str) -> int:
     """The minutes that an assignment, a warm-up or an experiment states, task by task."""
-    cells = json.loads(chapters.notebook_of(name).read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    text = markdown(chapters.notebook_of(name))
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
 
 
@@ -201,18 +202,9 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
     return "\n".join([*lines, ""])
 
 
-def marks() -> str:
-    """The marks.toml of the syllabus: `exercises.engine.marks` computes the mark from it."""
-    lines = ["# See exercises/engine/marks.py. A file has the columns student and points, or those of its rubric."]
-    for name, weight in MARKS.items():
-        source = SOURCES[name] if name in SOURCES else f'from = "{name}.csv"\nout_of = {OUT_OF[name]}'
-        lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
-    return "\n".join([*lines, ""])
-
-
 def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:
     """Writes what a class is told by its syllabus; with `keep` only what is not there yet. Returns the names."""
-    texts = {"marks.toml": marks(), "project.yml": (HERE / "project.yml").read_text(encoding="utf-8")}
+    texts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("marks.toml", "project.yml")}
     texts |= {"deadlines.toml": deadlines(plan, start)} if start else {}
     new = [name for name in texts if not (keep and (folder / name).exists())]
     for name in new:

@@ -11,7 +11,6 @@ alike. A high share is a reason to read the two, and to ask; it proves nothing.
 from __future__ import annotations
 
 import argparse
-import csv
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -28,6 +27,7 @@ from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.reading import python_only
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
+from exercises.engine.office.tables import write_table
 
 ROOT = chapters.HERE.parent
 LEAST = 0.5
@@ -82,10 +82,7 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
     detector.run()
     folder.with_suffix(".html").write_text(_page(name, detector), encoding="utf-8")
     rows = sorted(_rows(detector), key=lambda row: -float(row["share"]))
-    with folder.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, list(rows[0]))
-        table.writeheader()
-        table.writerows(rows)
+    write_table(folder.with_suffix(".csv"), list(rows[0]), rows)
     return rows
 
 
@@ -120,11 +117,12 @@ def _page(name: str, detector: Any) -> str:
 
 def _rows(detector: Any) -> Iterator[dict[str, Any]]:
     """For each student: whose code theirs is most like among all, and among classmates."""
+    students = {Path(file).stem for file in detector.test_files}
     for place, file in enumerate(detector.test_files):
         shares = zip(map(Path, detector.ref_files), detector.similarity_matrix[place, :, 0].tolist(), strict=True)
         found = sorted(((max(0.0, share), _named(path)) for path, share in shares if path != Path(file)), reverse=True)
         share, like = found[0]
-        of_class, classmate = max(((x, one) for x, one in found if one in _classmates(detector)), default=(0.0, ""))
+        of_class, classmate = max(((x, one) for x, one in found if one in students), default=(0.0, ""))
         yield {
             "student": Path(file).stem,
             "share": round(share, 3),
@@ -132,10 +130,6 @@ def _rows(detector: Any) -> Iterator[dict[str, Any]]:
             "share_of_class": round(of_class, 3),
             "classmate": classmate,
         }
-
-
-def _classmates(detector: Any) -> set[str]:
-    return {Path(file).stem for file in detector.test_files}
 
 
 def _named(path: Path) -> str:

@@ -46,9 +46,10 @@ class NameGrader(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         name = resources["nbgrader"]["notebook"]
+        rooms = ", ".join(f"`{room}`" for room in notebooks.open_rooms(nb))
         text = (
-            f"**Where your answers run.** On {graded_with()} and `course_lib`; other packages, and a newer Python, may "
-            "not be there. The cells run in this order, and each check sees your functions as they are at its place: "
+            f"**Where your answers run.** On {graded_with()}; of `course_lib` only {rooms} can be imported there. Other "
+            "packages, and a newer Python, may not be there. The cells run in this order, and each check sees your functions as they are at its place: "
             "restart the kernel and run all cells before you hand in. Lines with `!`, `%pip`, threads, and files that "
             "lie beside this notebook do nothing there, or end the cell."
         )

@@ -129,7 +129,8 @@ def read_deadlines(course: Path) -> Deadlines:
     try:
         file = read_toml(path, _File)
         about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
-        extensions = {who: converted(f"extensions.{who}", one, dict[str, _Days]) for who, one in file.extensions.items()}
+        given = file.extensions.items()
+        extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
         late, zone = converted("late", file.late, _Late), _zone(file.zone)
         due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}
     except ValueError as error:

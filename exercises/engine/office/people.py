@@ -237,7 +237,8 @@ def lines_of(text: str, known: Iterable[str]) -> Iterator[tuple[int, dict[str, s
     """
     heads = text.splitlines()[:2]  # Excel may write `sep=;` above the names of the columns
     names = set(known)
-    sign = next((s for s in ",;\t" if any(names & {*_cells(head.split(s))} for head in heads)), ",")
+    usual = max(",;\t", key=heads[0].count) if heads else ","  # for the error, where no column is known
+    sign = next((s for s in ",;\t" if any(names & {*_cells(head.split(s))} for head in heads)), usual)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
     some = ((rows.line_num, _cells(row)) for row in rows)
     full = ((line, cells) for line, cells in some if any(cells) and not cells[0].startswith("sep="))

@@ -60,9 +60,12 @@ def converted(place: str, value: Any, kind: type[Kind]) -> Kind:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        known = [field.encode_name for field in msgspec.structs.fields(kind)] if hasattr(kind, "__struct_fields__") else []
-        expected = f"; expected {', '.join(known)}" if known else ""
-        raise ValueError(f"{place} is {str(value)[:200]}: {error}{expected}") from None
+        told, _, where = str(error).rstrip("`").partition(" - at `$")
+        for name in where.split("."):
+            value = value.get(name, value) if isinstance(value, dict) else value
+        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) if "unknown" in told else ""
+        known = f"; expected some of {names}" if names else ""
+        raise ValueError(f"{place}{where} is {str(value)[:200]!r}: {told}{known}") from None
 
 
 def sha256(content: bytes) -> str:
