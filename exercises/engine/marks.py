@@ -228,7 +228,7 @@ def part_of_file(course: Path, name: str, part: Part) -> pd.Series:
 
 def sheet(course: Path, name: str) -> Path:
     """Writes the file of a part that is graded by a rubric: a line a student, a column an item. Never over another."""
-    part = read_plan(course).parts.get(name)
+    part: Part | None = read_plan(course).parts.get(name)
     if part is None or part.rubric is None:
         raise BadMarks(f"{FILE}: parts.{name}: expected a part with a rubric")
     path, columns = course / part.source, ["student", "name", *columns_of(course, part), "comment"]

@@ -17,7 +17,6 @@ from tqdm import tqdm
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import NoWalls
-from exercises.engine.grading.verdicts import verdict_on
 from tools.address import repository
 
 from . import hand
@@ -180,7 +179,7 @@ def _tried(step: Callable[[Room, str], Any], room: Room, student: str) -> str | 
 
 def judge(room: Room, student: str) -> dict[str, Any]:
     """The verdict on a student's working copy: the stored one, or a new one."""
-    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student), room.limits)
+    return room.judged(student)
 
 
 def book(room: Room, student: str) -> None:

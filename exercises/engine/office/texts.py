@@ -63,8 +63,8 @@ def converted(place: str, value: Any, kind: type[Kind]) -> Kind:
         told, _, where = str(error).rstrip("`").partition(" - at `$")
         for name in where.split("."):
             value = value.get(name, value) if isinstance(value, dict) else value
-        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) if "unknown" in told else ""
-        known = f"; expected some of {names}" if names else ""
+        names = ", ".join(getattr(kind, "__struct_encode_fields__", ()))
+        known = f"; expected some of {names}" if "unknown field" in told else ""
         raise ValueError(f"{place}{where} is {str(value)[:200]!r}: {told}{known}") from None
 
 
