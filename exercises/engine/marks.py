@@ -37,7 +37,6 @@ a number so many. With --confirm, each student's items and the comment go to fee
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -53,7 +52,7 @@ from exercises.engine.exam import html_of
 from exercises.engine.grading import items
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.office.late import BadDeadlines, read_deadlines
-from exercises.engine.office.people import lines_of_students
+from exercises.engine.office.people import lines_of
 from exercises.engine.office.tables import write_table
 from exercises.engine.office.texts import converted, read_toml, written
 
@@ -114,15 +113,13 @@ def _check(name: str, part: Part) -> None:
 def read_table(path: Path, columns: Iterable[str], *, nobodys: bool = True) -> pd.DataFrame:
     """The lines of one of the class's tables, all as text, under their students; `line` is where each stands.
 
-    As an editor or a spreadsheet saves them (`lines_of_students`). BadMarks for another form, a missing column, and a
+    As an editor or a spreadsheet saves them (`lines_of`). BadMarks for another form, a missing column, and a
     student who stands there twice. Without `nobodys`, lines without a student are left out.
     """
     if not path.exists():
         raise BadMarks(f"{path} is missing; expected columns student and {', '.join(columns)}")
     try:
-        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of_students(written(path))]
-    except csv.Error as error:
-        raise BadMarks(f"{path}: {error}; expected every quote closed") from None
+        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of(written(path))]
     except ValueError as error:
         raise BadMarks(f"{path}: {error}") from None
     found = [(name, cells) for name, cells in found if name or nobodys]

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from exercises.engine import chapters, inputs, proof, simulate
+from exercises.engine.grading.judge import write_whole
 from exercises.engine.variants import Variant, with_variants
 
 
@@ -62,8 +63,7 @@ def write(course: Path, variant: Variant, seed: str) -> None:
         (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
         (drawn, described(variant, seed)),
     ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        write_whole(path, content)
 
 
 def share(variant: Variant) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from .desk import Desk
-from .people import Person, lines_of_students
+from .people import Person, lines_of
 from .room import Room
 from .rosters import platforms
 from .tables import Line, write_table
@@ -85,9 +85,7 @@ def export(desk: Desk, every: Tables, system: str) -> Path:
 def confirmed(course: Path) -> dict[str, str]:
     """student -> percent of the term, as exercises.engine.marks wrote them; nobody before."""
     path = course / "grades" / "marks.csv"
-    return (
-        {cells["student"]: cells["percent"] for _, cells in lines_of_students(written(path))} if path.exists() else {}
-    )
+    return {cells["student"]: cells["percent"] for _, cells in lines_of(written(path))} if path.exists() else {}
 
 
 def _person(desk: Desk, student: str) -> Person:

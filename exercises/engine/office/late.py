@@ -45,6 +45,14 @@ class BadDeadlines(ValueError):
     """The file cannot be used; the message names the place."""
 
 
+class Late(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The rule for late work."""
+
+    free_days: Annotated[int, msgspec.Meta(ge=0, le=LONGEST)] = 0
+    percent_per_day: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
+    at_most_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 100.0
+
+
 @dataclass(frozen=True)
 class Lateness:
     """How late a student's file is, how many free days that takes, and what it costs."""
@@ -69,9 +77,7 @@ class Deadlines:
     due: Mapping[str, datetime] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    free_days: int = 0
-    percent_per_day: float = 0.0
-    at_most_percent: float = 100.0
+    late: Late = field(default_factory=Late)
     zone: ZoneInfo | None = None
     """The class's; None for this computer's."""
 
@@ -110,13 +116,13 @@ class Deadlines:
 
     def lateness(self, student: str, files: Mapping[str, Receipt]) -> dict[str, Lateness]:
         """assignment -> how late, for all that a student handed in: the free days go to what was due first."""
-        left, found = self.free_days, {}
+        left, found = self.late.free_days, {}
         for assignment in sorted(files, key=lambda name: (self.due.get(name, datetime.max.replace(tzinfo=UTC)), name)):
             receipt = files[assignment]
             days = self.days_late(student, assignment, datetime.fromisoformat(receipt.handed_in))
             free = min(left, days)
             left -= free
-            percent = min(self.at_most_percent, (days - free) * self.percent_per_day)
+            percent = min(self.late.at_most_percent, (days - free) * self.late.percent_per_day)
             found[assignment] = Lateness(days, free, percent, not receipt.stamped)
         return found
 
@@ -131,21 +137,15 @@ def read_deadlines(course: Path) -> Deadlines:
         about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
         given = file.extensions.items()
         extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
-        late, zone = converted("late", file.late, _Late), _zone(file.zone)
+        late, zone = converted("late", file.late, Late), _zone(file.zone)
         due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}
     except ValueError as error:
         raise BadDeadlines(f"{path.name}: {error}") from None
     weights = {name: one.weight for name, one in about.items()}
-    return Deadlines(due, weights, extensions, late.free_days, late.percent_per_day, late.at_most_percent, zone)
+    return Deadlines(due, weights, extensions, late, zone)
 
 
 _Days = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
-
-
-class _Late(msgspec.Struct, forbid_unknown_fields=True):
-    free_days: Annotated[int, msgspec.Meta(ge=0, le=LONGEST)] = 0
-    percent_per_day: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
-    at_most_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 100.0
 
 
 class _Assignment(msgspec.Struct, forbid_unknown_fields=True):
