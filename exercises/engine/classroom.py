@@ -193,6 +193,9 @@ def _gradebook(desk: Desk, written: dict[str, list[tables.Line]]) -> None:
         print(f"gradebook: {exports.gradebook(desk, written)}")
         waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
         print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
+        looks = {name: [line.get("look_at") for line in lines] for name, lines in written.items()}
+        doubts = {name: sum(look not in (None, "", tables.NOTHING) for look in own) for name, own in looks.items()}
+        print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
 
 
 def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]], *, told: bool = True) -> None:

@@ -672,11 +672,13 @@ def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: 
 def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.CaptureFixture[str]) -> None:
     (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
-    assert f"make grade-by-hand): {WEEK_1} 2\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"make grade-by-hand): {WEEK_1} 2\n" in said and "look_at of the tables): nothing waits\n" in said
     term.mark("asmith", 5)
     term.mark("amiller", 5)
-    term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4)}))
-    assert f"make grade-by-hand): {WEEK_1} 1\n" in capsys.readouterr().out
+    term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4), "a stranger/ddc.ipynb": work(WEEK_1, 2)}))
+    said = capsys.readouterr().out
+    assert f"make grade-by-hand): {WEEK_1} 1\n" in said and f"look_at of the tables): {WEEK_1} 1\n" in said
     term.run("undo")
     assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
     term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))

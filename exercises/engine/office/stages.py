@@ -92,10 +92,9 @@ def _points(points: float | None) -> str:
     return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
-def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
-    """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
+def collect(desk: Desk, folder: Path, only: str | None) -> None:
+    """Takes in what is new in a folder; says what cannot count."""
     _say_what_came("collect", desk.collect(folder, only))
-    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
 
 
 def adopt(desk: Desk, only: str | None) -> None:
@@ -267,8 +266,8 @@ def marks(room: Room, student: str) -> list[Any]:
         return [sorted(scores), sorted(comments), notebook.late_submission_penalty]
 
 
-def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receipt]:
-    """Takes back the last collection, or the newest file of one student; returns what no longer counts.
+def undo(desk: Desk, student: str | None, assignment: str | None) -> None:
+    """Takes back the last collection, or the newest file of one student.
 
     Nothing is deleted: collecting the same folder again brings it back.
     """
@@ -288,7 +287,6 @@ def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receip
     for receipt in taken:
         print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
     print("undo: now run grade, so that what came before has its marks again")
-    return taken
 
 
 def _newest(desk: Desk, student: str, assignment: str) -> list[Receipt]:

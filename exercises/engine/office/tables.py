@@ -17,13 +17,13 @@ from .late import Lateness
 from .ledger import Receipt
 from .room import Room, text_of
 from .stages import graded, settle
-from .standing import Content, Standing, shown, undo
+from .standing import Content, Standing, nobodys, shown, undo
 
 FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
 FILES = ("id", "collected", "path", "name", "student", "assignment", "handed_in", "sha256"), ("problem", "advice")
 Line = dict[str, Any]
 """What a table says in one line; of a student whose work is not graded, also `waits`."""
-NOT_GRADED = "not graded yet: run grade"
+NOTHING, NOT_GRADED = "nothing handed in", "not graded yet: run grade"
 
 
 def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
@@ -36,7 +36,8 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
     settle(desk, room)
     standings, late = desk.standings(room), desk.lateness(room)
     present = graded(room, standings)
-    everybody, astray = sorted({*standings, *desk.roster.people}), desk.nobodys(None)
+    everybody, receipts = sorted({*standings, *desk.roster.people}), desk.ledger.receipts()
+    astray = nobodys(receipts, None)
     source = notebooks.read_source(room.notebook("source"))
     lines = found[room.assignment] = []
     cells = [cell for cell in source.cells if notebooks.grading(cell).get("grade")]
@@ -49,7 +50,7 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
             standing = standings.get(student)
             unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
             if standing is None:
-                line["look_at"] = "; ".join(unplaced) or "nothing handed in"
+                line["look_at"] = "; ".join(unplaced) or NOTHING
             elif student in present:
                 booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
                 line |= _marks(booked)
@@ -57,8 +58,8 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
             else:
                 line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced]), "waits": True}
             lines.append(line)
-    nobodys = [*desk.nobodys(room.assignment), *astray]  # what is no assignment's might be this one's
-    lines += [{"look_at": _strange(receipt)} for receipt in nobodys if receipt.student not in everybody]
+    unclear = [*nobodys(receipts, room.assignment), *astray]  # what is no assignment's might be this one's
+    lines += [{"look_at": _strange(receipt)} for receipt in unclear if receipt.student not in everybody]
     path = room.course / "grades" / f"{room.assignment}.csv"
     write_table(path, [*FRAME[0], *(notebooks.grading(cell)["grade_id"] for cell in cells), *FRAME[1]], lines)
 
