@@ -60,7 +60,8 @@ def converted(place: str, value: Any, kind: type[Kind]) -> Kind:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        told, _, where = str(error).rstrip("`").partition(" - at `$")
+        told, _, place_in_it = str(error).partition(" - at `$")
+        where = place_in_it.rstrip("`")
         for name in where.split("."):
             value = value.get(name, value) if isinstance(value, dict) else value
         names = ", ".join(getattr(kind, "__struct_encode_fields__", ()))
