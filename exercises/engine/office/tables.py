@@ -39,7 +39,7 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
     everybody, receipts = sorted({*standings, *desk.roster.people}), desk.ledger.receipts()
     astray = nobodys(receipts, None)
     source = notebooks.read_source(room.notebook("source"))
-    lines = found[room.assignment] = []
+    lines: list[Line] = []
     cells = [cell for cell in source.cells if notebooks.grading(cell).get("grade")]
     texts = [cell for cell in cells if notebooks.is_answer(cell)]
     rubrics = {notebooks.grading(cell)["grade_id"]: items.of_answer(cell.source) for cell in texts}
@@ -61,6 +61,7 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
     unclear = [*nobodys(receipts, room.assignment), *astray]  # what is no assignment's might be this one's
     lines += [{"look_at": _strange(receipt)} for receipt in unclear if receipt.student not in everybody]
     path = room.course / "grades" / f"{room.assignment}.csv"
+    found[room.assignment] = lines
     write_table(path, [*FRAME[0], *(notebooks.grading(cell)["grade_id"] for cell in cells), *FRAME[1]], lines)
 
 
