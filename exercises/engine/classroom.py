@@ -146,7 +146,7 @@ def run(given: argparse.Namespace, course: Path) -> None:
     for room in every:
         hand.keep(room)
     with ExitStack() as last:  # from the last of these to the first, each also after a failure
-        last.callback(_gradebook, desk, written)
+        last.callback(_gradebook, desk, every, written)
         last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
         last.callback(_tables, desk, every, written)
         _work(given, desk, asked)
@@ -188,8 +188,9 @@ def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]
         print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
 
 
-def _gradebook(desk: Desk, written: dict[str, list[tables.Line]]) -> None:
-    if written:
+def _gradebook(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
+    """Of all assignments, or not at all: the error of a table that broke off is told already."""
+    if written and written.keys() == {room.assignment for room in _in_use(desk, every)}:
         print(f"gradebook: {exports.gradebook(desk, written)}")
         waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
         print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
