@@ -656,10 +656,18 @@ def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> N
         ("blackboard", {"Username": "asmith"}),
     ],
 )
-def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: str, expected: dict[str, str]) -> None:
+def test_exports_have_the_columns_that_a_platform_asks_for(
+    term: Class, system: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4)}))
     term.run("export", "--to", system)
+    missing = {
+        "canvas": "SIS User ID, Section",
+        "moodle": "ID number",
+        "blackboard": "Student ID, Last Name, First Name",
+    }
+    assert f"export: {missing[system]}: empty for everybody" in capsys.readouterr().out
     with (term.course / "grades" / f"{system}.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     (row,) = (row for row in rows if expected.items() <= row.items())

@@ -75,9 +75,7 @@ def test_columns_by_flags_and_a_file_of_no_platform(tmp_path: Path) -> None:
 def test_an_export_in_another_language_lists_its_columns_so_that_one_can_say_which_is_which(tmp_path: Path) -> None:
     path = tmp_path / "teilnehmer.csv"
     path.write_text("Vorname\tNachname\tMatrikel\tGruppe\nJörg\tMüller\t471\tA\n", encoding="utf-16")
-    with pytest.raises(
-        BadRoster, match=r"\['Vorname', 'Nachname', 'Matrikel', 'Gruppe'\].*Say which they are: --col"
-    ):
+    with pytest.raises(BadRoster, match=r"\['Vorname', 'Nachname', 'Matrikel', 'Gruppe'\].*Say which they are: --col"):
         rosters.people_of(path, {})
     (one,) = rosters.people_of(path, {"student": ["Matrikel"], "name": ["Vorname", "Nachname"]})
     assert (one.student, one.name) == ("471", "Jörg Müller")
