@@ -103,17 +103,10 @@ class Question:
     """One question as one seed asks it."""
 
     words: Words
-    numbers: Numbers
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The numbers that the question names."""
-        return self.numbers.given
-
-    @property
-    def found(self) -> dict[str, Any]:
-        """The numbers of the answer."""
-        return self.numbers.found
+    given: dict[str, Any]
+    found: dict[str, Any]
+    case: Mapping[str, str]
+    """The words of its case."""
 
     def asked(self) -> str:
         """The text with its numbers. KeyError where it names a number that is not given."""
@@ -129,8 +122,7 @@ class Question:
 
     def _filled(self, text: str, numbers: dict[str, Any]) -> str:
         """A text with the words of the case, which name numbers as well, and then with the numbers."""
-        own = self.numbers.words
-        return filled(NUMBER.sub(lambda match: own.get(match[1], match[0]), text), numbers)
+        return filled(NUMBER.sub(lambda match: self.case.get(match[1], match[0]), text), numbers)
 
 
 class Make(Protocol):
@@ -166,7 +158,7 @@ class Template:
         for _ in range(DRAWS):
             numbers = self.make(rng)
             if numbers is not None:
-                return Question(self.words, numbers)
+                return Question(self.words, numbers.given, numbers.found, numbers.words)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
 
 

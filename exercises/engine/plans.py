@@ -10,7 +10,6 @@ Reading is counted by the rule of tools/study_time.py.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import tomllib
@@ -24,6 +23,7 @@ import yaml
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
 from tools import guide, study_time
+from tools.conclusions import text_of
 from tools.toc import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,20 +107,9 @@ def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
     return [*found, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else found
 
 
-def text_of(page: str) -> str:
-    """The Markdown of a notebook page."""
-    return markdown(ROOT / f"{page}.ipynb")
-
-
-def markdown(notebook: Path) -> str:
-    """The Markdown of a notebook."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-
-
 def title_of(page: str) -> str:
     """The heading of a page."""
-    return text_of(page).split("\n", 1)[0].removeprefix("# ").strip()
+    return text_of(ROOT / f"{page}.ipynb").split("\n", 1)[0].removeprefix("# ").strip()
 
 
 def reading(page: str, beside: str) -> Task:
@@ -136,7 +125,7 @@ def reading(page: str, beside: str) -> Task:
 
 def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
     """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
-    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(page))}
+    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(ROOT / f"{page}.ipynb"))}
     names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
     missing = set(names) - set(minutes)
     if missing:
@@ -154,7 +143,7 @@ def assigned(page: str) -> list[str]:
 
 def assignment_minutes(name: str) -> int:
     """The minutes that an assignment, a warm-up or an experiment states, task by task."""
-    text = markdown(chapters.notebook_of(name))
+    text = text_of(chapters.notebook_of(name))
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
 
 
