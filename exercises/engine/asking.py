@@ -28,7 +28,6 @@ In exam.py, a function of the same name draws the numbers and finds the answer w
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +39,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from exercises.engine import chapters
+from exercises.engine import chapters, inputs
 
 T = TypeVar("T")
 NUMBER = re.compile(r"«(\w+)(?::([^»]+))?»")
@@ -104,17 +103,10 @@ class Question:
     """One question as one seed asks it."""
 
     words: Words
-    numbers: Numbers
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The numbers that the question names."""
-        return self.numbers.given
-
-    @property
-    def found(self) -> dict[str, Any]:
-        """The numbers of the answer."""
-        return self.numbers.found
+    given: dict[str, Any]
+    found: dict[str, Any]
+    case: Mapping[str, str]
+    """The words of its case."""
 
     def asked(self) -> str:
         """The text with its numbers. KeyError where it names a number that is not given."""
@@ -130,8 +122,7 @@ class Question:
 
     def _filled(self, text: str, numbers: dict[str, Any]) -> str:
         """A text with the words of the case, which name numbers as well, and then with the numbers."""
-        own = self.numbers.words
-        return filled(NUMBER.sub(lambda match: own.get(match[1], match[0]), text), numbers)
+        return filled(NUMBER.sub(lambda match: self.case.get(match[1], match[0]), text), numbers)
 
 
 class Make(Protocol):
@@ -163,12 +154,11 @@ class Template:
 
     def draw(self, seed: str) -> Question:
         """The question of a seed. RuntimeError where no draw suits it."""
-        digest = hashlib.sha256(json.dumps([seed, self.chapter, self.name]).encode()).digest()
-        rng = np.random.default_rng(list(digest))
+        rng = inputs.of_words(json.dumps([seed, self.chapter, self.name]))
         for _ in range(DRAWS):
             numbers = self.make(rng)
             if numbers is not None:
-                return Question(self.words, numbers)
+                return Question(self.words, numbers.given, numbers.found, numbers.words)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
 
 

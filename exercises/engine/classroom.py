@@ -142,15 +142,17 @@ def run(given: argparse.Namespace, course: Path) -> None:
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
     desk = Desk(course)
+    written: dict[str, list[tables.Line]] = {}
     for room in every:
         hand.keep(room)
     with ExitStack() as last:  # from the last of these to the first, each also after a failure
-        last.callback(_gradebook, desk, every)
+        last.callback(_gradebook, desk, every, written)
         last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
-        last.callback(_tables, desk, asked)
+        last.callback(_tables, desk, every, written)
         _work(given, desk, asked)
     if given.step == "export":
-        print(f"export: {exports.export(desk, _in_use(desk, asked), given.to)}")
+        own = {room.assignment: written[room.assignment] for room in _in_use(desk, asked)}
+        print(f"export: {exports.export(desk, own, given.to)}")
 
 
 def _work(given: argparse.Namespace, desk: Desk, asked: list[Room]) -> None:
@@ -178,24 +180,30 @@ def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
     return [room for room in asked if desk.is_in_use(room)]
 
 
-def _tables(desk: Desk, asked: list[Room]) -> None:
-    _each(_in_use(desk, asked), {"table": lambda room: print(f"grades: {tables.table(desk, room)}")})
-
-
-def _gradebook(desk: Desk, every: list[Room]) -> None:
+def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
     """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
-    if here := _in_use(desk, every):
-        for room in here:
-            stages.settle(desk, room)
-        print(f"gradebook: {exports.gradebook(desk, here)}")
-        print(f"to grade by hand (make grade-by-hand): {by_hand.described(by_hand.queue(desk.course))}")
+    here = _in_use(desk, every)
+    _each(here, {"table": lambda room: tables.table(desk, room, written)}, told=False)
+    if here:
+        print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
 
 
-def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:
+def _gradebook(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
+    """Of all assignments, or not at all: the error of a table that broke off is told already."""
+    if written and written.keys() == {room.assignment for room in _in_use(desk, every)}:
+        print(f"gradebook: {exports.gradebook(desk, written)}")
+        waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
+        print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
+        looks = {name: [line.get("look_at") for line in lines] for name, lines in written.items()}
+        doubts = {name: sum(look not in (None, "", tables.NOTHING) for look in own) for name, own in looks.items()}
+        print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
+
+
+def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]], *, told: bool = True) -> None:
     """Every step for every assignment; Failed at the end, with all that went wrong. NoWalls ends the run."""
     failures = []
     for room in asked:
-        if len(asked) > 1:
+        if told and len(asked) > 1:
             print(f"== {room.assignment}")
         for name, step in steps.items():
             try:

@@ -18,26 +18,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import yaml
 
-from exercises.engine import chapters
+from exercises.engine import chapters, inputs
 from exercises.engine.asking import MINUTES_PER_POINT, Exam, Kind, Question, Template
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[2]
-SHORTEST = 10
-"""A shorter seed is found by trying."""
-PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 11pt/1.45 Georgia, serif; max-width: 46em; margin: 2em auto; padding: 0 1em; }}
-table {{ border-collapse: collapse; margin: 1em 0; }} th, td {{ border: 1px solid #999; padding: .2em .7em; }}
-h3 {{ margin-top: 2em; }} h3, table {{ break-inside: avoid; }} h3 {{ break-after: avoid; }}
-</style>
-{body}
-</html>
-"""
+PAGE = Path(__file__).with_name("page.html")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,14 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--questions", default="", help="how many of each chapter, or their numbers: 2,5,9")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "exam", help="a folder outside the site")
     given = parser.parse_args(arguments)
-    if not given.seed.strip():
-        sys.exit("exam: there is no seed; give words that students cannot guess: make exam SEED=words-nobody-guesses")
-    if len(given.seed) < SHORTEST:
-        print(f"exam: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class")
-    try:
-        given.seed.encode()
-    except UnicodeEncodeError:
-        sys.exit("exam: the seed holds bytes that are no text in UTF-8; take words that can be read")
+    inputs.usable("exam", given.seed)
     try:
         chosen = {
             name: asked(exam(name).templates, given.questions, given.seed) for name in given.chapters or with_exam()
@@ -102,8 +83,7 @@ def asked(templates: Sequence[Template], questions: str, seed: str) -> list[Temp
         )
     if several:
         return [templates[number - 1] for number in sorted(set(numbers))]
-    digest = hashlib.sha256(f"{seed} {templates[0].chapter}".encode()).digest()
-    order = [int(place) for place in np.random.default_rng(list(digest)).permutation(len(templates))]
+    order = [int(place) for place in inputs.of_words(f"{seed} {templates[0].chapter}").permutation(len(templates))]
     first = {templates[place].kind: place for place in reversed(order)}
     chosen = list(first.values())[: numbers[0]]
     chosen += [place for place in order if place not in chosen][: numbers[0] - len(chosen)]
@@ -176,7 +156,8 @@ def html_of(title: str, text: str) -> str:
     """A page that needs no other file; formulas are MathML."""
     from exercises.engine.grading.harmless import harmless_html
 
-    return PAGE.format(title=title, body=harmless_html(text))
+    page = PAGE.read_text(encoding="utf-8")
+    return page.replace("«title»", title).replace("«body»", harmless_html(text))
 
 
 if __name__ == "__main__":

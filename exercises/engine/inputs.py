@@ -1,7 +1,9 @@
-"""Hidden checks, one module per assignment: only the grader imports them."""
+"""What is drawn: the random inputs of hidden checks, variants and exams, from words that students cannot guess."""
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +11,30 @@ from contextvars import ContextVar
 import numpy as np
 
 _SEED: ContextVar[tuple[int, ...]] = ContextVar("seed", default=())
+
+
+SHORTEST = 10
+"""A shorter seed of words is found by trying, and with it every hidden input and every answer of an exam."""
+
+
+def usable(command: str, seed: str) -> None:
+    """Ends a command whose seed is empty or no text, and warns of one that can be guessed."""
+    if not seed.strip():
+        sys.exit(
+            f"{command}: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
+            f"make {command} SEED=words-that-nobody-guesses"
+        )
+    try:
+        seed.encode()
+    except UnicodeEncodeError:
+        sys.exit(f"{command}: the seed holds bytes that are no text in UTF-8; take words that can be read")
+    if len(seed) < SHORTEST:
+        print(f"{command}: a seed of {len(seed)} characters can be guessed by trying; take a longer one for a class")
+
+
+def of_words(text: str) -> np.random.Generator:
+    """The generator that some words stand for."""
+    return np.random.default_rng(list(hashlib.sha256(text.encode()).digest()))
 
 
 @contextmanager

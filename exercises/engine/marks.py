@@ -21,14 +21,15 @@
 
     [parts.exam]
     weight = 40
-    from = "exam.csv"               # columns student and points
+    from = "exam.csv"               # columns student and points; an empty cell is not marked yet
     out_of = 90
 
     [void]                          # checks that count for nobody, as if they had never been asked
     ddc = ["task_2_margin"]
 
 Weights add up to 100. An assignment counts with its weight in deadlines.toml, with its penalty for late work, and 0
-where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`.
+where nothing was handed in. Who is missing in a file has 0 there, and the part stands in the column `open`, as it does
+for everybody while the file is not there.
 `--sheet project` writes project.csv for everybody in the class, with a column an item: an x there is all of its points,
 a number so many. With --confirm, each student's items and the comment go to feedback/STUDENT/project.html.
 """
@@ -36,11 +37,10 @@ a number so many. With --confirm, each student's items and the comment go to fee
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -51,10 +51,10 @@ from exercises.engine.chapters import HERE
 from exercises.engine.exam import html_of
 from exercises.engine.grading import items
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.office.late import read_deadlines
-from exercises.engine.office.people import lines_of_students
+from exercises.engine.office.late import BadDeadlines, read_deadlines
+from exercises.engine.office.people import lines_of
 from exercises.engine.office.tables import write_table
-from exercises.engine.office.texts import written
+from exercises.engine.office.texts import converted, read_toml, written
 
 FILE = "marks.toml"
 KINDS = ("machine", "hand")
@@ -68,82 +68,73 @@ class BadMarks(ValueError):
 class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One part of the mark: its weight in percent, where it comes from, and how many of its lowest do not count."""
 
-    weight: float
+    weight: Annotated[float, msgspec.Meta(ge=0, le=100)]
     source: str = msgspec.field(name="from")
-    drop_lowest: int = 0
-    out_of: float | None = None
+    drop_lowest: Annotated[int, msgspec.Meta(ge=0)] = 0
+    out_of: Annotated[float, msgspec.Meta(gt=0)] | None = None
     rubric: str | None = None
 
 
 class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What marks.toml holds. void: assignment -> checks that count for nobody."""
 
-    parts: dict[str, Part]
+    parts: dict[str, Any]
     void: dict[str, list[str]] = {}
 
 
 def read_plan(course: Path) -> Plan:
     """The class's plan. BadMarks for one that is not there, of another form, or whose weights do not add up to 100."""
     path = course / FILE
-    if not path.exists():
-        raise BadMarks(f"{path} is missing; expected what a mark is made of, see exercises/engine/marks.py")
     try:
-        plan = msgspec.convert(tomllib.loads(written(path)), Plan)
-    except (ValueError, RecursionError) as error:  # msgspec's and tomllib's own are ValueErrors
-        raise BadMarks(f"{path}: {error}") from None
-    whole = sum(part.weight for part in plan.parts.values())
-    if abs(whole - 100) > 1e-6:
-        raise BadMarks(f"{path}: the weights add up to {whole:g}; expected 100")
-    for name, part in plan.parts.items():
-        _check(path, name, part)
-    return plan
+        plan = read_toml(path, Plan)
+        parts = {name: converted(f"parts.{name}", one, Part) for name, one in plan.parts.items()}
+        for name, part in parts.items():
+            _check(name, part)
+        whole = sum(part.weight for part in parts.values())
+        if abs(whole - 100) > 1e-6:
+            raise ValueError(f"the weights add up to {whole:g}; expected 100")
+    except ValueError as error:
+        raise BadMarks(f"{path}: {error}; its form stands in exercises/engine/marks.py") from None
+    return Plan(parts, plan.void)
 
 
-def _check(path: Path, name: str, part: Part) -> None:
-    if not 0 <= part.weight <= 100 or part.drop_lowest < 0:
-        raise BadMarks(f"{path}: parts.{name}: expected a weight of 0 to 100 and a drop_lowest of 0 or more")
-    if part.source not in KINDS and not part.source.endswith(".csv"):
-        raise BadMarks(f"{path}: parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
-    one = (part.out_of is None) != (part.rubric is None) and (part.out_of is None or part.out_of > 0)
-    if part.source.endswith(".csv") and (not one or part.drop_lowest):
-        raise BadMarks(
-            f"{path}: parts.{name}: expected out_of, the points that can be had, or a rubric, no drop_lowest"
+def _check(name: str, part: Part) -> None:
+    of_file = part.source.endswith(".csv")
+    if part.source not in KINDS and not of_file:
+        raise ValueError(f"parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
+    given = [what for what in ("out_of", "rubric", "drop_lowest") if getattr(part, what)]
+    if given not in ([["out_of"], ["rubric"]] if of_file else [[], ["drop_lowest"]]):
+        raise ValueError(
+            f"parts.{name}: expected out_of, the points that can be had, or a rubric for a file; for assignments "
+            "drop_lowest or nothing"
         )
-    if part.source in KINDS and (part.out_of, part.rubric) != (None, None):
-        raise BadMarks(f"{path}: parts.{name}: out_of and rubric are for files; the points of assignments are known")
 
 
-def read_table(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+def read_table(path: Path, columns: Iterable[str], *, nobodys: bool = True) -> pd.DataFrame:
     """The lines of one of the class's tables, all as text, under their students; `line` is where each stands.
 
-    As an editor or a spreadsheet saves them (`lines_of_students`). BadMarks for another form, and for a missing column.
+    As an editor or a spreadsheet saves them (`lines_of`). BadMarks for another form, a missing column, and a
+    student who stands there twice. Without `nobodys`, lines without a student are left out.
     """
+    if not path.exists():
+        raise BadMarks(f"{path} is missing; expected columns student and {', '.join(columns)}")
     try:
-        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of_students(written(path))]
-    except csv.Error as error:
-        raise BadMarks(f"{path}: {error}; expected every quote closed") from None
+        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of(written(path))]
     except ValueError as error:
         raise BadMarks(f"{path}: {error}") from None
+    found = [(name, cells) for name, cells in found if name or nobodys]
     table = pd.DataFrame([cells for _, cells in found], index=pd.Index([name for name, _ in found], name="student"))
     if found and (lacking := [column for column in columns if column not in table]):
         raise BadMarks(f"{path} has no column {lacking[0]!r}; it has student, {', '.join(table.columns[1:])}")
-    return table if found else pd.DataFrame(columns=["line", *columns], index=table.index)
-
-
-def once(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table. BadMarks where a student stands there twice."""
-    twice = table[table.index.duplicated()]
-    if len(twice):
+    if len(twice := table[table.index.duplicated()]):
         raise BadMarks(f"{path}, line {twice.line.iloc[0]}: {twice.index[0]}; expected each student once")
-    return table
+    return table if found else pd.DataFrame(columns=["line", *columns], index=table.index)
 
 
 def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Columns as numbers, 0 where a cell is empty. BadMarks names the line and the column of what is no number."""
     found = table[columns].replace("", "0").apply(pd.to_numeric, errors="coerce").astype(float)
-    wrong = np.argwhere(~np.isfinite(found.to_numpy()))
-    if len(wrong):
-        row, column = wrong[0]
+    for row, column in np.argwhere(~np.isfinite(found.to_numpy())):
         raise BadMarks(
             f"{path}, line {table.line.iloc[row]}: {columns[column]} is {table[columns].iloc[row, column]!r}; "
             "expected a number, or nothing for 0"
@@ -171,9 +162,7 @@ def shares(course: Path, assignment: str, kind: str, void: list[str]) -> pd.Seri
     if not counted.points.sum():
         return None
     path, columns = course / "grades" / f"{assignment}.csv", [*asked.index, "penalty"]
-    given = read_table(path, columns)
-    given = once(path, given[given.index != ""])  # `table` writes the files that are nobody's without a student
-    found = numbers(path, given, columns)
+    found = numbers(path, read_table(path, columns, nobodys=False), columns)
     points, penalty = found[list(asked.index)], found["penalty"]
     whole = points.sum(axis=1)
     kept = (1 - penalty / whole).where(whole > 0, 1.0).clip(0, 1)
@@ -198,53 +187,51 @@ def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
     return (table * kept).sum(axis=1) / kept.sum(axis=1)
 
 
-def rubric_of(course: Path, part: Part) -> list[items.Item]:
-    """The items of a part. BadMarks where they cannot be read."""
-    path = course / str(part.rubric)
+def columns_of(course: Path, part: Part) -> dict[str, float]:
+    """The columns of a part's file, each with its points: the items of its rubric, or the points as a whole."""
+    if part.rubric is None:
+        return {"points": part.out_of or 0.0}
+    path = course / part.rubric
     try:
-        return items.read_items(written(path))
+        return {one.line: one.points for one in items.read_items(written(path))}
     except ValueError as error:
         raise BadMarks(f"{path}: {error}") from None
 
 
-def earned(path: Path, table: pd.DataFrame, rubric: list[items.Item]) -> pd.DataFrame:
-    """The points of each item: an x is all of them, a number so many. BadMarks for more, and for what is neither."""
-    full = {one.line: one.points for one in rubric}
-    ticked = table[list(full)].apply(lambda cells: cells.where(~cells.str.lower().isin(TICKS), str(full[cells.name])))
-    found = numbers(path, table.assign(**ticked), list(full))
+def graded_by(path: Path, full: Mapping[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The lines of a part's file in which something stands, and the points in them: an x is all, a number so many."""
+    table, names = read_table(path, full), list(full)
+    ticked = table[names].apply(lambda cells: cells.where(~cells.str.lower().isin(TICKS), str(full[cells.name])))
+    found = numbers(path, table.assign(**ticked), names)
     for line, most in full.items():
         if len(wrong := table[~found[line].between(0, most)]):
             raise BadMarks(
                 f"{path}, line {wrong.line.iloc[0]}: {line} is {wrong[line].iloc[0]}; expected x, or 0 to {most:g}"
             )
-    return found
+    graded = table[names].ne("").any(axis=1)  # an empty line is no mark of 0
+    return table[graded], found[graded]
 
 
-def graded_by(course: Path, part: Part, rubric: list[items.Item]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The lines of a part's file in which something stands, and the points of their items: a row a student."""
-    path = course / part.source
-    table = once(path, read_table(path, [one.line for one in rubric]))
-    graded = table[[one.line for one in rubric]].ne("").any(axis=1)  # an empty line is no mark of 0
-    return table[graded], earned(path, table, rubric)[graded]
-
-
-def part_of_items(course: Path, part: Part) -> pd.Series:
-    """student -> share of a part that is graded by a rubric."""
-    rubric = rubric_of(course, part)
-    _, points = graded_by(course, part, rubric)
-    return points.sum(axis=1) / sum(one.points for one in rubric)
+def part_of_file(course: Path, name: str, part: Part) -> pd.Series:
+    """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
+    full, path = columns_of(course, part), course / part.source
+    if not path.exists():
+        how = f"--sheet {name} writes it" if part.rubric else "its columns are student and points"
+        print(f"marks: {path} is not there yet ({how}): {name} counts 0 and is open for everybody")
+        return pd.Series(dtype=float)
+    _, points = graded_by(path, full)
+    return points.sum(axis=1) / sum(full.values())
 
 
 def sheet(course: Path, name: str) -> Path:
     """Writes the file of a part that is graded by a rubric: a line a student, a column an item. Never over another."""
-    part = read_plan(course).parts.get(name)
+    part: Part | None = read_plan(course).parts.get(name)
     if part is None or part.rubric is None:
         raise BadMarks(f"{FILE}: parts.{name}: expected a part with a rubric")
-    path, columns = course / part.source, ["student", "name", *(one.line for one in rubric_of(course, part)), "comment"]
+    path, columns = course / part.source, ["student", "name", *columns_of(course, part), "comment"]
     if path.exists():
         raise BadMarks(f"{path} is there already, perhaps with marks in it; delete or rename it first")
-    listed = course / "grades" / "gradebook.csv"
-    book = once(listed, read_table(listed, ["name"]))
+    book = read_table(course / "grades" / "gradebook.csv", ["name"])
     write_table(path, columns, book.reset_index().to_dict("records"))
     return path
 
@@ -253,51 +240,28 @@ def pages(course: Path) -> list[Path]:
     """Writes each student's items and comment: feedback/STUDENT/PART.html."""
     found = []
     for name, part in read_plan(course).parts.items():
-        if part.rubric is None:
+        if part.rubric is None or not (course / part.source).exists():
             continue
-        rubric = rubric_of(course, part)
-        table, points = graded_by(course, part, rubric)
-        whole = sum(one.points for one in rubric)
-        for student, cells in table.iterrows():
-            own = points.loc[student]
-            lines = [f"# {name.capitalize()}: {own.sum():g} of {whole:g} points", ""]
-            for one in rubric:
-                some = f": {own[one.line]:g}" if 0 < own[one.line] < one.points else ""
-                lines.append(f"- {items.EARNED if own[one.line] == one.points else items.MISSED} {one.line}{some}")
-            text = "\n".join([*lines, "", cells.get("comment", "")])
+        full = columns_of(course, part)
+        table, points = graded_by(course / part.source, full)
+        for student, own in points.iterrows():
+            lines = [f"# {name.capitalize()}: {own.sum():g} of {sum(full.values()):g} points", ""]
+            for line, most in full.items():
+                some = f": {own[line]:g}" if 0 < own[line] < most else ""
+                lines.append(f"- {items.EARNED if own[line] == most else items.MISSED} {line}{some}")
+            text = "\n".join([*lines, "", table.loc[student].get("comment", "")])
             found.append(course / "feedback" / str(student) / f"{name}.html")
             write_whole(found[-1], html_of(name.capitalize(), text))
     return found
 
 
-def part_of_file(course: Path, part: Part) -> pd.Series:
-    """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
-    path = course / part.source
-    if not path.exists():
-        raise BadMarks(f"{path} is missing; expected columns student and points, or, for a rubric, see --sheet")
-    if part.rubric:
-        return part_of_items(course, part)
-    table = read_table(path, ["points"])
-    points = pd.to_numeric(table["points"], errors="coerce").astype(float)
-    twice, nobody = table.index.duplicated(keep=False), table.index == ""
-    wrong = table[~points.between(0, part.out_of) | twice | nobody]
-    if len(wrong):
-        first = wrong.iloc[0]
-        raise BadMarks(
-            f"{path}, line {first['line']}: {wrong.index[0] or 'nobody'}, {first['points'] or 'no points'}; "
-            f"expected each student once, with 0 to {part.out_of:g} points"
-        )
-    return points / part.out_of
-
-
 def marks(course: Path) -> pd.DataFrame:
     """A row a student: the percent of each part, of the whole, and in `open` the parts that are not complete."""
     plan = read_plan(course)
-    path = course / "grades" / "gradebook.csv"
-    book = once(path, read_table(path, ["name", "open"]))
+    book = read_table(course / "grades" / "gradebook.csv", ["name", "open"])
     found = pd.DataFrame(index=book.index)
     for name, part in plan.parts.items():
-        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, part)
+        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, name, part)
         if strangers := sorted(set(given.index) - set(found.index)):
             raise BadMarks(f"parts.{name}: {strangers[0]!r} is nobody of grades/gradebook.csv; see `table`")
         found[name] = 100 * given.reindex(found.index)
@@ -313,36 +277,30 @@ def marks(course: Path) -> pd.DataFrame:
 
 def changes(before: pd.DataFrame, now: pd.DataFrame) -> list[str]:
     """A line for each student whose marks differ: "anna: exam 71 -> 75, percent 80.1 -> 81.4"."""
-    lines = []
-    for student in sorted(set(before.index) | set(now.index)):
-        if student not in now.index:
-            lines.append(f"{student}: gone")
-        elif student not in before.index:
-            lines.append(f"{student}: new, percent {now.loc[student, 'percent']:g}")
-        else:
-            old, new = before.loc[student], now.loc[student]
-            names = [name for name in dict.fromkeys([*old.index, *new.index]) if name not in ("name", "open")]
-            both = [(name, _said(old, name), _said(new, name)) for name in names]
-            if moved := [f"{name} {left} -> {right}" for name, left, right in both if left != right]:
-                lines.append(f"{student}: {', '.join(moved)}")
-    return lines
+    old, new = _said(before), _said(now)
+    lines = [f"{student}: gone" for student in old.keys() - new.keys()]
+    for student, cells in new.items():
+        if student not in old:
+            lines.append(f"{student}: new, percent {cells['percent']}")
+            continue
+        both = [(name, old[student].get(name), cells.get(name)) for name in dict.fromkeys([*old[student], *cells])]
+        if moved := [f"{name} {left or 'none'} -> {right or 'none'}" for name, left, right in both if left != right]:
+            lines.append(f"{student}: {', '.join(moved)}")
+    return sorted(lines)
 
 
-def _said(row: pd.Series, name: str) -> str:
-    return format(float(row[name]), "g") if name in row else "none"
-
-
-def file_of(course: Path) -> Path:
-    """Where the marks of a class stand once they are confirmed."""
-    return course / "grades" / "marks.csv"
+def _said(table: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """The numbers of a table as they are shown."""
+    rows = table.drop(columns=["name", "open"], errors="ignore").to_dict("index")
+    return {str(who): {name: format(float(cell), "g") for name, cell in row.items()} for who, row in rows.items()}
 
 
 def confirmed(course: Path) -> pd.DataFrame:
     """The marks as they were last confirmed; an empty table before."""
-    path = file_of(course)
+    path = course / "grades" / "marks.csv"
     if not path.exists():
         return pd.DataFrame()
-    table = once(path, read_table(path, ["percent"]))
+    table = read_table(path, ["percent"])
     percents = [name for name in table if name not in ("line", "name", "open")]
     return table.assign(**numbers(path, table, percents)).drop(columns="line")
 
@@ -360,11 +318,11 @@ def main(arguments: list[str] | None = None) -> None:
             return
         now = marks(course)
         lines = changes(confirmed(course), now)
-    except (BadMarks, FileNotFoundError) as error:
+    except (BadMarks, BadDeadlines) as error:
         sys.exit(f"marks: {error}")
     print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
     if given.confirm:
-        path = file_of(course)
+        path = course / "grades" / "marks.csv"
         write_table(path, ["student", *now.columns], now.reset_index().to_dict("records"))
         print(f"marks: {path}, and {len(pages(course))} pages of feedback")
     elif lines:

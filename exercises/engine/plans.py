@@ -10,9 +10,9 @@ Reading is counted by the rule of tools/study_time.py.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -23,6 +23,7 @@ import yaml
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
 from tools import guide, study_time
+from tools.conclusions import text_of
 from tools.toc import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,14 +35,10 @@ CLASS_HOURS = 3
 """Two sessions of 90 minutes."""
 LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 """The rule for late work, as the syllabus states it and deadlines.toml has it."""
-MARKS = {"machine": 20, "criticism": 20, "project": 25, "exam": 30, "participation": 5}
-"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
-SOURCES = {
-    "machine": 'from = "machine"',
-    "criticism": 'from = "hand"',
-    "project": 'from = "project.csv"\nrubric = "project.yml"',
+MARKS: dict[str, int] = {
+    name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
-OUT_OF = {"exam": 90, "participation": 10}
+"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
 MIDDLE, SUNDAY = 2, 6
 DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
 WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}
@@ -110,15 +107,9 @@ def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
     return [*found, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else found
 
 
-def text_of(page: str) -> str:
-    """The Markdown of a notebook page."""
-    cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-
-
 def title_of(page: str) -> str:
     """The heading of a page."""
-    return text_of(page).split("\n", 1)[0].removeprefix("# ").strip()
+    return text_of(ROOT / f"{page}.ipynb").split("\n", 1)[0].removeprefix("# ").strip()
 
 
 def reading(page: str, beside: str) -> Task:
@@ -134,7 +125,7 @@ def reading(page: str, beside: str) -> Task:
 
 def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
     """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
-    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(page))}
+    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(ROOT / f"{page}.ipynb"))}
     names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
     missing = set(names) - set(minutes)
     if missing:
@@ -152,8 +143,7 @@ def assigned(page: str) -> list[str]:
 
 def assignment_minutes(name: str) -> int:
     """The minutes that an assignment, a warm-up or an experiment states, task by task."""
-    cells = json.loads(chapters.notebook_of(name).read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    text = text_of(chapters.notebook_of(name))
     return sum(int(time) for time in re.findall(r"^\*\d+ points · .*?(\d+) minutes\*$", text, re.MULTILINE))
 
 
@@ -201,18 +191,9 @@ def deadlines(plan: dict[str, Any], start: date) -> str:
     return "\n".join([*lines, ""])
 
 
-def marks() -> str:
-    """The marks.toml of the syllabus: `exercises.engine.marks` computes the mark from it."""
-    lines = ["# See exercises/engine/marks.py. A file has the columns student and points, or those of its rubric."]
-    for name, weight in MARKS.items():
-        source = SOURCES[name] if name in SOURCES else f'from = "{name}.csv"\nout_of = {OUT_OF[name]}'
-        lines += ["", f"[parts.{name}]", f"weight = {weight}", source]
-    return "\n".join([*lines, ""])
-
-
 def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:
     """Writes what a class is told by its syllabus; with `keep` only what is not there yet. Returns the names."""
-    texts = {"marks.toml": marks(), "project.yml": (HERE / "project.yml").read_text(encoding="utf-8")}
+    texts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("marks.toml", "project.yml")}
     texts |= {"deadlines.toml": deadlines(plan, start)} if start else {}
     new = [name for name in texts if not (keep and (folder / name).exists())]
     for name in new:

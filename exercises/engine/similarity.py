@@ -11,7 +11,6 @@ alike. A high share is a reason to read the two, and to ask; it proves nothing.
 from __future__ import annotations
 
 import argparse
-import csv
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -28,6 +27,8 @@ from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.reading import python_only
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
+from exercises.engine.grading.judge import write_whole
+from exercises.engine.office.tables import write_table
 
 ROOT = chapters.HERE.parent
 LEAST = 0.5
@@ -59,14 +60,14 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
     shutil.rmtree(folder, ignore_errors=True)
     for path in submitted:
         if work := _work(path):
-            _write(folder / "students" / f"{path.parts[-3]}.py", work)
+            write_whole(folder / "students" / f"{path.parts[-3]}.py", work)
     if not folder.exists():
         return []
     own, public = course / "source" / name / f"{name}.ipynb", chapters.file(name, "assignment.ipynb")
-    _write(folder / "solutions" / "public.py", _work(public))
+    write_whole(folder / "solutions" / "public.py", _work(public))
     if own.exists() and own.read_bytes() != public.read_bytes():
-        _write(folder / "solutions" / "own.py", _work(own))
-    _write(folder / "handed-out" / "handed-out.py", _code(simulate.empty(name)["cells"]))
+        write_whole(folder / "solutions" / "own.py", _work(own))
+    write_whole(folder / "handed-out" / "handed-out.py", _code(simulate.empty(name)["cells"]))
     detector = CopyDetector(
         test_dirs=[str(folder / "students")],
         ref_dirs=[str(folder / "students"), str(folder / "solutions")],
@@ -80,18 +81,10 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
         if path.suffix == ".py" and path.parent.name != "grading":
             detector.add_file(str(path), type="ref")
     detector.run()
-    folder.with_suffix(".html").write_text(_page(name, detector), encoding="utf-8")
+    write_whole(folder.with_suffix(".html"), _page(name, detector))
     rows = sorted(_rows(detector), key=lambda row: -float(row["share"]))
-    with folder.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, list(rows[0]))
-        table.writeheader()
-        table.writerows(rows)
+    write_table(folder.with_suffix(".csv"), list(rows[0]), rows)
     return rows
-
-
-def _write(path: Path, code: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(code, encoding="utf-8")
 
 
 def _work(path: Path) -> str:
@@ -120,11 +113,12 @@ def _page(name: str, detector: Any) -> str:
 
 def _rows(detector: Any) -> Iterator[dict[str, Any]]:
     """For each student: whose code theirs is most like among all, and among classmates."""
+    students = {Path(file).stem for file in detector.test_files}
     for place, file in enumerate(detector.test_files):
         shares = zip(map(Path, detector.ref_files), detector.similarity_matrix[place, :, 0].tolist(), strict=True)
         found = sorted(((max(0.0, share), _named(path)) for path, share in shares if path != Path(file)), reverse=True)
         share, like = found[0]
-        of_class, classmate = max(((x, one) for x, one in found if one in _classmates(detector)), default=(0.0, ""))
+        of_class, classmate = max(((x, one) for x, one in found if one in students), default=(0.0, ""))
         yield {
             "student": Path(file).stem,
             "share": round(share, 3),
@@ -132,10 +126,6 @@ def _rows(detector: Any) -> Iterator[dict[str, Any]]:
             "share_of_class": round(of_class, 3),
             "classmate": classmate,
         }
-
-
-def _classmates(detector: Any) -> set[str]:
-    return {Path(file).stem for file in detector.test_files}
 
 
 def _named(path: Path) -> str:

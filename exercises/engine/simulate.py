@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import yaml
+from nbformat.v4 import new_output
 
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters
@@ -140,19 +141,8 @@ def _forged(notebook: Notebook) -> Notebook:
         about = cell["metadata"]["nbgrader"]
         if about["grade"]:
             about.update(points=10**6, locked=False, checksum="0")
-            cell.update(
-                source="28",
-                cell_type="code",
-                execution_count=1,
-                outputs=[
-                    {
-                        "output_type": "execute_result",
-                        "data": {"text/plain": "28"},
-                        "metadata": {},
-                        "execution_count": 1,
-                    }
-                ],
-            )
+            output = new_output("execute_result", {"text/plain": "28"}, execution_count=1)
+            cell.update(source="28", cell_type="code", execution_count=1, outputs=[output])
     return {**notebook, "cells": [*cells, *cells]}
 
 

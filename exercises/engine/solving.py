@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from types import ModuleType
 from typing import Any
 
-from course_lib.lessons.shared import plain
+from course_lib.lessons.shared import forms
 from exercises.engine import simulate
 from exercises.engine.simulate import Notebook
 
@@ -20,15 +20,6 @@ def functions(notebook: Notebook) -> dict[str, Any]:
         if cell["cell_type"] == "code" and not cell["metadata"]["nbgrader"]["grade"]:
             exec("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line), names)
     return names
-
-
-def through_the_wall(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """Arguments and results pass as plain values, as they do when a submission is judged."""
-
-    def call(*arguments: Any) -> Any:
-        return plain.from_plain(plain.to_plain(answer(*plain.from_plain(plain.to_plain(list(arguments))))))
-
-    return call
 
 
 def graded_code(source: Notebook) -> Iterator[tuple[str, str]]:
@@ -43,7 +34,7 @@ def marks(
     notebook: Notebook, source: Notebook, checks: ModuleType, *, only: set[str] | None = None, public: bool = False
 ) -> dict[str, str]:
     """grade_id -> "" where the check of the source passes, or its message; `public` leaves the hidden checks out."""
-    answers = {name: through_the_wall(thing) for name, thing in functions(notebook).items() if callable(thing)}
+    answers = {name: forms.plainly(thing) for name, thing in functions(notebook).items() if callable(thing)}
     found = {}
     for name, code in graded_code(source):
         if only is not None and name not in only:

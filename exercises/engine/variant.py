@@ -19,11 +19,9 @@ import sys
 import time
 from pathlib import Path
 
-from exercises.engine import chapters, proof, simulate
+from exercises.engine import chapters, inputs, proof, simulate
+from exercises.engine.grading.judge import write_whole
 from exercises.engine.variants import Variant, with_variants
-
-SHORTEST = 10
-"""The seed draws the hidden inputs too, and a shorter one is found by trying."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -32,16 +30,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--course", type=Path, help="the folder to write (beside this checkout: variant-SEED)")
     parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
-    if not given.seed.strip():
-        sys.exit(
-            f"variant: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
-            "make variant SEED=words-that-nobody-guesses"
-        )
+    inputs.usable("variant", given.seed)
     course = (given.course or beside(given.seed)).resolve()
-    if len(given.seed) < SHORTEST:
-        print(
-            f"variant: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class"
-        )
     for name in [given.assignment] if given.assignment else with_variants():
         began = time.monotonic()
         try:
@@ -73,8 +63,7 @@ def write(course: Path, variant: Variant, seed: str) -> None:
         (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
         (drawn, described(variant, seed)),
     ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        write_whole(path, content)
 
 
 def share(variant: Variant) -> str:

@@ -14,7 +14,6 @@ all hidden checks change with the seed as well.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from exercises.engine import chapters, simulate
+from exercises.engine import chapters, inputs, simulate
 from exercises.engine.simulate import Notebook
 
 T = TypeVar("T")
@@ -73,8 +72,7 @@ def cells(assignment: str) -> dict[str, str]:
 
 def build(assignment: str, seed: str, attempt: int = 0) -> Variant:
     """The variant of an assignment that a seed draws. Misfit where variant.md does not fit the assignment."""
-    digest = hashlib.sha256(json.dumps([seed, assignment, attempt]).encode()).digest()
-    rng = np.random.default_rng(list(digest))
+    rng = inputs.of_words(json.dumps([seed, assignment, attempt]))
     module, changed = changes(assignment), cells(assignment)
     numbers = module.numbers(rng)
     notebook, hidden_seed = simulate.source(assignment), int(rng.integers(2**31, 2**62))

@@ -23,7 +23,7 @@ SOURCE = chapters.file(ASSIGNMENT, "assignment.ipynb")
 FIRST = """
 import io as _io
 from contextlib import redirect_stdout as _quietly
-from exercises.engine.solving import through_the_wall as _through
+from course_lib.lessons.shared.forms import plainly as _through
 from course_lib.lessons.in_batch_bias import checks as _checks
 
 def _check(name, code):

@@ -82,6 +82,22 @@ def test_ten_students_have_the_marks_that_one_computes_by_hand(course: Path) -> 
     assert found.loc["student9", "exam"] == 0 and found["open"].tolist() == ["", "ddc", *7 * [""], "exam"]
 
 
+def test_an_empty_cell_of_the_exam_is_a_mark_that_is_still_open(course: Path) -> None:
+    (course / "exam.csv").write_text("student,points\nstudent0,\nstudent1,45\n")
+    found = marks.marks(course)
+    assert found.loc["student0", "open"] == "exam" and found.loc["student1", ["exam", "open"]].tolist() == [50, "ddc"]
+
+
+def test_before_the_exam_the_marks_can_be_seen_and_the_exam_is_open(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course / "exam.csv").unlink()
+    found = marks.marks(course)
+    assert "exam.csv is not there yet (its columns are student and points): exam counts 0" in capsys.readouterr().out
+    assert (found["exam"] == 0).all() and found["open"].str.startswith("exam").all() and found["machine"].sum() > 0
+    assert marks.pages(course) == []
+
+
 def test_of_two_equal_assignments_one_is_dropped(course: Path) -> None:
     for name in planted_class.ASSIGNMENTS:
         path, cell = course / "grades" / f"{name}.csv", f"answer_{name.replace('-', '_')}"
@@ -144,7 +160,6 @@ def test_no_mark_changes_unseen(course: Path, capsys: pytest.CaptureFixture[str]
         (PLAN.replace("drop_lowest", "drop"), "drop"),
         (PLAN.replace("ddc_4", "ddc_5"), "'test_answer_ddc_5' is no check; expected some of test_answer_ddc_1"),
         (PLAN.replace("\nddc =", "\nnothing ="), "void.nothing: nothing was graded in it; expected some of ddc"),
-        (PLAN.replace("exam.csv", "final.csv"), "final.csv is missing; expected columns student and points"),
         ("[parts", "marks.toml"),
     ],
 )
@@ -157,9 +172,9 @@ def test_a_wrong_plan_is_named(course: Path, wrong: str, words: str, capsys: pyt
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ("student,points\nstudent0,91\n", "line 2: student0, 91; expected each student once, with 0 to 90 points"),
-        ("student,points\nstudent0,\n", "line 2: student0, no points; expected each student once"),
-        ("student,points\n,5\n", "line 2: nobody, 5; expected each student once"),
+        ("student,points\nstudent0,91\n", "line 2: points is 91; expected x, or 0 to 90"),
+        ("student,points\nstudent0,few\n", "line 2: points is 'few'; expected a number"),
+        ("student,points\n,5\n", "'' is nobody of grades/gradebook.csv"),
         ("student,points\nstudent0,1\nstudent0,2\n", "expected each student once"),
         ("student,points\nstudent0,1\nnobody,2\n", "'nobody' is nobody of grades/gradebook.csv"),
         ("who,points\nstudent0,1\n", "the columns are .'who', 'points'.; expected one called 'student'"),
@@ -213,7 +228,7 @@ def test_a_penalty_above_the_points_leaves_nothing(course: Path) -> None:
 
 
 def test_the_syllabus_and_its_plan_of_marks_say_the_same(tmp_path: Path) -> None:
-    (tmp_path / "marks.toml").write_text(plans.marks())
+    assert plans.files(tmp_path, None, {}, keep=False) == ["marks.toml", "project.yml"]
     plan = marks.read_plan(tmp_path)
     assert {name: part.weight for name, part in plan.parts.items()} == plans.MARKS
     text = plans.syllabus("eight-weeks")

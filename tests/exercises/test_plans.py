@@ -141,8 +141,10 @@ def test_the_classroom_reads_the_same_due_dates_and_the_same_rule_for_late_work(
     assert [(one, due.weekday()) for one, due in found.due.items()] == handed_in
     assert all((due.hour, due.minute) == (23, 59) for due in found.due.values())
     text = " ".join((tmp_path / f"{name}.md").read_text(encoding="utf-8").split())
-    assert f"has {found.free_days} late days in the term" in text
-    assert f"costs {found.percent_per_day:g} % of the points earned, at most {found.at_most_percent:g} %" in text
+    assert f"has {found.late.free_days} late days in the term" in text
+    assert (
+        f"costs {found.late.percent_per_day:g} % of the points earned, at most {found.late.at_most_percent:g} %" in text
+    )
 
 
 def test_an_unknown_plan_is_refused_with_the_known_ones(tmp_path: Path) -> None:

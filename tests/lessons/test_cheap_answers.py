@@ -14,8 +14,8 @@ import pytest
 from drafts import one_quickly
 from in_process import ASSIGNMENTS, functions, public_checks
 
+from course_lib.lessons.shared.forms import plainly
 from exercises.engine import simulate
-from exercises.engine.solving import through_the_wall
 
 pytestmark = pytest.mark.seconds
 
@@ -75,9 +75,7 @@ def passes(code: str, assignment: str, answers: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("name", one_quickly(ASSIGNMENTS, most=3))
 def test_no_function_that_does_no_work_earns_points(name: str) -> None:
-    reference = {
-        key: through_the_wall(thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)
-    }
+    reference = {key: plainly(thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)}
     earned, seen = set(), set()
     for cell in simulate.source(name)["cells"]:
         about, code = cell["metadata"]["nbgrader"], "".join(cell["source"]) + "\n"
@@ -87,7 +85,7 @@ def test_no_function_that_does_no_work_earns_points(name: str) -> None:
         for function in {question[0] for question in asked[1] if question[1]}:
             public, both = ([question for question in part if question[0] == function] for part in asked)
             for kind, answer in cheap(public, both):
-                answers = {**reference, function: through_the_wall(answer)}
+                answers = {**reference, function: plainly(answer)}
                 if passes(code, name, answers):
                     earned.add((name, about["grade_id"]))
                 if kind == "the first public answer" and passes(simulate.HIDDEN.sub("", code), name, answers):

@@ -15,30 +15,17 @@ from traitlets import Bool, Float
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
+from exercises.engine.office.room import Room
 from tools.address import is_set, repository
-
-from .verdicts import verdict_on, verdict_path
 
 Resources = dict[str, Any]
 _TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
 class _Course(NbGraderPreprocessor):
-    @property
-    def course(self) -> Path:
-        """The classroom's folder."""
-        return Path(self.config.CourseDirectory.root)
-
-    def source(self, resources: Resources) -> Path:
-        """The instructor's notebook of the assignment at hand."""
-        about = resources["nbgrader"]
-        return Path(self.course, "source", about["assignment"], f"{about['notebook']}.ipynb")
-
-    def submitted(self, resources: Resources) -> Path:
-        """What the student at hand handed in."""
-        about = resources["nbgrader"]
-        name = f"{about['notebook']}.ipynb"
-        return Path(self.course, "submitted", about["student"], about["assignment"], name)
+    def room(self, resources: Resources, limits: Limits = USUAL) -> Room:
+        """The classroom's folder, and the assignment at hand."""
+        return Room(Path(self.config.CourseDirectory.root), resources["nbgrader"]["assignment"], limits)
 
 
 class NameGrader(NbGraderPreprocessor):
@@ -46,11 +33,12 @@ class NameGrader(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         name = resources["nbgrader"]["notebook"]
+        rooms = ", ".join(f"`{room}`" for room in notebooks.open_rooms(nb))
         text = (
-            f"**Where your answers run.** On {graded_with()} and `course_lib`; other packages, and a newer Python, may "
-            "not be there. The cells run in this order, and each check sees your functions as they are at its place: "
-            "restart the kernel and run all cells before you hand in. Lines with `!`, `%pip`, threads, and files that "
-            "lie beside this notebook do nothing there, or end the cell."
+            f"**Where your answers run.** On {graded_with()}; of `course_lib` only {rooms} can be imported there. "
+            "Other packages, and a newer Python, may not be there. The cells run in this order, and each check sees "
+            "your functions as they are at its place: restart the kernel and run all cells before you hand in. Lines "
+            "with `!`, `%pip`, threads, and files that lie beside this notebook do nothing there, or end the cell."
         )
         if not is_set(repository()):  # nothing is published there
             for cell in nb.cells:
@@ -74,9 +62,7 @@ class Rebuild(_Course):
     """First: the released notebook with the student's answers in it takes the place of what was handed in."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        about = resources["nbgrader"]
-        released = self.course / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
-        content = json.dumps(nb).encode()
+        released, content = self.room(resources).notebook("release"), json.dumps(nb).encode()
         rebuilt = notebooks.rebuilt(notebooks.read_source(released), notebooks.working_copy(content))
         rebuilt.metadata["receipt"] = notebooks.receipt(rebuilt)
         return rebuilt, resources
@@ -93,10 +79,8 @@ class Judge(_Course):
     walls = Bool(True, help="whether a system without walls grades nothing").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        about = resources["nbgrader"]
-        source, submitted = self.source(resources), self.submitted(resources)
-        path = verdict_path(self.course, about["assignment"], about["student"], about["notebook"])
-        verdict = verdict_on(path, source, submitted, Limits(self.step_seconds, self.submission_seconds, self.walls))
+        room = self.room(resources, Limits(self.step_seconds, self.submission_seconds, self.walls))
+        verdict = room.judged(resources["nbgrader"]["student"])
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":

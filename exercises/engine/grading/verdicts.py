@@ -15,10 +15,6 @@ from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWal
 from .judge import fingerprint
 
 
-def verdict_path(course: Path, assignment: str, student: str, notebook: str) -> Path:
-    return course / "verdicts" / assignment / f"{student}--{notebook}.json"
-
-
 def stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
     """The verdict at `path`, unless something changed since, or it is not whole."""
     try:

@@ -19,10 +19,11 @@ MOST_UNPACKED = 200_000_000
 MOST_OF_A_CLASS = 2_000_000_000
 MOST_NESTED = 3  # a class's download, in it a student's archive, in it one more
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 
 
-class Unopened(ValueError):
+class Unopened(Exception):
     """An archive, or a file in one, that is not opened; the message says why."""
 
 
@@ -57,9 +58,7 @@ def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
         if _listed(archive) > most:
             raise Unopened(f"more than {most:,} files are in the archive")
         opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
-    except Unopened:
-        raise
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+    except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
     found = list(_files(opened, budget, largest))
     return sorted(found, key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
@@ -95,7 +94,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget, large
     try:
         with archive.open(info) as file:
             content = file.read(most + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+    except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
     if len(content) > most:
         raise Unopened(f"unpacked it has more than {most:,} bytes")

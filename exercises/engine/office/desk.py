@@ -27,7 +27,7 @@ from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
 from .people import Roster, read_roster
 from .room import Failed, Room, rooms
-from .standing import Content, Standing, nobodys, standings
+from .standing import Content, Standing, standings
 from .texts import sha256
 
 
@@ -115,10 +115,6 @@ class Desk:
                     files.setdefault(student, {})[one.assignment] = standing.counts
         every = {student: self.deadlines.lateness(student, own) for student, own in files.items()}
         return {student: own[room.assignment] for student, own in every.items() if room.assignment in own}
-
-    def nobodys(self, assignment: str | None) -> list[Receipt]:
-        """Files of an assignment that nobody could be given."""
-        return nobodys(self.ledger.receipts(), assignment)
 
     def look(self, room: Room, sha256: str) -> Content:
         """What is in a file, seen as an assignment."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from .desk import Desk
-from .people import Person, lines_of_students
+from .people import Person, lines_of
 from .room import Room
 from .rosters import platforms
-from .tables import totals, write_table
+from .tables import Line, write_table
 from .texts import written
 
 TERM = "Course mark"
 """The column of an export that holds the percent of the term."""
+
+
+Tables = Mapping[str, Sequence[Line]]
+"""assignment -> the lines of its table."""
 
 
 def systems() -> list[str]:
@@ -24,29 +29,27 @@ def systems() -> list[str]:
     return sorted(name for name, one in platforms().items() if one.export)
 
 
-def marks(desk: Desk, rooms: list[Room]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def marks(every: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Totals, none before they are graded, and whether some points must still be given: students x assignments.
 
     Of everybody in the roster and everybody who handed anything in; what was not handed in is complete.
     """
-    handed = {room.assignment: desk.standings(room) for room in rooms}
-    everybody = sorted({*desk.roster.people}.union(*handed.values()))
-    total, still = pd.DataFrame(index=everybody), pd.DataFrame(index=everybody)
-    for room in rooms:
-        given = {**dict.fromkeys(handed[room.assignment], (None, True)), **totals(desk, room)}
-        marked = [given.get(student, (None, False)) for student in everybody]
-        total[room.assignment] = pd.Series([mark for mark, _ in marked], everybody, dtype=float)
-        still[room.assignment] = pd.Series([waits for _, waits in marked], everybody, dtype=bool)
-    return total, still
+    people = {name: {line["student"]: line for line in lines if line.get("student")} for name, lines in every.items()}
+    everybody = sorted({student for lines in people.values() for student in lines})
+    own = {name: [lines.get(student, {}) for student in everybody] for name, lines in people.items()}
+    total = {name: [line.get("total") for line in lines] for name, lines in own.items()}
+    waits = {name: [line.get("waits") or line.get("to_grade_by_hand") for line in lines] for name, lines in own.items()}
+    still = {name: list(map(bool, lines)) for name, lines in waits.items()}
+    return pd.DataFrame(total, everybody, dtype=float), pd.DataFrame(still, everybody, dtype=bool)
 
 
-def gradebook(desk: Desk, rooms: list[Room]) -> Path:
+def gradebook(desk: Desk, every: Tables) -> Path:
     """Writes grades/gradebook.csv: a line a student, the total of every assignment, and the weighted percentage.
 
     An assignment that was not handed in counts 0; `open` names those of which some points must still be given.
     """
-    total, still = marks(desk, rooms)
-    most = pd.Series({room.assignment: _most(room) or None for room in rooms}, dtype=float)
+    total, still = marks(every)
+    most = pd.Series({name: _most(desk, name) or None for name in every}, dtype=float)
     weights = pd.Series({name: desk.deadlines.weight(name) for name in total})
     percent = (100 * ((total / most).fillna(0) @ weights) / (weights.sum() or math.nan)).round(2)
     book = total.assign(percent=percent, open=["; ".join(still.columns[row]) for row in still.to_numpy()])
@@ -55,7 +58,7 @@ def gradebook(desk: Desk, rooms: list[Room]) -> Path:
     return path
 
 
-def export(desk: Desk, rooms: list[Room], system: str) -> Path:
+def export(desk: Desk, every: Tables, system: str) -> Path:
     """Writes grades/SYSTEM.csv, to be imported there: its own columns from the roster, then a column an assignment.
 
     Where the marks of the term are confirmed, they stand in the last column.
@@ -63,7 +66,7 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
     yet go out as they are, and are named on the screen.
     """
     columns, term = platforms()[system].export, confirmed(desk.course)
-    total, still = marks(desk, rooms)
+    total, still = marks(every)
     for name in still:
         if still[name].any():
             print(f"export: in {name}, points must still be given to {', '.join(still.index[still[name]])}")
@@ -72,10 +75,13 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
         known = {**line, **_person(desk, line["student"]).numbers}
         own = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
         lines.append({**own, **{name: line[name] for name in total}, TERM: term.get(line["student"], "")})
-    if system == "canvas":
-        lines.insert(
-            0, {"Student": "    Points Possible", **{room.assignment: _most(room) for room in rooms}, TERM: 100}
+    if empty := [column for column in columns if not any(line[column] for line in lines)]:
+        print(
+            f"export: {', '.join(empty)}: empty for everybody, so {system} may not find them; "
+            f"roster --from an export of {system} brings what it calls people"
         )
+    if system == "canvas":
+        lines.insert(0, {"Student": "    Points Possible", **{name: _most(desk, name) for name in every}, TERM: 100})
     path = desk.course / "grades" / f"{system}.csv"
     write_table(path, [*columns, *total, *[TERM] * bool(term)], lines)
     return path
@@ -84,9 +90,7 @@ def export(desk: Desk, rooms: list[Room], system: str) -> Path:
 def confirmed(course: Path) -> dict[str, str]:
     """student -> percent of the term, as exercises.engine.marks wrote them; nobody before."""
     path = course / "grades" / "marks.csv"
-    return (
-        {cells["student"]: cells["percent"] for _, cells in lines_of_students(written(path))} if path.exists() else {}
-    )
+    return {cells["student"]: cells["percent"] for _, cells in lines_of(written(path))} if path.exists() else {}
 
 
 def _person(desk: Desk, student: str) -> Person:
@@ -100,7 +104,7 @@ def _lines(desk: Desk, table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"student": s, "name": people[s].name, "email": people[s].email, **row} for s, row in rows.items()]
 
 
-def _most(room: Room) -> float:
+def _most(desk: Desk, assignment: str) -> float:
     """The points of an assignment."""
-    with room.gradebook() as book:
-        return float(book.find_assignment(room.assignment).max_score)
+    with Room(desk.course, assignment).gradebook() as book:
+        return float(book.find_assignment(assignment).max_score)

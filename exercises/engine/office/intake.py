@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -64,9 +65,7 @@ def arrivals(
     last_resort = only or (clear.pop() if len(clear) == 1 else every[0].name if len(every) == 1 else None)
     found = [_judged(arrival, last_resort, roster) for arrival in found]
     found = [arrival for arrival in found if arrival.student or not arrival.opened]  # its files are doubts
-    if roster.open:
-        found = list(_same_name_twice(found))
-    return list(_two_numbers(found, roster, known or {}))
+    return list(_two_people(found, roster, known or {}))
 
 
 def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
@@ -209,9 +208,9 @@ def numbers(receipts: Iterable[Receipt]) -> Numbers:
     """The platforms' numbers of those whose files came in properly."""
     found: Numbers = {}
     for receipt in receipts:
-        who = _label(receipt.path)
-        if who.number and receipt.student and not receipt.problem and not receipt.withdrawn:
-            found.setdefault((receipt.student, receipt.assignment, who.platform), set()).add(who.number)
+        number = _label(receipt.path).number
+        if number and receipt.student and not receipt.problem and not receipt.withdrawn:
+            found.setdefault(_key(receipt), set()).add(number)
     return found
 
 
@@ -300,46 +299,38 @@ def _person(arrival: Arrival) -> str:
     return without_copy(rest) if rest else arrival.name
 
 
-def _same_name_twice(found: list[Arrival]) -> Iterator[Arrival]:
-    """Where no roster says that they are one person, two spellings that lead to one identifier are a doubt.
-
-    An empty folder is nobody's work: `undo` leaves them in submitted/.
-    """
-    spellings: dict[str | None, set[str]] = {}
-    for arrival in (one for one in found if not one.path.endswith("/") and not one.opened):
-        spellings.setdefault(arrival.student, set()).add(arrival.name.casefold())
-    for arrival in found:
-        if arrival.student and not arrival.problem and not arrival.opened and len(spellings[arrival.student]) > 1:
-            names = " and ".join(repr(name) for name in sorted(spellings[arrival.student]))
-            yield replace(
-                arrival,
-                problem=f"{names} are both {arrival.student!r} in plain letters",
-                advice="write a roster.csv, or rename one of the two",
-            )
-        else:
-            yield arrival
-
-
-def _two_numbers(found: list[Arrival], roster: Roster, known: Numbers) -> Iterator[Arrival]:
-    """Two numbers of a platform under one name are two people: a doubt, unless the roster gives both to one.
+def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterator[Arrival]:
+    """Two people under one name are a doubt: two spellings of it without a roster, and two numbers of a platform.
 
     Moodle's number is another one in each of its assignments. So where a roster has one person of the name, only the
-    numbers that came together are compared; without a roster also those that came before.
+    numbers that came together are compared; without a roster also those that came before. An empty folder is nobody's
+    work: `undo` leaves them in submitted/.
     """
-    here = {key: set(those) for key, those in known.items()} if roster.open else {}
+    spellings: dict[str, set[str]] = defaultdict(set)
+    here: Numbers = {key: set(those) for key, those in known.items()} if roster.open else {}
     for arrival in found:
-        who = _label(arrival.path)
-        if who.number and arrival.student and not arrival.problem and not arrival.opened:
-            here.setdefault((arrival.student, arrival.assignment, who.platform), set()).add(who.number)
+        if arrival.student and not arrival.problem and not arrival.opened:
+            if roster.open and not arrival.path.endswith("/"):
+                spellings[arrival.student].add(arrival.name.casefold())
+            if number := _label(arrival.path).number:
+                here.setdefault(_key(arrival), set()).add(number)
     for arrival in found:
-        who, student = _label(arrival.path), arrival.student
-        those = here.get((student or "", arrival.assignment, who.platform), set())
+        student, who = arrival.student, _label(arrival.path)
+        if not student or arrival.problem or arrival.opened:
+            yield arrival
+            continue
+        names, those = sorted(spellings[student]), sorted(here.get(_key(arrival), ()))
         own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()
-        if len(those) > 1 and who.number and who.number not in own and not arrival.problem and not arrival.opened:
-            yield replace(
-                arrival,
-                problem=f"{who.platform.title()}'s numbers {' and '.join(sorted(those))} are both called {who.name!r}",
-                advice=f"write them into a column {who.platform}_id of roster.csv, or rename one of the two",
-            )
+        if len(names) > 1:
+            problem = f"{' and '.join(map(repr, names))} are both {student!r} in plain letters"
+            yield replace(arrival, problem=problem, advice="write a roster.csv, or rename one of the two")
+        elif len(those) > 1 and who.number and who.number not in own:
+            problem = f"{who.platform.title()}'s numbers {' and '.join(those)} are both called {who.name!r}"
+            advice = f"write them into a column {who.platform}_id of roster.csv, or rename one of the two"
+            yield replace(arrival, problem=problem, advice=advice)
         else:
             yield arrival
+
+
+def _key(one: Arrival | Receipt) -> tuple[str, str | None, str]:
+    return one.student or "", one.assignment, _label(one.path).platform

@@ -24,16 +24,17 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from .ledger import Receipt
-from .texts import written
+from .texts import converted, read_toml
 
 DEADLINES = "deadlines.toml"
 DAY = timedelta(days=1)
@@ -42,6 +43,14 @@ LONGEST = 3660  # days of an extension, free days
 
 class BadDeadlines(ValueError):
     """The file cannot be used; the message names the place."""
+
+
+class Late(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The rule for late work."""
+
+    free_days: Annotated[int, msgspec.Meta(ge=0, le=LONGEST)] = 0
+    percent_per_day: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
+    at_most_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 100.0
 
 
 @dataclass(frozen=True)
@@ -68,9 +77,7 @@ class Deadlines:
     due: Mapping[str, datetime] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    free_days: int = 0
-    percent_per_day: float = 0.0
-    at_most_percent: float = 100.0
+    late: Late = field(default_factory=Late)
     zone: ZoneInfo | None = None
     """The class's; None for this computer's."""
 
@@ -109,13 +116,13 @@ class Deadlines:
 
     def lateness(self, student: str, files: Mapping[str, Receipt]) -> dict[str, Lateness]:
         """assignment -> how late, for all that a student handed in: the free days go to what was due first."""
-        left, found = self.free_days, {}
+        left, found = self.late.free_days, {}
         for assignment in sorted(files, key=lambda name: (self.due.get(name, datetime.max.replace(tzinfo=UTC)), name)):
             receipt = files[assignment]
             days = self.days_late(student, assignment, datetime.fromisoformat(receipt.handed_in))
             free = min(left, days)
             left -= free
-            percent = min(self.at_most_percent, (days - free) * self.percent_per_day)
+            percent = min(self.late.at_most_percent, (days - free) * self.late.percent_per_day)
             found[assignment] = Lateness(days, free, percent, not receipt.stamped)
         return found
 
@@ -126,48 +133,31 @@ def read_deadlines(course: Path) -> Deadlines:
     if not path.exists():
         return Deadlines()
     try:
-        content = tomllib.loads(written(path))
-    except (ValueError, RecursionError) as error:  # tomllib's own is a ValueError
-        raise BadDeadlines(f"{path}: {error}") from None
-    late, assignments, extensions = (_table(path, name, content.get(name, {})) for name in _TABLES)
-    zone = _zone(path, content.get("zone"))
-    for place, given, known in (
-        ("", content, {"zone", *_TABLES}),
-        (" in late", late, _LATE),
-        *(
-            (f" in assignments.{name}", _table(path, f"assignments.{name}", about), _ASSIGNMENT)
-            for name, about in assignments.items()
-        ),
-    ):
-        if unknown := set(given) - known:
-            raise BadDeadlines(
-                f"{path}: {', '.join(sorted(unknown))}{place} is unknown; expected {', '.join(sorted(known))}"
-            )
-    free_days = _number(path, "free_days", late.get("free_days", 0), LONGEST)
-    if free_days % 1:
-        raise BadDeadlines(f"{path}: free_days is {free_days}; expected whole days")
-    return Deadlines(
-        due={name: _due(path, name, about["due"], zone) for name, about in assignments.items() if "due" in about},
-        weights={
-            name: _number(path, f"weight of {name}", about.get("weight", 1)) for name, about in assignments.items()
-        },
-        extensions={
-            student: {
-                name: _number(path, f"extension of {student}", days, LONGEST)
-                for name, days in _table(path, f"extensions.{student}", given).items()
-            }
-            for student, given in extensions.items()
-        },
-        free_days=int(free_days),
-        percent_per_day=_number(path, "percent_per_day", late.get("percent_per_day", 0)),
-        at_most_percent=_number(path, "at_most_percent", late.get("at_most_percent", 100), 100),
-        zone=zone,
-    )
+        file = read_toml(path, _File)
+        about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
+        given = file.extensions.items()
+        extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
+        late, zone = converted("late", file.late, Late), _zone(file.zone)
+        due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}
+    except ValueError as error:
+        raise BadDeadlines(f"{path.name}: {error}") from None
+    weights = {name: one.weight for name, one in about.items()}
+    return Deadlines(due, weights, extensions, late, zone)
 
 
-_TABLES = ("late", "assignments", "extensions")
-_LATE = {"free_days", "percent_per_day", "at_most_percent"}
-_ASSIGNMENT = {"due", "weight"}
+_Days = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
+
+
+class _Assignment(msgspec.Struct, forbid_unknown_fields=True):
+    due: Any = None
+    weight: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 1.0
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    zone: Any = None
+    late: Any = {}
+    assignments: dict[str, Any] = {}
+    extensions: dict[str, Any] = {}
 
 
 def _known(what: str, given: set[str], known: set[str]) -> None:
@@ -177,33 +167,27 @@ def _known(what: str, given: set[str], known: set[str]) -> None:
         raise BadDeadlines(f"{DEADLINES}: there is no {what} called {name!r}{hint}")
 
 
-def _table(path: Path, name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadDeadlines(f"{path}: {name} is {value!r}; expected lines under [{name}]")
-    return value
-
-
-def _zone(path: Path, name: Any) -> ZoneInfo | None:
+def _zone(name: Any) -> ZoneInfo | None:
     if name is None:
         return None
     try:
         return ZoneInfo(name)
     except (ValueError, TypeError, OSError, LookupError):
-        raise BadDeadlines(f"{path}: zone is {name!r}; expected a name such as 'Europe/Berlin'") from None
+        raise ValueError(f"zone is {name!r}; expected a name such as 'Europe/Berlin'") from None
 
 
-def _due(path: Path, name: str, due: Any, zone: ZoneInfo | None) -> datetime:
+def _due(name: str, due: Any, zone: ZoneInfo | None) -> datetime:
     """A due date; one without an offset is a time of the class's clocks."""
     if not isinstance(due, datetime):
-        raise BadDeadlines(f"{path}: due of {name} is {due!r}; expected a date with a time, 2026-11-20T23:59:00+01:00")
+        raise ValueError(f"due of {name} is {due!r}; expected a date with a time, 2026-11-20T23:59:00+01:00")
     try:
         moment = due if due.tzinfo else _moment(due, zone)
         shown = moment.astimezone(zone).replace(tzinfo=None)
         _moment(shown + 2 * LONGEST * DAY, zone)
     except (OverflowError, ValueError, OSError):
-        raise BadDeadlines(f"{path}: due of {name} is {due}; expected a date of a class") from None
+        raise ValueError(f"due of {name} is {due}; expected a date of a class") from None
     if due.tzinfo is None and shown != due:
-        raise BadDeadlines(f"{path}: due of {name} is {due}, which no clock showed, as the clocks went forward then")
+        raise ValueError(f"due of {name} is {due}, which no clock showed, as the clocks went forward then")
     return moment
 
 
@@ -211,10 +195,3 @@ def _moment(shown: datetime, zone: ZoneInfo | None) -> datetime:
     """When the class's clocks show a time: the second time where they show it twice; where never, after the gap."""
     both = (shown.replace(fold=fold) for fold in (0, 1))
     return max((each.replace(tzinfo=zone) if zone else each.astimezone()).astimezone(UTC) for each in both)
-
-
-def _number(path: Path, what: str, value: Any, most: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most or math.isinf(value):
-        limit = "" if math.isinf(most) else f" and at most {most:g}"
-        raise BadDeadlines(f"{path}: {what} is {value!r}; expected a number that is not negative{limit}")
-    return float(value)

@@ -2,8 +2,8 @@
 
 A collection writes its receipts in one transaction: it is there whole or not at all, also after `kill -9`. A receipt
 says when a file came, from where, whose and of which assignment it is, and its SHA-256; the bytes lie beside it.
-Of files and marks nothing is ever changed or deleted, which triggers of the database enforce; what is taken back is
-marked as withdrawn, and a later mark follows an earlier one. `done` alone changes: it only saves work.
+Of files and marks nothing is ever changed or deleted; what is taken back is marked as withdrawn, and a later mark
+follows an earlier one. `done` alone changes: it only saves work.
 """
 
 from __future__ import annotations
@@ -26,18 +26,9 @@ _TABLES = {
     "working_copy": "sha256 TEXT PRIMARY KEY",
     "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
         student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
+    "done": "assignment TEXT, student TEXT, step TEXT, state TEXT, PRIMARY KEY (assignment, student, step)",
 }
-_DONE = "assignment TEXT, student TEXT, step TEXT, state TEXT, PRIMARY KEY (assignment, student, step)"
-_SCHEMA = "\n".join(
-    f"CREATE TABLE IF NOT EXISTS {table} ({columns});"
-    + "".join(
-        f"CREATE TRIGGER IF NOT EXISTS no_{verb.lower()}_of_{table} BEFORE {verb} ON {table} "
-        f"BEGIN SELECT RAISE(ABORT, 'files and marks are never changed or deleted'); END;"
-        for verb in ("UPDATE", "DELETE")
-    )
-    for table, columns in _TABLES.items()
-)
-_SCHEMA += f"\nCREATE TABLE IF NOT EXISTS done ({_DONE});"
+_SCHEMA = "\n".join(f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items())
 
 Mark = tuple[float | None, float | None, str | None]
 """What a person gave for an answer: a score, extra credit, a comment."""
@@ -88,6 +79,11 @@ _RECEIPTS = """SELECT receipt.id, collection, collection.at, path, name, student
     JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id"""
 
 
+_RECEIVED = """INSERT INTO receipt
+    (collection, path, name, student, assignment, handed_in, stamped, sha256, problem, advice)
+    VALUES (:collection, :path, :name, :student, :assignment, :handed_in, :stamped, :sha256, :problem, :advice)"""
+
+
 class Ledger:
     """The ledger of one classroom."""
 
@@ -97,12 +93,13 @@ class Ledger:
     def collect(self, arrivals: Iterable[Arrival], folder: str) -> list[Receipt]:
         """Keeps what is new, in one transaction; what was received before, and not withdrawn, is not received again."""
         with self._open() as database:
-            known = {_key(receipt) for receipt in _read(database) if not receipt.withdrawn}
+            every = [one for one in _read(database) if not one.withdrawn]
+            known = {_key(one, one.sha256, one.handed_in) for one in every}
             collection: int | None = None
             for arrival in arrivals:
                 sha = hashlib.sha256(arrival.content).hexdigest() if arrival.content is not None else None
                 stamp = arrival.handed_in.astimezone(UTC).isoformat(timespec="seconds")
-                key = _key_of(arrival, sha, stamp)
+                key = _key(arrival, sha, stamp)
                 if key in known:
                     continue
                 known.add(key)
@@ -113,12 +110,8 @@ class Ledger:
                     ).lastrowid
                 if sha is not None:
                     database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (sha, arrival.content))
-                row = (collection, arrival.path, arrival.name, arrival.student, arrival.assignment, stamp)
-                database.execute(
-                    "INSERT INTO receipt (collection, path, name, student, assignment, handed_in, stamped, sha256, "
-                    "problem, advice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*row, arrival.stamped, sha, arrival.problem, arrival.advice),
-                )
+                row = {**vars(arrival), "collection": collection, "handed_in": stamp, "sha256": sha}
+                database.execute(_RECEIVED, row)
             return [receipt for receipt in _read(database) if receipt.collection == collection]
 
     def receipts(self) -> list[Receipt]:
@@ -135,11 +128,10 @@ class Ledger:
 
     def holds(self, content: bytes) -> bool:
         """Whether these very bytes are kept as somebody's, not as a doubt; or are a working copy, to be made again."""
-        sha = hashlib.sha256(content).hexdigest()
-        somebodys = "SELECT content FROM file JOIN receipt USING (sha256) WHERE sha256 = ? AND problem IS NULL"
+        kept = """SELECT sha256 FROM working_copy WHERE sha256 = :sha
+            UNION SELECT sha256 FROM receipt WHERE sha256 = :sha AND problem IS NULL"""
         with self._open() as database:
-            copy = database.execute("SELECT 1 FROM working_copy WHERE sha256 = ?", (sha,)).fetchone()
-            return copy is not None or database.execute(somebodys, (sha,)).fetchone() == (content,)
+            return database.execute(kept, {"sha": hashlib.sha256(content).hexdigest()}).fetchone() is not None
 
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
@@ -206,13 +198,7 @@ def _read(database: sqlite3.Connection) -> list[Receipt]:
     return [Receipt(**{**one, "stamped": bool(one["stamped"]), "withdrawn": bool(one["withdrawn"])}) for one in found]
 
 
-def _key(receipt: Receipt) -> tuple[object, ...]:
+def _key(one: Arrival | Receipt, sha: str | None, stamp: str) -> tuple[object, ...]:
     """What makes two arrivals the same: person, assignment and bytes; the stamp; the place of what cannot count."""
-    place = receipt.path if receipt.problem else None
-    stamp = receipt.handed_in if receipt.stamped else None
-    return receipt.student, receipt.assignment, receipt.sha256, stamp, place, receipt.problem
-
-
-def _key_of(arrival: Arrival, sha: str | None, stamp: str) -> tuple[object, ...]:
-    place = arrival.path if arrival.problem else None
-    return arrival.student, arrival.assignment, sha, stamp if arrival.stamped else None, place, arrival.problem
+    place = one.path if one.problem else None
+    return one.student, one.assignment, sha, stamp if one.stamped else None, place, one.problem

@@ -211,7 +211,7 @@ def read_roster(course: Path) -> Roster:
     if not path.exists():
         return Roster(everybody=True)
     try:
-        for line, cells in lines_of_students(written(path)):
+        for line, cells in lines_of(written(path)):
             student = cells.pop("student")
             if not is_identifier(student):
                 raise ValueError(
@@ -220,26 +220,26 @@ def read_roster(course: Path) -> Roster:
             if student in people:
                 raise ValueError(f"line {line}: student {student!r} stands there twice")
             people[student] = Person(student, cells.pop("name", ""), cells.pop("email", ""), cells)
-    except (ValueError, csv.Error) as error:
+    except ValueError as error:
         raise BadRoster(f"{path}: {error}") from None
     return Roster(people.values())
 
 
-def lines_of_students(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """`lines_of` a table of the class's own, which has a column `student`. ValueError for one that has none."""
-    yield from lines_of(text, ["student"])
-
-
-def lines_of(text: str, known: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def lines_of(text: str, known: Iterable[str] = ("student",)) -> Iterator[tuple[int, dict[str, str]]]:
     """Each line that says something, with its number: column -> cell. Commas, semicolons or tabs are between cells.
 
-    `known` are columns of which the table has one. ValueError for a table that has none of them.
+    `known` are columns of which the table has one; the class's own have `student`. ValueError for a table that has none
+    of them, and for one of another form.
     """
     heads = text.splitlines()[:2]  # Excel may write `sep=;` above the names of the columns
     names = set(known)
-    sign = next((s for s in ",;\t" if any(names & {*_cells(head.split(s))} for head in heads)), ",")
+    usual = max(",;\t", key=heads[0].count) if heads else ","  # for the error, where no column is known
+    sign = next((s for s in ",;\t" if any(names & {*_cells(head.split(s))} for head in heads)), usual)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
-    some = ((rows.line_num, _cells(row)) for row in rows)
+    try:
+        some = [(rows.line_num, _cells(row)) for row in rows]
+    except csv.Error as error:
+        raise ValueError(f"{error}; expected every quote closed") from None
     full = ((line, cells) for line, cells in some if any(cells) and not cells[0].startswith("sep="))
     _, header = next(full, (1, []))
     if not names & {*header}:

@@ -15,7 +15,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint
-from exercises.engine.grading.verdicts import verdict_path
+from exercises.engine.grading.verdicts import verdict_on
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -50,7 +50,13 @@ class Room:
 
     def verdict(self, student: str) -> Path:
         """Where the judge's verdict on a student's work lies."""
-        return verdict_path(self.course, self.assignment, student, self.assignment)
+        return self.course / "verdicts" / self.assignment / f"{student}--{self.assignment}.json"
+
+    def judged(self, student: str) -> dict[str, Any]:
+        """The verdict on a student's working copy: the stored one, or a new one."""
+        return verdict_on(
+            self.verdict(student), self.notebook("source"), self.notebook("submitted", student), self.limits
+        )
 
     def fingerprint(self, student: str) -> str:
         """Changes with the student's working copy, the assignment and whatever grades it."""

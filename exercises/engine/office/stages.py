@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from tqdm import tqdm
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import NoWalls
-from exercises.engine.grading.verdicts import verdict_on
 from tools.address import repository
 
 from . import hand
@@ -92,10 +92,9 @@ def _points(points: float | None) -> str:
     return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
-def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
-    """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
+def collect(desk: Desk, folder: Path, only: str | None) -> None:
+    """Takes in what is new in a folder; says what cannot count."""
     _say_what_came("collect", desk.collect(folder, only))
-    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
 
 
 def adopt(desk: Desk, only: str | None) -> None:
@@ -153,31 +152,23 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
         release(room)
     students = sorted(_laid_out(desk, room))
     waiting = sorted(set(students) - graded(room, students))
-    failures: dict[str, str] = {}
     for student in waiting[:1]:
         room.fingerprint(student)  # reads the grading's code once, and here: Python 3.11 parses in one thread only
+    failures: dict[str, str | None] = {}
     with (
         ThreadPoolExecutor(max_workers=workers) as pool,
         tqdm(total=len(students), initial=len(students) - len(waiting), desc="grade", unit="student") as bar,
     ):
-        futures = {pool.submit(judge, room, student): student for student in waiting}
-        try:
-            for future in as_completed(futures):
-                student = futures[future]
-                wrong = _graded(room, student, future)
-                failures |= {student: wrong} if wrong else {}
-                bar.update()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for student, wrong in zip(waiting, pool.map(partial(_tried, judge, room), waiting), strict=True):
+            failures[student] = wrong or _tried(book, room, student)
+            bar.update()
     _report("grade", "graded", failures)
 
 
-def _graded(room: Room, student: str, future: Future[Any]) -> str | None:
-    """Books one judged submission; what went wrong, if anything did."""
+def _tried(step: Callable[[Room, str], Any], room: Room, student: str) -> str | None:
+    """Takes a step for a student; what went wrong, if anything did."""
     try:
-        future.result()
-        book(room, student)
+        step(room, student)
     except NoWalls:
         raise
     except Exception as error:
@@ -187,7 +178,7 @@ def _graded(room: Room, student: str, future: Future[Any]) -> str | None:
 
 def judge(room: Room, student: str) -> dict[str, Any]:
     """The verdict on a student's working copy: the stored one, or a new one."""
-    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student), room.limits)
+    return room.judged(student)
 
 
 def book(room: Room, student: str) -> None:
@@ -223,19 +214,20 @@ def feedback(desk: Desk, room: Room) -> None:
     ready = graded(room, everybody)
     if waiting := len(everybody) - len(ready):
         print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
-    api, failures = None, {}
-    done = desk.ledger.state(room.assignment, "feedback")
+    failures, done = {}, desk.ledger.state(room.assignment, "feedback")
     for student in tqdm(sorted(ready), desc="feedback", unit="student"):
         now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
         if room.notebook("feedback", student).with_suffix(".html").exists() and done.get(student) == now:
             continue
-        try:
-            api = api or room.api()
-            checked(api.generate_feedback(room.assignment, student, force=True))
+        failures[student] = _tried(write_page, room, student)
+        if failures[student] is None:
             desk.ledger.note(room.assignment, student, feedback=now)
-        except Exception as error:
-            failures[student] = reason(error)
     _report("feedback", "written", failures)
+
+
+def write_page(room: Room, student: str) -> None:
+    """nbgrader's part of it: a student's page of feedback."""
+    checked(room.api().generate_feedback(room.assignment, student, force=True))
 
 
 def settle(desk: Desk, room: Room) -> None:
@@ -274,8 +266,8 @@ def marks(room: Room, student: str) -> list[Any]:
         return [sorted(scores), sorted(comments), notebook.late_submission_penalty]
 
 
-def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receipt]:
-    """Takes back the last collection, or the newest file of one student; returns what no longer counts.
+def undo(desk: Desk, student: str | None, assignment: str | None) -> None:
+    """Takes back the last collection, or the newest file of one student.
 
     Nothing is deleted: collecting the same folder again brings it back.
     """
@@ -295,7 +287,6 @@ def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receip
     for receipt in taken:
         print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
     print("undo: now run grade, so that what came before has its marks again")
-    return taken
 
 
 def _newest(desk: Desk, student: str, assignment: str) -> list[Receipt]:
@@ -312,8 +303,9 @@ def reason(error: Exception) -> str:
     return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
-def _report(stage: str, done: str, failures: dict[str, str]) -> None:
-    for student, reason in failures.items():
-        print(f"{stage}: {student} was not {done}: {reason}")
+def _report(stage: str, done: str, every: Mapping[str, str | None]) -> None:
+    failures = {student: wrong for student, wrong in every.items() if wrong}
+    for student, wrong in failures.items():
+        print(f"{stage}: {student} was not {done}: {wrong}")
     if failures:
         raise Failed(f"{len(failures)} of the submissions were not {done}: {', '.join(sorted(failures))}")

@@ -17,64 +17,52 @@ from .late import Lateness
 from .ledger import Receipt
 from .room import Room, text_of
 from .stages import graded, settle
-from .standing import Content, Standing, shown, undo
+from .standing import Content, Standing, nobodys, shown, undo
 
 FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
-NOT_GRADED = "not graded yet: run grade"
+FILES = ("id", "collected", "path", "name", "student", "assignment", "handed_in", "sha256"), ("problem", "advice")
+Line = dict[str, Any]
+"""What a table says in one line; of a student whose work is not graded, also `waits`."""
+NOTHING, NOT_GRADED = "nothing handed in", "not graded yet: run grade"
 
 
-def table(desk: Desk, room: Room) -> Path:
+def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
     """Writes the marks of an assignment: a line for everybody in the roster and everybody who handed anything in.
+
+    What is written is put into `found` before, as a table that is open in another program cannot be written.
 
     Columns: the graded cells, the total, what a person must still grade, and what to look at, with what to do.
     """
     settle(desk, room)
-    found, late = desk.standings(room), desk.lateness(room)
-    present = graded(room, found)
-    everybody, astray = sorted({*found, *desk.roster.people}), desk.nobodys(None)
+    standings, late = desk.standings(room), desk.lateness(room)
+    present = graded(room, standings)
+    everybody, receipts = sorted({*standings, *desk.roster.people}), desk.ledger.receipts()
+    astray = nobodys(receipts, None)
     source = notebooks.read_source(room.notebook("source"))
-    columns, rubrics, lines = _columns(source), _rubrics(source), []
+    lines: list[Line] = []
+    cells = [cell for cell in source.cells if notebooks.grading(cell).get("grade")]
+    texts = [cell for cell in cells if notebooks.is_answer(cell)]
+    rubrics = {notebooks.grading(cell)["grade_id"]: items.of_answer(cell.source) for cell in texts}
     with room.gradebook() as gradebook:
         for student in everybody:
             person = desk.roster.people.get(student)
-            line: dict[str, Any] = {"student": student, "name": person.name if person else ""}
-            standing = found.get(student)
+            line: Line = {"student": student, "name": person.name if person else ""}
+            standing = standings.get(student)
             unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
             if standing is None:
-                line["look_at"] = "; ".join(unplaced) or "nothing handed in"
+                line["look_at"] = "; ".join(unplaced) or NOTHING
             elif student in present:
                 booked = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
                 line |= _marks(booked)
                 line |= _about(room, standing, late.get(student, Lateness()), [*unplaced, *_of_hand(booked, rubrics)])
             else:
-                line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced])}
+                line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes, *unplaced]), "waits": True}
             lines.append(line)
-    nobodys = [*desk.nobodys(room.assignment), *astray]  # what is no assignment's might be this one's
-    lines += [{"look_at": _strange(receipt)} for receipt in nobodys if receipt.student not in everybody]
+    unclear = [*nobodys(receipts, room.assignment), *astray]  # what is no assignment's might be this one's
+    lines += [{"look_at": _strange(receipt)} for receipt in unclear if receipt.student not in everybody]
     path = room.course / "grades" / f"{room.assignment}.csv"
-    write_table(path, [*FRAME[0], *columns, *FRAME[1]], lines)
-    return path
-
-
-def totals(desk: Desk, room: Room) -> dict[str, tuple[float, bool]]:
-    """student -> (total after penalties, whether a person must still grade some of it), of those graded."""
-    with room.gradebook() as gradebook:
-        found = {}
-        for student in graded(room, desk.standings(room)):
-            line = _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
-            found[student] = line["total"], bool(line["to_grade_by_hand"])
-        return found
-
-
-def _columns(source: Any) -> list[str]:
-    """The graded cells of an assignment, in their order."""
-    return [notebooks.grading(cell)["grade_id"] for cell in source.cells if notebooks.grading(cell).get("grade")]
-
-
-def _rubrics(source: Any) -> dict[str, list[items.Item]]:
-    """written task -> the items of its rubric."""
-    graded = [cell for cell in source.cells if notebooks.grading(cell).get("grade") and notebooks.is_answer(cell)]
-    return {notebooks.grading(cell)["grade_id"]: items.of_answer(cell.source) for cell in graded}
+    found[room.assignment] = lines
+    write_table(path, [*FRAME[0], *(notebooks.grading(cell)["grade_id"] for cell in cells), *FRAME[1]], lines)
 
 
 def _marks(notebook: Any) -> dict[str, Any]:
@@ -136,21 +124,7 @@ def files(desk: Desk, every: Iterable[Room]) -> Path:
         state = "counts" if receipt.id in counting else "same answers again" if receipt.id in again else state
         lines.append({**vars(receipt), "state": state, "problem": problem, "receipt": content.receipt})
     path = desk.course / "grades" / "files.csv"
-    names = [
-        "id",
-        "collected",
-        "path",
-        "name",
-        "student",
-        "assignment",
-        "handed_in",
-        "sha256",
-        "receipt",
-        "state",
-        "problem",
-        "advice",
-    ]
-    write_table(path, names, lines)
+    write_table(path, [*FILES[0], "receipt", "state", *FILES[1]], lines)
     return path
 
 

@@ -4,61 +4,69 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
 
 LIKELY = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis")
 """Encodings in which spreadsheets save a table where nobody asked for Unicode."""
 
 
-def decoded(path: Path, encoding: str | None = None) -> str:
-    """The text of a file in an encoding, or in any of Unicode.
+def decoded(path: Path, encoding: str | None = None, *, ask: bool = True) -> str:
+    """The text of a file in an encoding; without one in UTF-8, with a byte-order mark or without, UTF-16 or UTF-32.
 
-    ValueError for one in neither: a guess would write somebody's name wrong. The message shows how the first line in
-    doubt reads in each likely encoding.
-    """
-    try:
-        if encoding is None:
-            return written(path)
-        return path.read_bytes().decode(encoding)
-    except LookupError:
-        raise ValueError(f"--encoding {encoding}: no such encoding; expected one such as {', '.join(LIKELY)}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not in {encoding} ({error.reason})") from None
-    except ValueError as error:
-        if not path.is_file():
-            raise
-        line = next(line for line in path.read_bytes().splitlines() if not _is_utf8(line))
-        read = {one: line.decode(one, "replace").strip()[:60] for one in LIKELY}
-        seen = "; ".join(f"{one}: {text}" for one, text in read.items() if "\ufffd" not in text)
-        raise ValueError(f"{error}. Or say --encoding, by the one in which this line is right: {seen}") from None
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def written(path: Path) -> str:
-    """The text of a file in UTF-8, with a byte-order mark or without, in UTF-16 or in UTF-32.
-
-    ValueError, with the line and the way out, for any other encoding: a byte stands for another letter in each of them,
-    and a name that is read wrong is nobody's.
+    ValueError, with the line and the way out, for any other: a byte stands for another letter in each encoding, and a
+    guess would write somebody's name wrong. With `ask`, it shows how that line reads in each likely one.
     """
     try:
         content = path.read_bytes()
+        return content.decode(encoding or json.detect_encoding(content))
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror})") from None
-    encoding = json.detect_encoding(content)
-    try:
-        return content.decode(encoding)
+    except LookupError:
+        raise ValueError(f"--encoding {encoding}: no such encoding; expected one such as {', '.join(LIKELY)}") from None
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"line {line} is not in UTF-8: save the file once more as UTF-8 (in Excel: 'CSV UTF-8')"
-        ) from None
+        if encoding:
+            raise ValueError(f"it is not in {encoding} ({error.reason})") from None
+        before, after = content[: error.start].split(b"\n"), content[error.start :].split(b"\n")
+        told = f"line {len(before)} is not in UTF-8: save the file once more as UTF-8 (in Excel: 'CSV UTF-8')"
+        read = {one: (before[-1] + after[0]).decode(one, "replace").strip()[:60] for one in LIKELY}
+        seen = "; ".join(f"{one}: {text}" for one, text in read.items() if "\ufffd" not in text)
+        more = f". Or say --encoding, by the one in which this line is right: {seen}" if ask else ""
+        raise ValueError(told + more) from None
+
+
+def written(path: Path) -> str:
+    """The text of a file that an instructor wrote, in any encoding of Unicode."""
+    return decoded(path, ask=False)
+
+
+Kind = TypeVar("Kind")
+
+
+def read_toml(path: Path, kind: type[Kind]) -> Kind:
+    """A file in TOML as `kind`. ValueError names the place, what stands there and what was expected."""
+    try:
+        found = tomllib.loads(written(path))
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+    return converted("the file", found, kind)
+
+
+def converted(place: str, value: Any, kind: type[Kind]) -> Kind:
+    """A value of TOML or YAML as `kind`. ValueError names the place, what stands there and what was expected."""
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        told, _, place_in_it = str(error).partition(" - at `$")
+        where = place_in_it.rstrip("`")
+        for name in where.split("."):
+            value = value.get(name, value) if isinstance(value, dict) else value
+        names = ", ".join(getattr(kind, "__struct_encode_fields__", ()))
+        known = f"; expected some of {names}" if "unknown field" in told else ""
+        raise ValueError(f"{place}{where} is {str(value)[:200]!r}: {told}{known}") from None
 
 
 def sha256(content: bytes) -> str:
