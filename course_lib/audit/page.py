@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib.audit.actions import RULE, Action, passed_over
+from course_lib.audit.actions import NAMES, RULE, Action, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
@@ -85,7 +85,7 @@ def framed(shown: Contents) -> str:
 
 def _summary(shown: Contents) -> str:
     """What was read, whether it belongs together, and the headline."""
-    read = f'<p class="read">{_text(" ".join(shown.read))}</p>' if shown.read else ""
+    read = f'<ul class="read">{"".join(f"<li>{_text(each)}</li>" for each in shown.read)}</ul>' if shown.read else ""
     first = next((verdict for verdict in shown.verdicts if verdict.id == FIRST), None)
     rows = "" if first is None else f"<p>{_text(first.question.title)} {_badge(first)} {_text(first.lead)}</p>"
     headline = f'<p class="headline">{_text(shown.headline)}</p>' if shown.headline else ""
@@ -104,11 +104,12 @@ def _actions(actions: Sequence[Action], measured: Sequence[Effect]) -> str:
         f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
         for action in actions
     )
-    return f'<section id="actions"><h2>What to do</h2>{f"<ol>{each}</ol>" if each else ""}{rule}</section>'
+    listed = f'<ol>{each}</ol><p class="read">{_text(NAMES)}</p>' if each else ""
+    return f'<section id="actions"><h2>What to do</h2>{listed}{rule}</section>'
 
 
 def _section(verdict: Verdict, rule: str) -> str:
-    """The answer in a line, with the first sentence of its support for what is no "fine"; the evidence is folded."""
+    """The answer in a line that opens its evidence, with the first sentence of this for what is no "fine"."""
     question = verdict.question
     link = f"{SITE}/{question.chapter}.html#{question.theorem}"
     advice = f'<p class="advice"><strong>What to do.</strong> {_text(verdict.advice)}</p>' if verdict.advice else ""
@@ -123,12 +124,10 @@ def _section(verdict: Verdict, rule: str) -> str:
         f'<p class="source">{answer} where {_text(rule)}. '
         f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
     )
-    lead = "" if verdict.verdict == "fine" else f"<p>{_text(verdict.lead)}</p>"
-    evidence = _details("Evidence", f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
-    return (
-        f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">'
-        f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}{evidence}</section>"
-    )
+    lead = "" if verdict.verdict == "fine" else f'<span class="lead">{_text(verdict.lead)}</span>'
+    answered = f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}"
+    evidence = _details(answered, f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
+    return f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">{evidence}</section>'
 
 
 def _further(shown: Contents) -> Iterator[str]:
@@ -148,7 +147,7 @@ def _appendix(shown: Contents) -> Iterator[str]:
     }
     for name, (title, inside) in parts.items():
         if inside:
-            yield f'<section id="{name}"><h2>{title}</h2>{_details("Show", inside)}</section>'
+            yield f'<section id="{name}">{_details(f"<h2>{title}</h2>", inside)}</section>'
 
 
 def _figure(picture: Picture, salt: str) -> str:

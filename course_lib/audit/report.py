@@ -57,11 +57,11 @@ from tqdm import tqdm
 
 from course_lib import __version__, checking
 from course_lib.audit import remedies
-from course_lib.audit.actions import MOST, Action, actions, headline, passed_over
+from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
 from course_lib.audit.cosines import Cosines, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.markdown import summary
-from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.page import CARDS, Contents, framed, page
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.questions.belonging import NAME as ROWS
@@ -85,7 +85,6 @@ from course_lib.audit.verdicts import ANSWERS, CATALOGUE, FURTHER, Verdict, cann
 
 SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
-CARDS = "book/practice/decisions.html"  # of the site
 PAIRS = {"pairs": "training pairs", "held_out": "held-out pairs"}
 FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
 
@@ -166,6 +165,8 @@ class Report:
             yield textwrap.fill(said, width, subsequent_indent="   ", break_on_hyphens=False)
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
+        if self.actions:
+            yield textwrap.fill(NAMES, width)
         if others := passed_over(self.remedies):
             yield textwrap.fill(others, width)
 
