@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from course_lib import geometry, metrics, popularity
+from course_lib.audit.shortlist import shortlist
 from course_lib.audit.training import Training
 from course_lib.interactions import Interactions
 
@@ -22,7 +23,7 @@ Float = NDArray[np.float64]
 SPHERE_TOLERANCE = 1e-3  # relative: half-precision tables have rows within 0.1 % of their sphere
 CANDIDATES, QUERIES = 20_000, 500  # items among which neighbours are looked for, and those whose neighbours are
 SPLITS, SHUFFLES, AXIS_ITEMS = 4, 20, 100_000  # of the cross-fitted correlation, of its chance, and the items it takes
-BLOCK = 2**21  # numbers held at once where a long table is worked through
+BLOCK = 2**17  # numbers of a long table that are worked on at once: they stay in the cache
 NONE = np.zeros(0, dtype=np.int64)
 FEWEST_ITEMS = 100  # below them a correlation or a share says little
 
@@ -85,9 +86,19 @@ class Evidence:
 
     def lists(self, users: AnyArray, items: AnyArray, known: Interactions) -> Ids:
         """(u, k) `metrics.top_k` with ties in a random order, which ids, often by popularity, would decide."""
-        ranked = metrics.top_k(users, items[self.order], with_items(known, self.order), self.k)
-        found: Ids = np.where(ranked >= 0, self.order[ranked], -1)
+        some = self.among(users, items, known)
+        ranked = metrics.top_k(users, items[some], with_items(known, some), self.k)
+        found: Ids = np.where(ranked >= 0, some[ranked], -1)
         return found
+
+    def among(self, users: AnyArray, items: AnyArray, known: Interactions, more: Ids = NONE) -> Ids:
+        """Items in a random order, without whose others no list of these users changes, with `more` among them."""
+        found = shortlist(users, items, known, self.k + 1)  # one more shows a tie that goes on
+        if found is None:
+            return self.order
+        kept = np.zeros(len(items), bool)
+        kept[found] = kept[more] = True
+        return self.order[kept[self.order]]
 
     @cached_property
     def norms(self) -> Float:
@@ -216,7 +227,9 @@ def of_users(data: Interactions, users: Ids) -> Interactions:
 
 
 def with_items(data: Interactions, order: Ids) -> Interactions:
-    """The same pairs with the items in another order, relabelled 0, 1, ... in it."""
-    place = np.empty(len(order), dtype=np.int64)
+    """The pairs of these items alone, relabelled 0, 1, ... in their order."""
+    place = np.full(data.n_items, -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Interactions(data.users, place[data.items], n_users=data.n_users, n_items=data.n_items)
+    items = place[data.items]
+    kept = items >= 0
+    return Interactions(data.users[kept], items[kept], n_users=data.n_users, n_items=len(order))

@@ -148,7 +148,7 @@ class Bench:
         self.evidence = evidence
         self.pairs, self.held_out = (of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
         self.training_pairs, self.counts = evidence.pairs, evidence.pairs.col_counts
-        self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype)
+        self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype, copy=False)
         self.users = self.everybody[self.chosen]
 
     @cached_property
@@ -192,20 +192,15 @@ class Bench:
 
     def judged(self, tables: Tables, part: Ids | None = None) -> Judged:
         """NDCG at k, the mean count of what is shown, and the list of each of the users; `part`: of these alone."""
-        k, (users, items), (train, test) = self.evidence.k, tables, self.shuffled
-        order = self.evidence.order
+        k, (users, items), train, test = self.evidence.k, tables, self.pairs, self.held_out
         if part is not None:
             users, train, test = users[part], of_users(train, part), of_users(test, part)
-        ranked, found = metrics.lists_and_metrics(users, items[order], train, test, k)
-        lists = np.where(ranked >= 0, order[ranked], -1)
+        some = self.evidence.among(users, items, train, test.items)
+        parts = with_items(train, some), with_items(test, some)
+        ranked, found = metrics.lists_and_metrics(users, items[some], *parts, k)
+        lists = np.where(ranked >= 0, some[ranked], -1)
         shown = np.where(ranked >= 0, self.counts[lists], 0).sum(axis=1)
         return Judged(found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1), lists)
-
-    @cached_property
-    def shuffled(self) -> tuple[Interactions, Interactions]:
-        """Training and held-out pairs with the items in a random order."""
-        first, second = (with_items(data, self.evidence.order) for data in (self.pairs, self.held_out))
-        return first, second
 
     def effect(self, remedy: str, tables: Tables, part: Ids | None = None) -> Effect:
         """What new tables (of the chosen users, of all items) change; `part`: of these users only."""

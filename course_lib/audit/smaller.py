@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import metrics
-from course_lib.audit.evidence import AnyArray, Ids, reduced
+from course_lib.audit.evidence import AnyArray, Ids
 from course_lib.audit.remedies import Bench, Change, Tables
 
 GROUPS = {"head": 0.1, "middle": 0.5, "tail": 1.0}  # most popular items, then up to a half, and the rest
@@ -79,22 +79,22 @@ def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
     step = np.maximum(np.abs(bench.items).max(axis=0) / STEPS, np.finfo(bench.items.dtype).tiny)
     rounded = (np.round(bench.items / step) * step).astype(bench.items.dtype)
     yield "int8", (bench.users, rounded), n * width + step.nbytes
-    everybody = bench.evidence.triangles[1]
+    triangle, everybody = bench.evidence.triangles
     assert everybody is not None
-    users, items = turned(everybody, bench.users, bench.items)
+    users, items = turned((everybody, triangle), bench.users, bench.items)
     for kind, part in PARTS.items():
         kept = width // part
         if kept:
             yield kind, (users[:, :kept], items[:, :kept]), bench.items.nbytes * kept / width
 
 
-def turned(everybody: AnyArray, users: AnyArray, items: AnyArray) -> Tables:
-    """Users (u, k) and items (n, k) in axes whose first r columns give the best scores of rank r of everybody (m, k).
+def turned(whole: Tables, users: AnyArray, items: AnyArray) -> Tables:
+    """Users (u, k) and items (n, k) in axes whose first r columns give the best scores of rank r of the whole tables.
 
-    With everybody = Q R and the singular vectors A of R items^T: users R^+ A, and items R^T A.
+    With all users = Q R and the singular vectors A of R items^T: users R^+ A, and items R^T A. whole: `reduced`.
     """
-    R: AnyArray = reduced(everybody)
-    axes = np.linalg.svd(R @ reduced(items).T)[0]
+    R, triangle = whole
+    axes = np.linalg.svd(R @ triangle.T)[0]
     left, right = np.linalg.pinv(R, rcond=1e-10) @ axes, R.T @ axes
     return (users @ left).astype(users.dtype), (items @ right).astype(items.dtype)
 
