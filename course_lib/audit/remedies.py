@@ -23,7 +23,6 @@ import numpy as np
 from course_lib import checking, geometry, metrics, popularity
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
 from course_lib.correction import Frozen
-from course_lib.interactions import Interactions
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
 SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take more scores than these

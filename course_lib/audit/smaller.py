@@ -22,6 +22,7 @@ LENGTHS = ("long", "medium", "short")  # the same of the longest items
 STEPS = 127  # of int8, on either side of 0
 PARTS = {"half of the dimensions": 2, "a quarter of the dimensions": 4}
 MEGA = 1e6
+BLOCK = 2**16  # rows that are turned at once
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
     """(name, tables of the bench's users and of all items, bytes of the items)."""
     n, width = bench.items.shape
     step = np.maximum(np.abs(bench.items).max(axis=0) / STEPS, np.finfo(bench.items.dtype).tiny)
-    rounded = (np.round(bench.items / step) * step).astype(bench.items.dtype)
+    rounded = bench.items / step
+    np.round(rounded, out=rounded)
+    rounded *= step
     yield "int8", (bench.users, rounded), n * width + step.nbytes
     triangle, everybody = bench.evidence.triangles
     assert everybody is not None
@@ -96,7 +99,10 @@ def turned(whole: Tables, users: AnyArray, items: AnyArray) -> Tables:
     R, triangle = whole
     axes = np.linalg.svd(R @ triangle.T)[0]
     left, right = np.linalg.pinv(R, rcond=1e-10) @ axes, R.T @ axes
-    return (users @ left).astype(users.dtype), (items @ right).astype(items.dtype)
+    found = np.empty((len(items), right.shape[1]), items.dtype)
+    for start in range(0, len(items), BLOCK):  # in float64 only so many rows at once
+        found[start : start + BLOCK] = items[start : start + BLOCK] @ right
+    return (users @ left).astype(users.dtype), found
 
 
 def groups_of(sizes: AnyArray) -> Ids:

@@ -109,10 +109,14 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
     able = np.flatnonzero(evidence.pairs.row_counts)
     chosen = evidence.rng("lists").choice(able, min(LISTS, len(able)), replace=False)
     known, users, counts = of_users(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
-    items = evidence.items.astype(users.dtype)
+    items = evidence.items.astype(users.dtype, copy=False)
     along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
-    tables = {"dot": items, "cosine": evidence.unit.astype(users.dtype), "rest": items - np.outer(items @ along, along)}
-    tops = {name: evidence.lists(users, table, known) for name, table in tables.items()}
+    tables = {  # one at a time
+        "dot": lambda: items,
+        "cosine": lambda: evidence.unit.astype(users.dtype, copy=False),
+        "rest": lambda: items - np.outer(items @ along, along),
+    }
+    tops = {name: evidence.lists(users, table(), known) for name, table in tables.items()}
     return {
         **{f"head_by_{name}": popularity.top_share(tops[name], counts, HEAD) for name in ("dot", "cosine")},
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),
