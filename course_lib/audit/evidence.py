@@ -87,7 +87,7 @@ class Evidence:
     def lists(self, users: AnyArray, items: AnyArray, known: Interactions) -> Ids:
         """(u, k) `metrics.top_k` with ties in a random order, which ids, often by popularity, would decide."""
         some = self.among(users, items, known)
-        ranked = metrics.top_k(users, items[some], with_items(known, some), self.k)
+        ranked = metrics.top_k(users, items[some], part_of(known, items=some), self.k)
         found: Ids = np.where(ranked >= 0, some[ranked], -1)
         return found
 
@@ -216,20 +216,19 @@ def reduced(table: AnyArray) -> Float:
     return kept
 
 
-def of_users(data: Interactions, users: Ids) -> Interactions:
-    """The pairs of these users alone, relabelled 0, 1, ... in their order."""
-    place = np.full(data.n_users, -1, dtype=np.int64)
-    place[users] = np.arange(len(users))
-    rows = place[data.users]
-    kept, times = rows >= 0, data.times
-    when = None if times is None else times[kept]
-    return Interactions(rows[kept], data.items[kept], n_users=len(users), n_items=data.n_items, times=when)
+def part_of(data: Interactions, users: Ids | None = None, items: Ids | None = None) -> Interactions:
+    """The pairs of these users and these items alone, relabelled 0, 1, ... in their order; None: all of them."""
+    rows, m = _relabelled(data.users, data.n_users, users)
+    columns, n = _relabelled(data.items, data.n_items, items)
+    kept = (rows >= 0) & (columns >= 0)
+    times = None if data.times is None else data.times[kept]
+    return Interactions(rows[kept], columns[kept], n_users=m, n_items=n, times=times)
 
 
-def with_items(data: Interactions, order: Ids) -> Interactions:
-    """The pairs of these items alone, relabelled 0, 1, ... in their order."""
-    place = np.full(data.n_items, -1, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    items = place[data.items]
-    kept = items >= 0
-    return Interactions(data.users[kept], items[kept], n_users=data.n_users, n_items=len(order))
+def _relabelled(ids: Ids, size: int, some: Ids | None) -> tuple[Ids, int]:
+    """The place of each id among some, -1 where it is none of them, and their number."""
+    if some is None:
+        return ids, size
+    place = np.full(size, -1, dtype=np.int64)
+    place[some] = np.arange(len(some))
+    return place[ids], len(some)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course_lib import __version__, checking
 from course_lib.audit.actions import NAMES, RULE, Action, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
 from course_lib.audit.smaller import GROUPS, Smaller
-from course_lib.audit.verdicts import FURTHER, Picture, Verdict, counted
+from course_lib.audit.verdicts import ANSWERS, FURTHER, Picture, Verdict, counted
 
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
 STYLE = Path(__file__).with_name("page.css")
@@ -26,7 +27,7 @@ FIRST = "mismatched-rows"  # the verdict on which all others rest, which stands 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
+    """What the page shows; facts: {what was looked at: value}, in nested dictionaries.
 
     remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
     to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
@@ -39,7 +40,6 @@ class Contents:
     facts: Mapping[str, Any]
     notes: Sequence[str]
     source: str
-    version: str
     rules: Mapping[str, str]
     quality: str = ""
     read: Sequence[str] = ()
@@ -47,6 +47,28 @@ class Contents:
     actions: Sequence[Action] = ()
     smaller: Sequence[Smaller] = ()
     further: Sequence[Verdict] = ()
+
+
+class Answers:
+    """What the reports on one model and on two have in common."""
+
+    verdicts: tuple[Verdict, ...]
+
+    def _contents(self) -> Contents:
+        raise NotImplementedError
+
+    def ids(self, answer: str) -> list[str]:
+        """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
+        checking.choice(answer, "answer", ANSWERS)
+        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def html(self) -> str:
+        """One page of HTML that needs nothing else."""
+        return page(self._contents())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
+        return framed(self._contents())
 
 
 def page(shown: Contents) -> str:
@@ -63,7 +85,7 @@ def page(shown: Contents) -> str:
             *_further(shown),
             *_appendix(shown),
             "</main>",
-            f"<footer><p>two-tower-audit {shown.version}. A verdict is about these tables; what a table cannot show, "
+            f"<footer><p>two-tower-audit {__version__}. A verdict is about these tables; what a table cannot show, "
             "such as how it was trained, no verdict says.</p></footer>",
         ]
     )

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib import checking, geometry, metrics, popularity
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
+from course_lib.audit.verdicts import Picture
 from course_lib.correction import Frozen
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
@@ -145,7 +146,7 @@ class Bench:
         drawn = evidence.rng("judged users").choice(len(able), size, replace=False)
         self.chosen: Ids = np.sort(able[drawn])
         self.evidence = evidence
-        self.pairs, self.held_out = (of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
+        self.pairs, self.held_out = (part_of(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
         self.training_pairs, self.counts = evidence.pairs, evidence.pairs.col_counts
         self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype, copy=False)
         self.users = self.everybody[self.chosen]
@@ -158,7 +159,7 @@ class Bench:
 
     def uncorrected(self, users: Ids) -> Frozen:
         """The tables of these users, who have a training pair; their popularity is that of their pairs."""
-        return Frozen.of(self.everybody[users], self.items, of_users(self.training_pairs, users))
+        return Frozen.of(self.everybody[users], self.items, part_of(self.training_pairs, users))
 
     @cached_property
     def correction(self) -> tuple[Frozen, Float, Float, int]:
@@ -193,9 +194,9 @@ class Bench:
         """NDCG at k, the mean count of what is shown, and the list of each of the users; `part`: of these alone."""
         k, (users, items), train, test = self.evidence.k, tables, self.pairs, self.held_out
         if part is not None:
-            users, train, test = users[part], of_users(train, part), of_users(test, part)
+            users, train, test = users[part], part_of(train, part), part_of(test, part)
         some = self.evidence.among(users, items, train, test.items)
-        parts = with_items(train, some), with_items(test, some)
+        parts = part_of(train, items=some), part_of(test, items=some)
         ranked, found = metrics.lists_and_metrics(users, items[some], *parts, k)
         lists = np.where(ranked >= 0, some[ranked], -1)
         shown = np.where(ranked >= 0, self.counts[lists], 0).sum(axis=1)
@@ -229,17 +230,15 @@ class Bench:
 def _effect(remedy: str, before: Float, after: Float, shown_before: Float, shown_after: Float) -> Effect:
     """The effect from NDCG and mean count of each user's list, before and after."""
     change = Change.of(after - before)
-    return Effect(
-        remedy,
-        before=float(before.mean()),
-        after=float(after.mean()),
-        difference=change.difference,
-        low=change.low,
-        high=change.high,
-        popularity_before=float(shown_before.mean()),
-        popularity_after=float(shown_after.mean()),
-        users=len(before),
-    )
+    ndcg, shown = ([float(each.mean()) for each in both] for both in ((before, after), (shown_before, shown_after)))
+    return Effect(remedy, *ndcg, change.difference, change.low, change.high, *shown, len(before))
+
+
+def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:
+    """The differences of some effects, with their intervals."""
+    columns: dict[str, list[Any]] = {"remedy": [each.remedy for each in effects]}
+    columns |= {name: [getattr(each, name) for each in effects] for name in ("difference", "low", "high")}
+    return Picture(title, "points", "remedy", f"NDCG@{k}, difference", columns)
 
 
 def baselines(bench: Bench) -> list[Effect]:

@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import metrics
 from course_lib.audit import shortlist
-from course_lib.audit.evidence import Evidence, with_items
+from course_lib.audit.evidence import Evidence, part_of
 from course_lib.interactions import Interactions
 
 N, M, K = 3_000, 40, 11
@@ -30,7 +30,7 @@ def test_the_lists_are_those_of_all_items(tables: tuple[np.ndarray, np.ndarray, 
     users, items, known = tables
     some = shortlist.shortlist(users, items, known, K)
     assert some is not None and len(some) < N / 2
-    lists = some[metrics.top_k(users, items[some], with_items(known, some), K)]
+    lists = some[metrics.top_k(users, items[some], part_of(known, items=some), K)]
     assert np.array_equal(lists, metrics.top_k(users, items, known, K))
 
 

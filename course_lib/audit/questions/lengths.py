@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import gauge, popularity
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
+from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, part_of
 from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, advisable
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
@@ -108,7 +108,7 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
         return {}
     able = np.flatnonzero(evidence.pairs.row_counts)
     chosen = evidence.rng("lists").choice(able, min(LISTS, len(able)), replace=False)
-    known, users, counts = of_users(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
+    known, users, counts = part_of(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
     items = evidence.items.astype(users.dtype, copy=False)
     along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
     tables = {  # one at a time
