@@ -240,12 +240,7 @@ def _parser() -> argparse.ArgumentParser:
         "bad input, or where the command itself fails.",
     )
     add: Any = parser.add_argument
-    add(
-        "table",
-        nargs="?",
-        metavar="ITEMS",
-        help="the item table, one row an item, or a folder with the files of a model",
-    )
+    add("table", nargs="?", metavar="ITEMS", help="the item table, one row an item, or a folder with a model's files")
     add("new", nargs="?", metavar="NEW", help="a newer snapshot: says what changed from the first to this one")
     add("--again", metavar="OTHER_SEED", help="the old model trained again with another seed: what chance changes")
     add("--items", metavar="ITEMS", help="the item table")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside, drawn
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, decided
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
 
@@ -35,10 +35,9 @@ def ddc_gain(
         f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
         f"({best.remedy}): {best.difference:+.4f}. {beside(baselines)}"
     )
-    advice = _advice(effect, controls) if fault else ""
     title = "What each remedy changes on held-out pairs, with 95 % intervals"
     picture = drawn(title, evidence.k, [effect, *controls, *baselines])
-    return Verdict(name, judged(fault), support, figures, advice, (picture,))
+    return decided(name, fault, support, figures, _advice(effect, controls), picture)
 
 
 def _advice(effect: Effect, controls: Sequence[Effect]) -> str:
