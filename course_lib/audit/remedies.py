@@ -230,8 +230,8 @@ class Bench:
 def _effect(remedy: str, before: Float, after: Float, shown_before: Float, shown_after: Float) -> Effect:
     """The effect from NDCG and mean count of each user's list, before and after."""
     change = Change.of(after - before)
-    ndcg, shown = ([float(each.mean()) for each in both] for both in ((before, after), (shown_before, shown_after)))
-    return Effect(remedy, *ndcg, change.difference, change.low, change.high, *shown, len(before))
+    first, last, shown, shown_last = (float(each.mean()) for each in (before, after, shown_before, shown_after))
+    return Effect(remedy, first, last, change.difference, change.low, change.high, shown, shown_last, len(before))
 
 
 def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:

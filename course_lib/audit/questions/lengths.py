@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib import gauge, popularity
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, part_of
+from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, AnyArray, Evidence, Float, part_of
 from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, advisable
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
@@ -111,7 +111,7 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
     known, users, counts = part_of(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
     items = evidence.items.astype(users.dtype, copy=False)
     along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
-    tables = {  # one at a time
+    tables: dict[str, Callable[[], AnyArray]] = {  # one at a time
         "dot": lambda: items,
         "cosine": lambda: evidence.unit.astype(users.dtype, copy=False),
         "rest": lambda: items - np.outer(items @ along, along),
