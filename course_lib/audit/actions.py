@@ -39,6 +39,11 @@ RULE = (
     f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items, and the lists together show at "
     f"least {100 * KEPT:.0f} % of the items that they showed."
 )
+NAMES = (  # what the two lines of code hold
+    "In the lines of code, users, items, train and test are evidence.users, .items, .pairs and .held_out of "
+    "course_lib.audit.report_of([...]), given the arguments of the command; gauge, geometry, index and metrics are "
+    "modules of course_lib."
+)
 DOING = {  # a remedy as the subject of a sentence
     BACK: "Multiplying the scores by popularity",
     LOGQ: "Serving with logQ",
@@ -223,7 +228,7 @@ def _of_hits(effect: Effect, k: int) -> Action:
 def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
     """One more coordinate, where it was measured to find more."""
     for verdict in verdicts:
-        if verdict.id == INDEX and verdict.advice:
+        if verdict.id == INDEX and verdict.verdict == "noted" and verdict.advice:
             kind = "hnsw" if "HNSW" in verdict.advice else "ivf"
             code = (
                 'users, items = index.arranged(users, items, "one more coordinate")',

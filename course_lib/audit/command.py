@@ -27,7 +27,8 @@ from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import files_in, read_snapshot
 from course_lib.audit.sources import STEMS, is_parts
 from course_lib.audit.tables import Table
-from course_lib.audit.training import LOSSES, NEGATIVES, Training, read_training
+from course_lib.audit.training import LOSSES, NEGATIVES, SOFTMAX, Training, read_training
+from course_lib.in_batch import KINDS
 
 FAULT, REFUSED = 1, 2
 SNAPSHOT = "OLD/ and NEW/ (files items, users, pairs, held_out, counts, item_ids, user_ids)"
@@ -53,13 +54,15 @@ def cli(argv: list[str] | None = None) -> int:
     try:
         report = _answered(given)
         written = {given.out: report.html, given.json: lambda: _json(report), given.markdown: report.markdown}
-        for path, text in written.items():
-            if path is not None and path != "-":
-                Path(path).write_text(text(), encoding="utf-8")
+        files = [path for path in written if path is not None and path != "-"]
+        for path in files:
+            Path(path).write_text(written[path](), encoding="utf-8")
         if given.remedies is not None:
             _write_remedies(report, Path(given.remedies))
+            files.append(given.remedies)
+        said = f"{report.text()}\n\nWritten: {', '.join(map(str, files))}" if files else report.text()
         # flushed here, where a reader that is gone is no fault: not at Python's end, which would exit with 120
-        print(_json(report) if given.json == "-" else report.text(), flush=True)
+        print(_json(report) if given.json == "-" else said, flush=True)
     except BrokenPipeError:
         raise
     except Exception as error:  # whatever it is, it is no fault of the model, whose exit status is 1
@@ -237,12 +240,7 @@ def _parser() -> argparse.ArgumentParser:
         "bad input, or where the command itself fails.",
     )
     add: Any = parser.add_argument
-    add(
-        "table",
-        nargs="?",
-        metavar="ITEMS",
-        help="the item table, one row an item, or a folder with the files of a model",
-    )
+    add("table", nargs="?", metavar="ITEMS", help="the item table, one row an item, or a folder with a model's files")
     add("new", nargs="?", metavar="NEW", help="a newer snapshot: says what changed from the first to this one")
     add("--again", metavar="OTHER_SEED", help="the old model trained again with another seed: what chance changes")
     add("--items", metavar="ITEMS", help="the item table")
@@ -261,7 +259,14 @@ def _parser() -> argparse.ArgumentParser:
         "(user=uid item=sku ignored=price,age); - for none; without it, it is inferred and said",
     )
     add("--training", type=Path, metavar="FILE.toml", help=f"what is known of the training: {', '.join(TRAINING)}")
-    add("--loss", choices=LOSSES, metavar="LOSS", help=f"one of {', '.join(LOSSES)}")
+    kinds = ", ".join(KINDS)
+    add(
+        "--loss",
+        choices=LOSSES,
+        metavar="LOSS",
+        help=f"{SOFTMAX}, as most two-tower models have; a loss of single pairs over the grid of a batch ({kinds}); "
+        f"{', '.join(loss for loss in LOSSES if loss not in (SOFTMAX, *KINDS))}",
+    )
     add("--batch-size", type=int, metavar="N", help="pairs in a batch")
     add("--temperature", type=float, metavar="T", help="what the softmax divides the scores by")
     add("--logq", action="store_true", default=None, help="the softmax was corrected by log(item probability)")

@@ -14,27 +14,15 @@ from course_lib.audit.verdicts import Picture
 INK, SOFT, LINES, FIRST, SECOND = "#010101", "#020202", "#030303", "#040404", "#050505"
 VARIABLES = {INK: "--ink", SOFT: "--soft", LINES: "--rule", FIRST: "--accent", SECOND: "--second"}
 STYLE: Any = {
-    "svg.fonttype": "none",
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), SOFT),
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor", "svg.fonttype"), "none"),
+    **dict.fromkeys(("axes.grid", "axes.axisbelow", "figure.constrained_layout.use"), True),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
     "font.family": "sans-serif",
     "font.size": 9,
-    "text.color": INK,
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": INK,
-    "axes.facecolor": "none",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "figure.constrained_layout.use": True,
     "grid.color": LINES,
     "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
 }
 NOTHING = 1e-6  # bars all below it are drawn as 0
 SERIES = ((FIRST, "o", "-"), (SECOND, "s", "--"))  # told apart by colour, marker and line
@@ -76,16 +64,8 @@ def _bars(axes: Any, picture: Picture) -> None:
     width = (0.6 if words else 0.85 * (x[1] - x[0])) / len(series)
     for at, ((name, heights), (colour, *_)) in enumerate(zip(series, SERIES, strict=False)):
         places = [(place if words else value) + at * width for place, value in enumerate(x)]
-        axes.bar(
-            places,
-            heights,
-            width=width,
-            color=colour,
-            label=name,
-            hatch="//" if at else None,
-            edgecolor=INK,
-            linewidth=0,
-        )
+        pattern = {"hatch": "//" if at else None, "edgecolor": INK, "linewidth": 0}
+        axes.bar(places, heights, width=width, color=colour, label=name, **pattern)
     if words:
         axes.set_xticks([place + (len(series) - 1) * width / 2 for place in range(len(x))], x)
     if all(abs(height) < NOTHING for _, heights in series for height in heights):  # else rounding fills the drawing

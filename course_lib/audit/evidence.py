@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from course_lib import geometry, metrics, popularity
+from course_lib.audit.shortlist import shortlist
 from course_lib.audit.training import Training
 from course_lib.interactions import Interactions
 
@@ -22,7 +23,7 @@ Float = NDArray[np.float64]
 SPHERE_TOLERANCE = 1e-3  # relative: half-precision tables have rows within 0.1 % of their sphere
 CANDIDATES, QUERIES = 20_000, 500  # items among which neighbours are looked for, and those whose neighbours are
 SPLITS, SHUFFLES, AXIS_ITEMS = 4, 20, 100_000  # of the cross-fitted correlation, of its chance, and the items it takes
-BLOCK = 2**21  # numbers held at once where a long table is worked through
+BLOCK = 2**17  # numbers of a long table that are worked on at once: they stay in the cache
 NONE = np.zeros(0, dtype=np.int64)
 FEWEST_ITEMS = 100  # below them a correlation or a share says little
 
@@ -85,9 +86,19 @@ class Evidence:
 
     def lists(self, users: AnyArray, items: AnyArray, known: Interactions) -> Ids:
         """(u, k) `metrics.top_k` with ties in a random order, which ids, often by popularity, would decide."""
-        ranked = metrics.top_k(users, items[self.order], with_items(known, self.order), self.k)
-        found: Ids = np.where(ranked >= 0, self.order[ranked], -1)
+        some = self.among(users, items, known)
+        ranked = metrics.top_k(users, items[some], part_of(known, items=some), self.k)
+        found: Ids = np.where(ranked >= 0, some[ranked], -1)
         return found
+
+    def among(self, users: AnyArray, items: AnyArray, known: Interactions, more: Ids = NONE) -> Ids:
+        """Items in a random order, without whose others no list of these users changes, with `more` among them."""
+        found = shortlist(users, items, known, self.k + 1)  # one more shows a tie that goes on
+        if found is None:
+            return self.order
+        kept = np.zeros(len(items), bool)
+        kept[found] = kept[more] = True
+        return self.order[kept[self.order]]
 
     @cached_property
     def norms(self) -> Float:
@@ -205,18 +216,19 @@ def reduced(table: AnyArray) -> Float:
     return kept
 
 
-def of_users(data: Interactions, users: Ids) -> Interactions:
-    """The pairs of these users alone, relabelled 0, 1, ... in their order."""
-    place = np.full(data.n_users, -1, dtype=np.int64)
-    place[users] = np.arange(len(users))
-    rows = place[data.users]
-    kept, times = rows >= 0, data.times
-    when = None if times is None else times[kept]
-    return Interactions(rows[kept], data.items[kept], n_users=len(users), n_items=data.n_items, times=when)
+def part_of(data: Interactions, users: Ids | None = None, items: Ids | None = None) -> Interactions:
+    """The pairs of these users and these items alone, relabelled 0, 1, ... in their order; None: all of them."""
+    rows, m = _relabelled(data.users, data.n_users, users)
+    columns, n = _relabelled(data.items, data.n_items, items)
+    kept = (rows >= 0) & (columns >= 0)
+    times = None if data.times is None else data.times[kept]
+    return Interactions(rows[kept], columns[kept], n_users=m, n_items=n, times=times)
 
 
-def with_items(data: Interactions, order: Ids) -> Interactions:
-    """The same pairs with the items in another order, relabelled 0, 1, ... in it."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Interactions(data.users, place[data.items], n_users=data.n_users, n_items=data.n_items)
+def _relabelled(ids: Ids, size: int, some: Ids | None) -> tuple[Ids, int]:
+    """The place of each id among some, -1 where it is none of them, and their number."""
+    if some is None:
+        return ids, size
+    place = np.full(size, -1, dtype=np.int64)
+    place[some] = np.arange(len(some))
+    return place[ids], len(some)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib.audit.actions import RULE, Action, passed_over
+from course_lib import __version__, checking
+from course_lib.audit.actions import NAMES, RULE, Action, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
 from course_lib.audit.smaller import GROUPS, Smaller
-from course_lib.audit.verdicts import FURTHER, Picture, Verdict, counted
+from course_lib.audit.verdicts import ANSWERS, FURTHER, Picture, Verdict, counted
 
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
 STYLE = Path(__file__).with_name("page.css")
@@ -26,7 +27,7 @@ FIRST = "mismatched-rows"  # the verdict on which all others rest, which stands 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
+    """What the page shows; facts: {what was looked at: value}, in nested dictionaries.
 
     remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
     to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
@@ -39,7 +40,6 @@ class Contents:
     facts: Mapping[str, Any]
     notes: Sequence[str]
     source: str
-    version: str
     rules: Mapping[str, str]
     quality: str = ""
     read: Sequence[str] = ()
@@ -47,6 +47,28 @@ class Contents:
     actions: Sequence[Action] = ()
     smaller: Sequence[Smaller] = ()
     further: Sequence[Verdict] = ()
+
+
+class Answers:
+    """What the reports on one model and on two have in common."""
+
+    verdicts: tuple[Verdict, ...]
+
+    def _contents(self) -> Contents:
+        raise NotImplementedError
+
+    def ids(self, answer: str) -> list[str]:
+        """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
+        checking.choice(answer, "answer", ANSWERS)
+        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def html(self) -> str:
+        """One page of HTML that needs nothing else."""
+        return page(self._contents())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
+        return framed(self._contents())
 
 
 def page(shown: Contents) -> str:
@@ -63,7 +85,7 @@ def page(shown: Contents) -> str:
             *_further(shown),
             *_appendix(shown),
             "</main>",
-            f"<footer><p>two-tower-audit {shown.version}. A verdict is about these tables; what a table cannot show, "
+            f"<footer><p>two-tower-audit {__version__}. A verdict is about these tables; what a table cannot show, "
             "such as how it was trained, no verdict says.</p></footer>",
         ]
     )
@@ -85,7 +107,7 @@ def framed(shown: Contents) -> str:
 
 def _summary(shown: Contents) -> str:
     """What was read, whether it belongs together, and the headline."""
-    read = f'<p class="read">{_text(" ".join(shown.read))}</p>' if shown.read else ""
+    read = f'<ul class="read">{"".join(f"<li>{_text(each)}</li>" for each in shown.read)}</ul>' if shown.read else ""
     first = next((verdict for verdict in shown.verdicts if verdict.id == FIRST), None)
     rows = "" if first is None else f"<p>{_text(first.question.title)} {_badge(first)} {_text(first.lead)}</p>"
     headline = f'<p class="headline">{_text(shown.headline)}</p>' if shown.headline else ""
@@ -104,11 +126,12 @@ def _actions(actions: Sequence[Action], measured: Sequence[Effect]) -> str:
         f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
         for action in actions
     )
-    return f'<section id="actions"><h2>What to do</h2>{f"<ol>{each}</ol>" if each else ""}{rule}</section>'
+    listed = f'<ol>{each}</ol><p class="read">{_text(NAMES)}</p>' if each else ""
+    return f'<section id="actions"><h2>What to do</h2>{listed}{rule}</section>'
 
 
 def _section(verdict: Verdict, rule: str) -> str:
-    """The answer in a line, with the first sentence of its support for what is no "fine"; the evidence is folded."""
+    """The answer in a line that opens its evidence, with the first sentence of this for what is no "fine"."""
     question = verdict.question
     link = f"{SITE}/{question.chapter}.html#{question.theorem}"
     advice = f'<p class="advice"><strong>What to do.</strong> {_text(verdict.advice)}</p>' if verdict.advice else ""
@@ -123,12 +146,10 @@ def _section(verdict: Verdict, rule: str) -> str:
         f'<p class="source">{answer} where {_text(rule)}. '
         f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
     )
-    lead = "" if verdict.verdict == "fine" else f"<p>{_text(verdict.lead)}</p>"
-    evidence = _details("Evidence", f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
-    return (
-        f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">'
-        f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}{evidence}</section>"
-    )
+    lead = "" if verdict.verdict == "fine" else f'<span class="lead">{_text(verdict.lead)}</span>'
+    answered = f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}"
+    evidence = _details(answered, f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
+    return f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">{evidence}</section>'
 
 
 def _further(shown: Contents) -> Iterator[str]:
@@ -148,7 +169,7 @@ def _appendix(shown: Contents) -> Iterator[str]:
     }
     for name, (title, inside) in parts.items():
         if inside:
-            yield f'<section id="{name}"><h2>{title}</h2>{_details("Show", inside)}</section>'
+            yield f'<section id="{name}">{_details(f"<h2>{title}</h2>", inside)}</section>'
 
 
 def _figure(picture: Picture, salt: str) -> str:

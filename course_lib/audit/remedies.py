@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib import checking, geometry, metrics, popularity
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users, with_items
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
+from course_lib.audit.verdicts import Picture
 from course_lib.correction import Frozen
-from course_lib.interactions import Interactions
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
 SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take more scores than these
@@ -146,9 +146,9 @@ class Bench:
         drawn = evidence.rng("judged users").choice(len(able), size, replace=False)
         self.chosen: Ids = np.sort(able[drawn])
         self.evidence = evidence
-        self.pairs, self.held_out = (of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
+        self.pairs, self.held_out = (part_of(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
         self.training_pairs, self.counts = evidence.pairs, evidence.pairs.col_counts
-        self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype)
+        self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype, copy=False)
         self.users = self.everybody[self.chosen]
 
     @cached_property
@@ -159,7 +159,7 @@ class Bench:
 
     def uncorrected(self, users: Ids) -> Frozen:
         """The tables of these users, who have a training pair; their popularity is that of their pairs."""
-        return Frozen.of(self.everybody[users], self.items, of_users(self.training_pairs, users))
+        return Frozen.of(self.everybody[users], self.items, part_of(self.training_pairs, users))
 
     @cached_property
     def correction(self) -> tuple[Frozen, Float, Float, int]:
@@ -192,20 +192,15 @@ class Bench:
 
     def judged(self, tables: Tables, part: Ids | None = None) -> Judged:
         """NDCG at k, the mean count of what is shown, and the list of each of the users; `part`: of these alone."""
-        k, (users, items), (train, test) = self.evidence.k, tables, self.shuffled
-        order = self.evidence.order
+        k, (users, items), train, test = self.evidence.k, tables, self.pairs, self.held_out
         if part is not None:
-            users, train, test = users[part], of_users(train, part), of_users(test, part)
-        ranked, found = metrics.lists_and_metrics(users, items[order], train, test, k)
-        lists = np.where(ranked >= 0, order[ranked], -1)
+            users, train, test = users[part], part_of(train, part), part_of(test, part)
+        some = self.evidence.among(users, items, train, test.items)
+        parts = part_of(train, items=some), part_of(test, items=some)
+        ranked, found = metrics.lists_and_metrics(users, items[some], *parts, k)
+        lists = np.where(ranked >= 0, some[ranked], -1)
         shown = np.where(ranked >= 0, self.counts[lists], 0).sum(axis=1)
         return Judged(found["per_user"][f"ndcg@{k}"], shown / np.maximum((ranked >= 0).sum(axis=1), 1), lists)
-
-    @cached_property
-    def shuffled(self) -> tuple[Interactions, Interactions]:
-        """Training and held-out pairs with the items in a random order."""
-        first, second = (with_items(data, self.evidence.order) for data in (self.pairs, self.held_out))
-        return first, second
 
     def effect(self, remedy: str, tables: Tables, part: Ids | None = None) -> Effect:
         """What new tables (of the chosen users, of all items) change; `part`: of these users only."""
@@ -235,17 +230,15 @@ class Bench:
 def _effect(remedy: str, before: Float, after: Float, shown_before: Float, shown_after: Float) -> Effect:
     """The effect from NDCG and mean count of each user's list, before and after."""
     change = Change.of(after - before)
-    return Effect(
-        remedy,
-        before=float(before.mean()),
-        after=float(after.mean()),
-        difference=change.difference,
-        low=change.low,
-        high=change.high,
-        popularity_before=float(shown_before.mean()),
-        popularity_after=float(shown_after.mean()),
-        users=len(before),
-    )
+    first, last, shown, shown_last = (float(each.mean()) for each in (before, after, shown_before, shown_after))
+    return Effect(remedy, first, last, change.difference, change.low, change.high, shown, shown_last, len(before))
+
+
+def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:
+    """The differences of some effects, with their intervals."""
+    columns: dict[str, list[Any]] = {"remedy": [each.remedy for each in effects]}
+    columns |= {name: [getattr(each, name) for each in effects] for name in ("difference", "low", "high")}
+    return Picture(title, "points", "remedy", f"NDCG@{k}, difference", columns)
 
 
 def baselines(bench: Bench) -> list[Effect]:

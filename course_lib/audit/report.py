@@ -44,7 +44,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -57,11 +56,11 @@ from tqdm import tqdm
 
 from course_lib import __version__, checking
 from course_lib.audit import remedies
-from course_lib.audit.actions import MOST, Action, actions, headline, passed_over
+from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
 from course_lib.audit.cosines import Cosines, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.markdown import summary
-from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.page import CARDS, Answers, Contents
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.questions.belonging import NAME as ROWS
@@ -81,17 +80,16 @@ from course_lib.audit.smaller import Smaller, smaller
 from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CATALOGUE, FURTHER, Verdict, cannot_tell, counted
+from course_lib.audit.verdicts import CATALOGUE, FURTHER, Verdict, cannot_tell, counted
 
 SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
-CARDS = "book/practice/decisions.html"  # of the site
 PAIRS = {"pairs": "training pairs", "held_out": "held-out pairs"}
 FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Answers):
     """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
     remedies; smaller: what smaller vectors find of the lists; what cosines mean (`cosines.Cosines`). Where the rows do
     not belong to the pairs, only that is said. index: what is asked of an index (`audit`).
@@ -125,11 +123,6 @@ class Report:
             return ()
         found = (exposure(self.bench), calibration(self.bench), temperature(evidence), in_time(evidence, self.bench))
         return (*found, searched(evidence, self.index))
-
-    def ids(self, answer: str) -> list[str]:
-        """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
-        checking.choice(answer, "answer", ANSWERS)
-        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
     def remedied(self, remedy: str) -> Tables:
         """The new tables (users, items) of one of `remedies`, by its name, for all users.
@@ -166,6 +159,8 @@ class Report:
             yield textwrap.fill(said, width, subsequent_indent="   ", break_on_hyphens=False)
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
+        if self.actions:
+            yield textwrap.fill(NAMES, width)
         if others := passed_over(self.remedies):
             yield textwrap.fill(others, width)
 
@@ -211,18 +206,10 @@ class Report:
             "notes": list(self.notes),
         }
 
-    def html(self) -> str:
-        """One page of HTML that needs nothing else."""
-        return page(self._contents())
-
     def markdown(self) -> str:
         """A summary for CI (`markdown.summary`)."""
         said = (" ".join(self.read()), self.headline, self.quality())
         return summary(f"Audit of {self.inputs['items']['source']}", said, self.verdicts, self.further, self.actions)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
-        return framed(self._contents())
 
     def _contents(self) -> Contents:
         facts = {**self.inputs, **self.options}
@@ -235,7 +222,6 @@ class Report:
             facts,
             self.notes,
             source,
-            __version__,
             RULES | FURTHER_RULES,
             self.quality(),
             self.read(),
@@ -294,8 +280,8 @@ def audit(
     found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
     evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, seed)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
-    with _bar(progress) as step:
-        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, index, step)
+    with tqdm(total=STEPS, disable=not progress, leave=False) as bar:
+        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, index, bar)
 
 
 def _report(
@@ -306,8 +292,12 @@ def _report(
     draws: int,
     wide: bool,
     index: str | None,
-    step: Step,
+    bar: tqdm[Any],
 ) -> Report:
+    def step(name: str) -> None:
+        bar.set_description(name)
+        bar.update()
+
     said = [*_notes(evidence, found)]
     belonging = mismatched_rows(evidence)
     if belonging.verdict == "fault":
@@ -504,18 +494,3 @@ def _measured(remedy: Callable[[Bench], Measured], bench: Bench | None, name: st
         return remedy(bench), []
     except ValueError as problem:  # head and tail with one mean, items of a user that sum to zero
         return None, [f"{name} could not be set up: {problem}."]
-
-
-Step = Callable[[str], None]
-
-
-@contextmanager
-def _bar(progress: bool) -> Iterator[Step]:
-    """A bar on stderr that names the present step, or nothing."""
-    with tqdm(total=STEPS, disable=not progress, leave=False) as bar:
-
-        def step(name: str) -> None:
-            bar.set_description(name)
-            bar.update()
-
-        yield step

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import metrics
-from course_lib.audit.evidence import AnyArray, Ids, reduced
+from course_lib.audit.evidence import AnyArray, Ids
 from course_lib.audit.remedies import Bench, Change, Tables
 
 GROUPS = {"head": 0.1, "middle": 0.5, "tail": 1.0}  # most popular items, then up to a half, and the rest
@@ -22,6 +22,7 @@ LENGTHS = ("long", "medium", "short")  # the same of the longest items
 STEPS = 127  # of int8, on either side of 0
 PARTS = {"half of the dimensions": 2, "a quarter of the dimensions": 4}
 MEGA = 1e6
+BLOCK = 2**16  # rows that are turned at once
 
 
 @dataclass(frozen=True)
@@ -77,26 +78,31 @@ def _kinds(bench: Bench) -> Iterator[tuple[str, Tables, float]]:
     """(name, tables of the bench's users and of all items, bytes of the items)."""
     n, width = bench.items.shape
     step = np.maximum(np.abs(bench.items).max(axis=0) / STEPS, np.finfo(bench.items.dtype).tiny)
-    rounded = (np.round(bench.items / step) * step).astype(bench.items.dtype)
+    rounded = bench.items / step
+    np.round(rounded, out=rounded)
+    rounded *= step
     yield "int8", (bench.users, rounded), n * width + step.nbytes
-    everybody = bench.evidence.triangles[1]
+    triangle, everybody = bench.evidence.triangles
     assert everybody is not None
-    users, items = turned(everybody, bench.users, bench.items)
+    users, items = turned((everybody, triangle), bench.users, bench.items)
     for kind, part in PARTS.items():
         kept = width // part
         if kept:
             yield kind, (users[:, :kept], items[:, :kept]), bench.items.nbytes * kept / width
 
 
-def turned(everybody: AnyArray, users: AnyArray, items: AnyArray) -> Tables:
-    """Users (u, k) and items (n, k) in axes whose first r columns give the best scores of rank r of everybody (m, k).
+def turned(whole: Tables, users: AnyArray, items: AnyArray) -> Tables:
+    """Users (u, k) and items (n, k) in axes whose first r columns give the best scores of rank r of the whole tables.
 
-    With everybody = Q R and the singular vectors A of R items^T: users R^+ A, and items R^T A.
+    With all users = Q R and the singular vectors A of R items^T: users R^+ A, and items R^T A. whole: `reduced`.
     """
-    R: AnyArray = reduced(everybody)
-    axes = np.linalg.svd(R @ reduced(items).T)[0]
+    R, triangle = whole
+    axes = np.linalg.svd(R @ triangle.T)[0]
     left, right = np.linalg.pinv(R, rcond=1e-10) @ axes, R.T @ axes
-    return (users @ left).astype(users.dtype), (items @ right).astype(items.dtype)
+    found = np.empty((len(items), right.shape[1]), items.dtype)
+    for start in range(0, len(items), BLOCK):  # in float64 only so many rows at once
+        found[start : start + BLOCK] = items[start : start + BLOCK] @ right
+    return (users @ left).astype(users.dtype), found
 
 
 def groups_of(sizes: AnyArray) -> Ids:

@@ -157,6 +157,11 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{answers.count(answer)} {answer}" for answer in shown)
 
 
+def decided(name: str, fault: bool, support: str, figures: dict[str, Number], advice: str, picture: Picture) -> Verdict:
+    """A fault with its advice, or fine."""
+    return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
+
+
 def judged(fault: bool) -> Answer:
     """ "fault" or "fine"."""
     return "fault" if fault else "fine"

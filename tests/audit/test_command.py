@@ -60,7 +60,9 @@ def test_the_report_and_the_numbers_are_written(folder, tmp_path, capsys):
     assert found["schema_version"] == "2"
     assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
     assert found["inputs"]["training"]["batch_size"] == 64 and found["inputs"]["pairs"]["pairs"] == 6000
-    assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in said
+    assert said.splitlines()[-1].startswith("Written: ") and str(page) in said.splitlines()[-1]
 
 
 def test_the_tables_of_the_remedies_are_written(folder, tmp_path, capsys):

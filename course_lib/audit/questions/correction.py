@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside, drawn
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, decided
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
 
@@ -26,18 +25,9 @@ def ddc_gain(
     effect = found.effect
     best = max(controls, key=lambda control: control.difference)
     fault = effect.low > 0 and effect.gain >= GAIN
-    figures: dict[str, Number] = {
-        "before": effect.before,
-        "after": effect.after,
-        "low": effect.low,
-        "high": effect.high,
-        "users": effect.users,
-        "with_minimiser": found.with_minimiser,
-        "pushed_up": found.pushed_up,
-        "alpha": found.alpha,
-        "beta": found.beta,
-        "best_control": best.difference,
-    }
+    figures: dict[str, Number] = {name: getattr(effect, name) for name in ("before", "after", "low", "high", "users")}
+    figures |= {name: getattr(found, name) for name in ("with_minimiser", "pushed_up", "alpha", "beta")}
+    figures["best_control"] = best.difference
     support = (
         f"DDC moves NDCG@{evidence.k} on held-out pairs from {effect.before:.4f} to {effect.after:.4f} (difference "
         f"{effect.difference:+.4f}, 95 % interval {effect.low:+.4f} to {effect.high:+.4f}, {effect.users:,} users). "
@@ -45,17 +35,9 @@ def ddc_gain(
         f"for all); it pushes popular items up for {100 * found.pushed_up:.0f} %. The best simple control "
         f"({best.remedy}): {best.difference:+.4f}. {beside(baselines)}"
     )
-    advice = _advice(effect, controls) if fault else ""
-    shown = [effect, *controls, *baselines]
-    columns: dict[str, list[Any]] = {
-        "remedy": [each.remedy for each in shown],
-        "difference": [each.difference for each in shown],
-        "low": [each.low for each in shown],
-        "high": [each.high for each in shown],
-    }
     title = "What each remedy changes on held-out pairs, with 95 % intervals"
-    picture = Picture(title, "points", "remedy", f"NDCG@{evidence.k}, difference", columns)
-    return Verdict(name, judged(fault), support, figures, advice, (picture,))
+    picture = drawn(title, evidence.k, [effect, *controls, *baselines])
+    return decided(name, fault, support, figures, _advice(effect, controls), picture)
 
 
 def _advice(effect: Effect, controls: Sequence[Effect]) -> str:

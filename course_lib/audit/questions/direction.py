@@ -10,7 +10,7 @@ from course_lib import popularity
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
 from course_lib.audit.remedies import Effect
 from course_lib.audit.training import BPR
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided
 
 CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on noted
 CENTRE = 0.25  # length of the mean direction: from here on a fault
@@ -113,12 +113,10 @@ def shifted_centre(evidence: Evidence) -> Verdict:
     advice = (
         "Subtract the mean item from every item: each user's dot products all change by the same number, so no list by "
         "dot product changes, and cosines lose the part that all items share."
-        if length >= CENTRE
-        else ""
     )
-    if advice and evidence.training.loss in (None, BPR):
+    if evidence.training.loss in (None, BPR):
         advice += " BPR with uniform negatives never moves this mean: it is that of the start."
-    return Verdict(name, judged(length >= CENTRE), support, figures, advice, (_cosines(evidence),))
+    return decided(name, length >= CENTRE, support, figures, advice, _cosines(evidence))
 
 
 def _cosines(evidence: Evidence) -> Picture:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib import gauge, popularity
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
+from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, AnyArray, Evidence, Float, part_of
 from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, advisable
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
@@ -108,11 +108,15 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
         return {}
     able = np.flatnonzero(evidence.pairs.row_counts)
     chosen = evidence.rng("lists").choice(able, min(LISTS, len(able)), replace=False)
-    known, users, counts = of_users(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
-    items = evidence.items.astype(users.dtype)
+    known, users, counts = part_of(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
+    items = evidence.items.astype(users.dtype, copy=False)
     along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
-    tables = {"dot": items, "cosine": evidence.unit.astype(users.dtype), "rest": items - np.outer(items @ along, along)}
-    tops = {name: evidence.lists(users, table, known) for name, table in tables.items()}
+    tables: dict[str, Callable[[], AnyArray]] = {  # one at a time
+        "dot": lambda: items,
+        "cosine": lambda: evidence.unit.astype(users.dtype, copy=False),
+        "rest": lambda: items - np.outer(items @ along, along),
+    }
+    tops = {name: evidence.lists(users, table(), known) for name, table in tables.items()}
     return {
         **{f"head_by_{name}": popularity.top_share(tops[name], counts, HEAD) for name in ("dot", "cosine")},
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),

@@ -8,7 +8,7 @@ import numpy as np
 
 from course_lib import geometry, gramians
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids, nearest
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided
 from course_lib.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
@@ -40,7 +40,6 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
         )
     positive = shares[shares > 0]
     effective = float(np.exp(-(positive * np.log(positive)).sum()))
-    fault = effective < RANK * most
     figures: dict[str, Number] = {
         "effective_rank": effective,
         "possible": most,
@@ -54,10 +53,8 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
     advice = (
         "Most of the width is idle. A narrower table would do; or look for collapse: too strong a decay, too few "
         "negatives, a temperature that is too high, a learning rate that is too large."
-        if fault
-        else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice, (_spectrum_drawn(shares),))
+    return decided(name, effective < RANK * most, support, figures, advice, _spectrum_drawn(shares))
 
 
 def _spectrum_drawn(shares: Float) -> Picture:
@@ -93,15 +90,13 @@ def duplicated_rows(evidence: Evidence) -> Verdict:
         "Rows that are equal were never told apart: items without a training pair that share a start, items of the "
         "same users (ALS gives them one row), a feature tower that sees the same features, or one item under several "
         "ids. They fill each other's lists."
-        if share >= COPIES
-        else ""
     )
     names = [*SIZES, "more"]
     of_size = np.searchsorted([*SIZES.values()], sizes[sizes > 1])
     held = np.bincount(of_size, weights=sizes[sizes > 1], minlength=len(names))
     columns: dict[str, list[Any]] = {"size": names, "items": [int(rows) for rows in held]}
     picture = Picture("Items with an equal, by the size of their group", "bars", "equal rows", "items", columns)
-    return Verdict(name, judged(share >= COPIES), support, figures, advice, (picture,))
+    return decided(name, share >= COPIES, support, figures, advice, picture)
 
 
 def _equal_groups(evidence: Evidence) -> Ids:
@@ -187,11 +182,10 @@ def hubs(evidence: Evidence) -> Verdict:
     size = len(evidence.part)
     if size < FEWEST_ITEMS:
         return cannot_tell(name, f"{size} items are few: every one is near many.", f"{FEWEST_ITEMS} items.")
-    listed = _listed(evidence.neighbours, size)
-    null = _listed(nearest(_null_table(evidence), evidence.k, evidence.queries), size)
-    share, expected = (top_share(lists, times, HEAD) for lists, times in (listed, null))
+    listed = evidence.neighbours, nearest(_null_table(evidence), evidence.k, evidence.queries)
+    times, of_null = (np.bincount(lists.ravel(), minlength=size) for lists in listed)
+    share, expected = (top_share(*each, HEAD) for each in zip(listed, (times, of_null), strict=True))
     fault = share >= TIMES * expected and share >= expected + BEYOND
-    times = listed[1]
     most = int(evidence.chosen[int(times.argmax())])
     figures: dict[str, Number] = {
         "share": share,
@@ -208,10 +202,8 @@ def hubs(evidence: Evidence) -> Verdict:
     advice = (
         "Some items are everybody's neighbour. Look at the most listed ones (the drawing's numbers name them); "
         "centring often takes hubs away, and so does a list by mutual neighbours."
-        if fault
-        else ""
     )
-    order, null_order = np.argsort(-times, kind="stable")[:50], np.sort(null[1])[::-1][:50]
+    order, null_order = np.argsort(-times, kind="stable")[:50], np.sort(of_null)[::-1][:50]
     columns = {
         "place": [*range(1, len(order) + 1)],
         "these items": [int(times[item]) for item in order],
@@ -219,12 +211,7 @@ def hubs(evidence: Evidence) -> Verdict:
         "item": [evidence.named(int(evidence.chosen[item])) for item in order],
     }
     picture = Picture("In how many lists the most listed items are", "line", "items, by that number", "lists", columns)
-    return Verdict(name, judged(fault), support, figures, advice, (picture,))
-
-
-def _listed(lists: Ids, size: int) -> tuple[Ids, Ids]:
-    """The lists, and how often each item is in one."""
-    return lists, np.bincount(lists.ravel(), minlength=size)
+    return decided(name, fault, support, figures, advice, picture)
 
 
 def _null_table(evidence: Evidence) -> AnyArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
 from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
@@ -82,7 +82,7 @@ def choices(bench: Bench) -> Choices:
     n = len(bench.counts)
     size = int(min(len(bench.chosen), max(FEWEST, SCORES / n)))
     some = bench.evidence.rng("calibrated users").permutation(len(bench.chosen))[:size]
-    known, test = of_users(bench.pairs, some), of_users(bench.held_out, some)
+    known, test = part_of(bench.pairs, some), part_of(bench.held_out, some)
     scores = (bench.users[some] @ bench.items.T).astype(np.float32)
     scores[known.users, known.items] = -np.inf
     return Choices(scores, test.users, test.items, np.log(np.maximum(bench.counts, 1.0)))

@@ -149,10 +149,8 @@ def _own(evidence: Evidence, path: str) -> dict[str, Number]:
         raise refuse_file(NAME, Path(path), what, expected)
     queries = np.ascontiguousarray(np.pad(setting.users, ((0, 0), (0, short))), np.float32)
     lists, clock = _timed(built, queries, evidence.k)
-    rows = np.full(built.ntotal + 1, -1, np.int64)
-    rows[np.arange(len(evidence.items)) if evidence.places is None else evidence.places] = np.arange(
-        len(evidence.items)
-    )
+    rows, own = np.full(built.ntotal + 1, -1, np.int64), np.arange(len(evidence.items))
+    rows[own if evidence.places is None else evidence.places] = own
     return setting.row(rows[np.where(lists < built.ntotal, lists, -1)], _size(built), clock)
 
 

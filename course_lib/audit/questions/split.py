@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, decided
 
 
 def leaked_test_pairs(evidence: Evidence) -> Verdict:
@@ -23,8 +23,6 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
     advice = (
         "A model can be right about a pair that it was trained on without knowing anything, and a list that leaves out "
         "known items can never be. Make the split again, after merging repeated pairs."
-        if evidence.shared
-        else ""
     )
     figures: dict[str, Number] = {"shared": evidence.shared, "held_out": evidence.offered, "share": share}
     columns: dict[str, list[Any]] = {
@@ -32,4 +30,4 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
         "pairs": [evidence.shared, evidence.offered - evidence.shared],
     }
     picture = Picture("The held-out pairs", "bars", "", "pairs", columns)
-    return Verdict(name, judged(evidence.shared > 0), support, figures, advice, (picture,))
+    return decided(name, evidence.shared > 0, support, figures, advice, picture)

@@ -29,7 +29,7 @@ from numpy.random import Generator
 from course_lib import __version__, checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.markdown import summary
-from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.page import Answers, Contents
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
@@ -40,14 +40,14 @@ from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import ANSWERS, CHANGES, Verdict, counted
+from course_lib.audit.verdicts import CHANGES, Verdict, counted
 
 SCHEMA_VERSION = "1"
 HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Answers):
     """The answers, one for each of `verdicts.CHANGES`; rows: what was compared; faults: {snapshot: ids}."""
 
     verdicts: tuple[Verdict, ...]
@@ -64,11 +64,6 @@ class Comparison:
         """The verdict with this id."""
         checking.choice(name, "id", CHANGES)
         return next(verdict for verdict in self.verdicts if verdict.id == name)
-
-    def ids(self, answer: str) -> list[str]:
-        """The ids of the questions with this answer: "fault", "fine" or "cannot tell"."""
-        checking.choice(answer, "answer", ANSWERS)
-        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
     def text(self, width: int = 76) -> str:
         """What was read, and the verdicts with their support, in plain text."""
@@ -89,23 +84,15 @@ class Comparison:
             **({"read": self.read} if self.read else {}),
         }
 
-    def html(self) -> str:
-        """One page of HTML that needs nothing else."""
-        return page(self._contents())
-
     def markdown(self) -> str:
         """A summary for CI (`markdown.summary`)."""
         return summary(f"What changed: {self.source}", [], self.verdicts)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the page, in a frame of its own."""
-        return framed(self._contents())
 
     def _contents(self) -> Contents:
         named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
         read = {f"{name} read": said for name, said in self.read.items()}
         facts = {**self.rows, **self.options, **named, **read}
-        return Contents(self.verdicts, (), None, facts, (), self.source, __version__, questions.RULES)
+        return Contents(self.verdicts, (), None, facts, (), self.source, questions.RULES)
 
 
 def compare(

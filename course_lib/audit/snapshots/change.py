@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from course_lib import gauge, geometry, metrics, popularity
-from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users, reduced
+from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, part_of, reduced
 from course_lib.audit.questions.lengths import slope_interval
 from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions
@@ -159,4 +159,4 @@ def _known(evidence: Evidence, chosen: Ids) -> Interactions:
     n = len(evidence.items)
     if evidence.pairs is None:
         return Interactions(np.zeros(0, np.int64), np.zeros(0, np.int64), n_users=len(chosen), n_items=n)
-    return of_users(evidence.pairs, chosen)
+    return part_of(evidence.pairs, chosen)

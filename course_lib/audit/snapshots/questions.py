@@ -19,7 +19,7 @@ from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.remedies import SIDES, Bench
 from course_lib.audit.snapshots.change import BANDS, Change, Lengths
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
 AGAIN = 0.85  # of what a second training keeps: significantly less is a fault
@@ -165,7 +165,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     names = {"spread": "spread", "spread_again": "spread, second training", "spread_of_scores": "spread, of scores"}
     names |= {"slope": "slope", "slope_again": "slope, second training", "slope_of_scores": "slope, of scores"}
     picture = _figures_drawn("Log ratio of the lengths, and its slope on log count", "log ratio", figures, names)
-    return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "", (picture,))
+    return decided(name, fault, f"{support}.", figures, advice, picture)
 
 
 def centre_moved(change: Change, again: Change | None) -> Verdict:
@@ -186,7 +186,7 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
     )
     names = {"old": "old", "new": "new", "moved": "moved by", "moved_again": "second training"}
     picture = _figures_drawn("The mean of the items' directions", "length", figures, names)
-    return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
+    return decided(name, fault, support, figures, advice, picture)
 
 
 def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] = ()) -> Verdict:
@@ -269,7 +269,7 @@ def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[V
             "Seeds alone can do as much: look at these numbers in both reports, and train again with further seeds."
         )
         return cannot_tell(name, support, needed, figures, (picture,))
-    return Verdict(name, judged(bool(added)), support, figures, advice if added else "", (picture,))
+    return decided(name, bool(added), support, figures, advice, picture)
 
 
 def _moved(old: Verdict | None, new: Verdict | None, again: Verdict | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.evidence import Evidence
+from course_lib.audit.evidence import Evidence, part_of
 from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
 from course_lib.audit.schema import INFERRED, Schema
@@ -164,17 +164,4 @@ def match(
 
 def _of(found: Found | None, items: Ids, users: Ids | None) -> Interactions | None:
     """The pairs of the shared rows alone, relabelled in their order."""
-    if found is None or users is None:
-        return None
-    data = found.pairs
-    item_place, user_place = (_inverse(shared, size) for shared, size in ((items, data.n_items), (users, data.n_users)))
-    left, right = user_place[data.users], item_place[data.items]
-    kept = (left >= 0) & (right >= 0)
-    times = None if data.times is None else data.times[kept]
-    return Interactions(left[kept], right[kept], n_users=len(users), n_items=len(items), times=times)
-
-
-def _inverse(shared: Ids, size: int) -> Ids:
-    place = np.full(size, -1, dtype=np.int64)
-    place[shared] = np.arange(len(shared))
-    return place
+    return None if found is None or users is None else part_of(found.pairs, users, items)
