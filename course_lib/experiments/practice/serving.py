@@ -158,7 +158,7 @@ def trained(
     )
     path: dict[str, list[float]] = {"pass": [], "AUC of the pass": [], "recall@10 along the path": []}
     looks = set(np.unique(np.linspace(1, passes, LOOKS).round().astype(int)).tolist())
-    for done in range(1, passes + 1):
+    for done in resumable.steps(range(1, passes + 1), users, items, rng, path):
         auc = bpr_epoch(users, items, train, lr=RATE, decay=DECAY, rng=rng, threads=1)
         if done in looks:
             path["pass"].append(done)
