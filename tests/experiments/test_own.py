@@ -236,7 +236,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     ),
     "an estimator of a side": (
         ESTIMATOR + " r.mean(0)",
-        r"update returns \(3,\), torch.float32; expected a tensor of shape \(d, d\)",
+        r"update returns torch.float32 of shape \(3,\); expected a tensor of shape \(d, d\)",
     ),
     "a method that is none": (
         '@own.method("mine")\nclass M(torch.nn.Module):\n  def __init__(self, *a, **k): super().__init__()',
@@ -270,7 +270,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     ),
     "a Gramian of another type": (
         ESTIMATOR + " (r.T @ r).double()",
-        r"update returns \(3, 3\), torch.float64; expected .* of the type of the rows",
+        r"update returns torch.float64 of shape \(3, 3\); expected .* of the type of the rows",
     ),
     "a second setting": (
         RIVAL + '@own.method("mine", tries=({}, {"gap": 1}))\nclass M(Rival): pass',
