@@ -364,7 +364,7 @@ def train_towers(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, cell["epochs"])
     stream = np.random.default_rng(cell["seed"])  # the same batches for every start
     users_of, items_of = torch.tensor(data.users), torch.tensor(data.items)
-    for _ in range(cell["epochs"]):
+    for _ in resumable.steps(range(cell["epochs"]), *tables, optimiser, schedule, stream):
         for places in epoch_batches(data, cell["batch"], stream, drop_last=True):
             at = torch.from_numpy(places)
             users, items = tables[0][users_of[at]], tables[1][items_of[at]]

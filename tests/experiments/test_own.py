@@ -86,6 +86,20 @@ def test_dates_and_milliseconds_are_seconds(shop, tmp_path) -> None:
         assert np.array_equal(read(Source(path, **COLUMNS, time_unit=unit)).times, plain.times)
 
 
+def test_a_spreadsheet_of_another_country_gives_the_same_pairs(shop, tmp_path) -> None:
+    table, path = pd.read_csv(shop, dtype={"who": str}), tmp_path / "shop.csv"
+    table["when"] = pd.to_datetime(table.when // 86400, unit="D")
+    table.to_csv(tmp_path / "plain.csv", index=False)
+    words = {"when": table.when.dt.strftime("%d.%m.%Y"), "stars": table.stars.map("{:.1f}".format)}
+    words["stars"], words["what"] = words["stars"].str.replace(".", ","), table.what.str.replace("thing", "Stück")
+    table.assign(**words).to_csv(path, sep=";", index=False, encoding="cp1252")
+    plain = read(Source(tmp_path / "plain.csv", **COLUMNS, min_rating=2))
+    found = read(Source(path, **COLUMNS, min_rating=2, encoding="cp1252"))
+    assert np.array_equal(found.times, plain.times) and np.array_equal(found.ratings, plain.ratings)
+    names = found.item_table["id"][found.items[0]], plain.item_table["id"][plain.items[0]]
+    assert names[0] == names[1].replace("thing", "Stück")
+
+
 def test_a_split_in_time_and_by_last_pair_is_the_one_that_experiments_get(shop) -> None:
     rng = np.random.default_rng(0)
     train, test = read(Source(shop, **COLUMNS, split="time")).split_random(0.9, rng)
@@ -104,7 +118,7 @@ def test_lists_of_an_own_set_are_those_of_the_library(shop, apart) -> None:
     from course_lib.experiments.p3 import setting
 
     with own_run.ready(asked(shop, "P3-T6", only={"pointwise": "square"})) as ready:
-        train, _, test = ready.door.parts(ready.name, 0)
+        train, test = ready.door.parts(ready.name, 0)
         hits = 0
         for user in np.flatnonzero(test.row_counts):
             order = np.argsort(-train.col_counts, kind="stable")
@@ -156,7 +170,22 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
         lambda t, p: (saved(t.assign(when=t.when.where(t.index != 5)), p / "s.csv"), {}),
         "'when': line 7 holds 'nan'; expected a finite number",
     ),
-    "semicolons": (lambda t, p: (saved(t, p / "s.csv", sep=";"), {}), "stand between ';'; expected ','"),
+    "another encoding": (
+        lambda t, p: (saved(t.assign(who="Zoë " + t.who.astype(str)), p / "s.csv", encoding="cp1252"), {}),
+        "s.csv is no utf-8 .*; expected --encoding, such as cp1252",
+    ),
+    "an unknown encoding": (
+        lambda t, p: (saved(t, p / "s.csv"), {"encoding": "klingon"}),
+        "--encoding is 'klingon'; expected one that Python knows",
+    ),
+    "dates of two formats": (
+        lambda t, p: (saved(t.assign(when=["31.12.2020", "12/31/2020"] * (len(t) // 2)), p / "s.csv"), {}),
+        "'31.12.2020' and others; expected seconds since 1970 or dates in one format",
+    ),
+    "days that may be months": (
+        lambda t, p: (saved(t.assign(when=["01.02.2020", "05.06.2020"] * (len(t) // 2)), p / "s.csv"), {}),
+        "'01.02.2020' may be of two days; expected dates such as 2026-12-31",
+    ),
     "one user": (
         lambda t, p: (saved(t.assign(who="me", what=t.index), p / "s.csv"), {}),
         "1 users and .* expected two of each",
@@ -207,7 +236,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     ),
     "an estimator of a side": (
         ESTIMATOR + " r.mean(0)",
-        r"update returns \(3,\), torch.float32; expected a tensor of shape \(d, d\)",
+        r"update returns torch.float32 of shape \(3,\); expected a tensor of shape \(d, d\)",
     ),
     "a method that is none": (
         '@own.method("mine")\nclass M(torch.nn.Module):\n  def __init__(self, *a, **k): super().__init__()',
@@ -241,7 +270,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     ),
     "a Gramian of another type": (
         ESTIMATOR + " (r.T @ r).double()",
-        r"update returns \(3, 3\), torch.float64; expected .* of the type of the rows",
+        r"update returns torch.float64 of shape \(3, 3\); expected .* of the type of the rows",
     ),
     "a second setting": (
         RIVAL + '@own.method("mine", tries=({}, {"gap": 1}))\nclass M(Rival): pass',
@@ -256,8 +285,8 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
 }
 
 
-def saved(table: pd.DataFrame, path: Path, sep: str = ",") -> Path:
-    table.to_csv(path, index=False, sep=sep)
+def saved(table: pd.DataFrame, path: Path, **how) -> Path:
+    table.to_csv(path, index=False, **how)
     return path
 
 
@@ -331,7 +360,7 @@ def again(scores, batch):
         from course_lib.experiments.p3 import own as door
 
         cell = next(cell for cell in ready.cells if cell["losses"] == ["again"] and cell["ratio"] == 1e-3)
-        train, _, test = ready.door.parts(ready.name, 0)
+        train, test = ready.door.parts(ready.name, 0)
         mine = door.train_own(own.REGISTERED["loss", "again"], cell, train, test)
         [theirs] = door.train_cell({**cell, "losses": ["unbiased"]}, train, test)
     assert mine.steps == theirs.steps > 10 and mine.lr == theirs.lr

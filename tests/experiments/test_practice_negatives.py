@@ -8,6 +8,7 @@ import torch
 
 from course_lib import hits, losses
 from course_lib.experiments.practice import negatives
+from course_lib.experiments.practice.scoreboard import Window
 from course_lib.interactions import Interactions
 
 TRAIN = Interactions([0, 0, 1, 1, 2, 2], [0, 1, 0, 2, 0, 3], n_users=3, n_items=4, times=[10**5 * k for k in range(6)])
@@ -63,33 +64,36 @@ def test_the_hardest_of_m_comes_with_the_probability_that_the_law_gives_its_rank
 def test_validation_and_test_are_later_than_what_is_known() -> None:
     validation, test = negatives.windows("movietweetings-10core")
     for window in (validation, test):
-        assert window.known.times.max() <= window.later.times.min()
-        assert (window.known.row_counts[window.people] > 0).all()
+        assert window.train.times.max() == window.now <= window.later.times.min()
+        assert (window.train.row_counts[window.later.users] > 0).all()
     assert validation.later.times.max() <= test.later.times.min()
-    assert len(test.people) == 832 and len(validation.people) == 810
+    assert [int((window.later.row_counts > 0).sum()) for window in (validation, test)] == [810, 832]
 
 
 def test_recall_counts_at_most_ten_hidden_films_on_ml_1m_only() -> None:
     known = Interactions([0], [0], n_users=1, n_items=30, times=[0])
     later = Interactions([0] * 20, range(1, 21), n_users=1, n_items=30, times=[1] * 20)
-    lists = np.arange(1, 11)[None]
-    assert negatives.Served("ml-1m", known, later).found(lists).tolist() == [1.0]
-    assert negatives.Served("movietweetings-10core", known, later).found(lists).tolist() == [0.5]
+    window = Window(known, later, np.arange(1), np.arange(30), 0.0)
+    tables = np.ones((1, 1)), np.arange(30, 0, -1.0)[:, None]  # films 1 to 10 in the list
+    assert negatives.rate_of("ml-1m")(tables, window).tolist() == [1.0]
+    assert negatives.rate_of("movietweetings-10core")(tables, window).tolist() == [0.5]
 
 
-def test_the_lists_of_hits_are_counted_at_the_cut() -> None:
-    _, test = negatives.windows("movietweetings-10core")
-    lists = test.by_counts(test.decayed[3.0])
-    counts = hits.decayed_counts(test.known, 3.0)
-    assert set(np.unique(lists)) <= set(np.argsort(-counts)[:60].tolist())
-
-
-def test_the_list_in_hindsight_is_the_best_of_the_test() -> None:
+def test_the_lists_in_hindsight_and_on_validation_are_the_best_by_hand() -> None:
     validation, test = negatives.windows("movietweetings-10core")
     cell = negatives.plan("smoke", (0,))[0]
     found = {(row["loss"], row["metric"]): row["value"] for row in negatives.list_rows(cell, validation, test)}
-    every = {half: test.found(test.by_counts(test.decayed[half])).mean() for half in negatives.HALF_LIVES}
-    assert found["hits, chosen in hindsight", "recall@10"] == max(every.values())
-    assert every[found["hits, chosen in hindsight", "half life"]] == max(every.values())
-    chosen = {half: validation.found(validation.by_counts(validation.decayed[half])).mean() for half in every}
-    assert chosen[found["hits", "half life"]] == max(chosen.values())
+
+    def by_hand(window: Window, half: float) -> float:
+        counts, shares = hits.decayed_counts(window.train, half), []
+        order = np.argsort(-counts, kind="stable")
+        for person in np.flatnonzero(window.later.row_counts):
+            ten = order[~np.isin(order, window.train.items_of(person))][:10]
+            shares.append(np.isin(window.later.items_of(person), ten).mean())
+        return float(np.mean(shares))
+
+    for window, name in ((test, "hits, chosen in hindsight"), (validation, "hits")):
+        every = {half: by_hand(window, half) for half in negatives.HALF_LIVES}
+        assert every[found[name, "half life"]] == pytest.approx(max(every.values()))
+        if window is test:
+            assert found[name, "recall@10"] == pytest.approx(max(every.values()))

@@ -1,6 +1,8 @@
 """A cell that is killed while it trains goes on behind its last state and gives the same rows."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -203,3 +205,36 @@ def test_a_state_of_another_shape_says_what_to_delete(tmp_path, monkeypatch):
     file.write_bytes(pickle.dumps({**pickle.loads(file.read_bytes()), "held": [torch.zeros(3)]}))
     with pytest.raises(ValueError, match=f"{file.name} holds a state of another shape .*delete it"):
         counted(tmp_path)
+
+
+COUNTING = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from course_lib.training import resumable
+resumable.EVERY = resumable.LEAST = 0
+rng, drawn, begun = np.random.default_rng(0), [], []
+with resumable.kept(Path(sys.argv[1])):
+    for number in resumable.steps(range(6), rng, drawn):
+        begun.append(number)
+        if number == int(sys.argv[2]):
+            print("killed here", flush=True)
+            time.sleep(600)
+        drawn.append(rng.random())
+print(begun, drawn)
+"""
+
+
+@pytest.mark.seconds
+def test_a_process_goes_on_where_sigkill_ended_another(tmp_path):
+    def begin(kill_at):
+        command = [sys.executable, "-c", COUNTING, str(tmp_path), str(kill_at)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    with begin(kill_at=4) as killed:
+        assert killed.stdout.readline() == "killed here\n"
+        killed.kill()
+    with begin(kill_at=-1) as again:
+        said = again.communicate()[0]
+    rng = np.random.default_rng(0)
+    assert said == f"{[4, 5]} {[rng.random() for _ in range(6)]}\n"

@@ -29,6 +29,35 @@ LACKING = {  # and why; whoever closes a gap takes it away here
 }
 
 
+HITS, CHANCE = "most popular", "chance"
+BESIDE = ("coverage@10", "mean count@10")  # what a list is besides right
+
+
+def path_of(result: Result, kept: rules.Rules) -> str:
+    """What a stored result shows of its trainings' way."""
+    if any("path" in row for row in result.rows):
+        return "stored"
+    return "no training" if kept.path == "no training" else "end only"
+
+
+def without_lists(result: Result, lists: Result) -> dict[str, list[str]]:
+    """Data set -> the lists that its table lacks: rows of its own, or of LISTS-X1, with coverage and mean count.
+
+    Where the data have times, LISTS-X1 has what was popular lately as well.
+    """
+    beside: dict[str, set[str]] = {}
+    for row in lists.rows:
+        if row["metric"] in BESIDE:
+            beside.setdefault(row["data"], set()).add(row["list"])
+    own = {(row.get("data"), value) for row in result.rows for value in row.values() if value in (HITS, CHANCE)}
+    found = {}
+    for data in result.distinct("data"):
+        there = beside.get(data, set())
+        if lacking := [kind for kind in (HITS, CHANCE) if kind not in there and (data, kind) not in own]:
+            found[data] = lacking
+    return found
+
+
 def kept(name: str) -> rules.Rules:
     found = registry.get(name).rules
     assert found is not None, f"{name} says nothing of the rules: experiment(..., rules=Rules(path=...))"
@@ -47,18 +76,18 @@ def test_no_result_is_called_older_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: f"{result.id}-{result.scale}")
 def test_a_result_shows_the_path_that_its_experiment_declares(result: Result) -> None:
-    assert rules.path_of(result, kept(result.id)) == kept(result.id).path
+    assert path_of(result, kept(result.id)) == kept(result.id).path
 
 
 def test_canary_a_path_that_is_not_stored_is_seen() -> None:
     result = experiments.load_result("P3-X2", "full")
     bare = [{key: value for key, value in row.items() if key != "path"} for row in result.rows]
-    assert rules.path_of(Result(result.id, result.scale, result.title, bare), kept(result.id)) == "end only"
+    assert path_of(Result(result.id, result.scale, result.title, bare), kept(result.id)) == "end only"
 
 
 def lacking() -> dict[str, dict[str, list[str]]]:
     lists = experiments.load_result(rules.LISTS, "laptop")
-    judged = {f"{one.id}-{one.scale}": rules.without_lists(one, lists) for one in RESULTS if kept(one.id).lists}
+    judged = {f"{one.id}-{one.scale}": without_lists(one, lists) for one in RESULTS if kept(one.id).lists}
     return {name: found for name, found in judged.items() if found}
 
 

@@ -137,7 +137,7 @@ def against(result: Result, **arguments: Any) -> list[Against]:
     for data in dict.fromkeys(row.get("data") for row in rows):
         held = {name: of_list(result, str(data), name, *base) for name in LISTS[:2]}
         held = {name: values for name, values in held.items() if values}
-        mine = [row for row in rows if row["metric"] in kinds and row.get("data") == data and not _is_list(row)]
+        mine = [row for row in rows if row["metric"] in kinds and row.get("data") == data and not is_list(row)]
         numbers = [
             [(value, seed) for value, seed in group if any(seed in values for values in held.values())]
             for group in _by_cell(mine)
@@ -165,7 +165,7 @@ def against(result: Result, **arguments: Any) -> list[Against]:
 
 def missing(result: Result, rows: Sequence[Row]) -> str:
     """A sentence where a table about lists has no lists beside it, and nothing for other tables."""
-    if not any(row["metric"] in ACCURACY for row in rows) or any(map(_is_list, rows)):
+    if not any(row["metric"] in ACCURACY for row in rows) or any(map(is_list, rows)):
         return ""
     return "No list without a model is stored for these data and this split."
 
@@ -245,7 +245,8 @@ def _only_metrics(result: Result, arguments: dict[str, Any]) -> bool:
     return tuple(arguments.get("columns") or result.layout.get("columns", ("metric",))) == ("metric",)
 
 
-def _is_list(row: Row) -> bool:
+def is_list(row: Row) -> bool:
+    """Whether a row is one of a list without a model."""
     return any(row.get(column) in LISTS for column in NAMED)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -59,15 +60,13 @@ def _standing(provenance: dict[str, Any]) -> str:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    checking.real(arguments.share, "--share", least=0, most=1)
-    checking.whole(arguments.cells, "--cells")
-    checking.whole(arguments.seed, "--seed", 0)
-    for flag in ("seconds", "beyond"):
-        checking.real(getattr(arguments, flag), f"--{flag}", least=0)
-    if arguments.tolerance is not None:
-        checking.real(arguments.tolerance, "--tolerance", above=0, below=1)
-    if arguments.results is not None:
-        checking.whole(arguments.results, "--results")
+    bounds: dict[str, Any] = {"share": {"least": 0, "most": 1}, "tolerance": {"above": 0, "below": 1}}
+    for flag in ("share", "seconds", "beyond", "tolerance"):
+        if (given := getattr(arguments, flag)) is not None:
+            checking.real(given, f"--{flag}", **bounds.get(flag, {"least": 0}))
+    for flag, least in (("cells", 1), ("seed", 0), ("results", 1)):
+        if (given := getattr(arguments, flag)) is not None:
+            checking.whole(given, f"--{flag}", least)
     if arguments.against is not None and not (arguments.against / "course_lib").is_dir():
         raise checking.refuse(str(arguments.against), "--against", "the folder of a checkout, with course_lib in it")
     failed = False
@@ -132,8 +131,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _check_no_source(arguments: argparse.Namespace) -> None:
     """Raises ValueError for a flag that says how a file is read, where no file was given."""
-    for one in fields(own_data.Source):
-        if one.name != "path" and (given := getattr(arguments, one.name)) != one.default:
+    for one in fields(own_data.Source)[1:]:
+        if (given := getattr(arguments, one.name)) != one.default:
             flag = f"--{one.name.replace('_', '-')}"
             raise ValueError(f"{flag} is {str(given)!r}, and there is no --data; expected --data FILE with it")
 
@@ -149,7 +148,7 @@ def _run_own(arguments: argparse.Namespace) -> int:
         _check_no_source(arguments)
     if arguments.out and arguments.out.exists() and not arguments.out.is_dir():
         raise checking.refuse(str(arguments.out), "--out", "a folder, and this is a file")
-    told = {one.name: getattr(arguments, one.name) for one in fields(own_data.Source) if hasattr(arguments, one.name)}
+    told = {one.name: getattr(arguments, one.name) for one in fields(own_data.Source)[1:]}
     asked = own_run.Request(
         arguments.id,
         arguments.scale,
@@ -167,8 +166,8 @@ def _run_own(arguments: argparse.Namespace) -> int:
         compared = own_run.of_door(result, ready.door, ready) if ready.door.main else None
     print(result.to_markdown(**ready.door.main))
     if compared is not None and len(compared):
-        telling = compared.loc[:, compared.astype(str).nunique() > 1].drop(columns="p", errors="ignore")
-        print(telling.to_string(index=False, float_format="{:.3g}".format))
+        telling = compared.loc[:, compared.nunique(dropna=False) > 1].drop(columns="p", errors="ignore")
+        print(telling.to_string(index=False, float_format="{:.3g}".format, na_rep="–"))
     files = out.write(result, arguments.out or "results", compared, **ready.door.main)
     print("written:", *files, sep="\n  ")
     return 0
@@ -204,66 +203,58 @@ def _queue(arguments: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m course_lib experiments", description=__doc__)
     actions = parser.add_subparsers(required=True, metavar="list | run | out | queue | again | verify")
-    listing = actions.add_parser("list", help="every experiment, with its scales, cells and estimated time")
-    listing.set_defaults(action=_list)
-    running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
-    running.set_defaults(action=_run)
+
+    def command(action: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(action.__name__.lstrip("_"), help=words)
+        added.set_defaults(action=action)
+        return added
+
+    command(_list, "every experiment, with its scales, cells and estimated time")
+    running = command(_run, "run one experiment, or go on with it, and store its result")
     queue.which(running, os.environ.get("COURSE_SCALE", "smoke"))
-    running.add_argument(
-        "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
-    )
+    option: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "KEY=VALUE"}
+    running.add_argument("--option", **option, help="options of the experiment, such as device=cuda")
     running.add_argument(
         "--devices",
         type=int,
         help="how many processes share the cells, each with a GPU of its own where there are as many (default: "
         "COURSE_DEVICES, or 1); of an experiment about processes, such as SCALE-X1: how many of them a cell has",
     )
-    running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
-    running.add_argument(
-        "--extend", action="store_true", help="add seeds to the stored result; what it holds is not run again"
-    )
-    running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")
-    running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
+    for flag, words in (
+        ("collect", "run nothing: gather the cells that are stored"),
+        ("extend", "add seeds to the stored result; what it holds is not run again"),
+        ("replace", "drop what the stored result has and this run has not"),
+        ("no-write", "print the result and store no file in book/results"),
+    ):
+        running.add_argument(f"--{flag}", action="store_true", help=words)
     _add_own(running)
-    outward = actions.add_parser("out", help="a stored result as CSV, Parquet, LaTeX, figure and BibTeX")
-    outward.set_defaults(action=_out)
+    outward = command(_out, "a stored result as CSV, Parquet, LaTeX, figure and BibTeX")
     outward.add_argument("id", help="such as P3-T6")
     outward.add_argument("--scale", choices=registry.SCALES, default="laptop")
     outward.add_argument("--to", default="results", metavar="FOLDER")
-    outward.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="rows of the figure: metric=P@5")
-    queued = actions.add_parser("queue", help="run what fits into a number of minutes, on a GPU that is lent")
-    queued.set_defaults(action=_queue)
+    outward.add_argument("--only", **option, help="rows of the figure: metric=P@5")
+    queued = command(_queue, "run what fits into a number of minutes, on a GPU that is lent")
     queued.add_argument("file", nargs="?", type=Path, default=queue.DEFAULT, help="a run a line, as for `run`")
     queued.add_argument("--minutes", type=float, default=14)
     queued.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch finds a GPU")
-    again = actions.add_parser("again", help="make the stored results anew whose code has changed, the shortest first")
-    again.set_defaults(action=_again)
+    again = command(_again, "make the stored results anew whose code has changed, the shortest first")
     again.add_argument("--list", action="store_true", help="only list them")
-    verifying = actions.add_parser("verify", help="run some cells of stored results again, and vouch for what agrees")
-    verifying.set_defaults(action=_verify)
-    verifying.add_argument("--cells", type=int, default=1, help="cells for each data set of a result (default 1)")
-    verifying.add_argument("--share", type=float, default=0.0, help="until so many of them were run again, such as 0.1")
-    verifying.add_argument("--results", type=int, help="only so many stored results, drawn by --seed")
-    verifying.add_argument(
-        "--tolerance", type=float, help="relative difference allowed on another machine, such as 0.02"
-    )
-    verifying.add_argument("--seconds", type=float, default=60, help="only cells estimated at most so long (60)")
-    verifying.add_argument(
-        "--beyond", type=float, default=0, help="and the shortest of the longer cells, if of at most so many seconds"
-    )
-    verifying.add_argument("--seed", type=int, default=0, help="of the draw of cells")
-    verifying.add_argument(
-        "--against",
-        type=Path,
-        metavar="FOLDER",
-        help="a checkout of the code that made the results: compare with what it gives on this machine",
-    )
+    verifying = command(_verify, "run some cells of stored results again, and vouch for what agrees")
+    for flag, kind, default, words in (
+        ("cells", int, 1, "cells for each data set of a result (default 1)"),
+        ("share", float, 0.0, "until so many of them were run again, such as 0.1"),
+        ("results", int, None, "only so many stored results, drawn by --seed"),
+        ("tolerance", float, None, "relative difference allowed on another machine, such as 0.02"),
+        ("seconds", float, 60, "only cells estimated at most so long (60)"),
+        ("beyond", float, 0, "and the shortest of the longer cells, if of at most so many seconds"),
+        ("seed", int, 0, "of the draw of cells"),
+        ("against", Path, None, "a checkout whose code made the results: compare with what it gives on this machine"),
+    ):
+        verifying.add_argument(f"--{flag}", type=kind, default=default, help=words)
     verifying.add_argument("--no-write", action="store_true", help="compare, and record nothing")
-    for parser_of_stored in (again, verifying):
-        parser_of_stored.add_argument(
-            "ids", nargs="*", metavar="ID", help="such as P3-T6; default: all that are stored"
-        )
-        parser_of_stored.add_argument("--scale", choices=registry.SCALES)
+    for of_stored in (again, verifying):
+        of_stored.add_argument("ids", nargs="*", metavar="ID", help="such as P3-T6; default: all that are stored")
+        of_stored.add_argument("--scale", choices=registry.SCALES)
     return parser
 
 
@@ -271,15 +262,8 @@ def _add_own(running: argparse.ArgumentParser) -> None:
     """The flags for data and functions of one's own."""
     own = running.add_argument_group("your own data and functions", "the result goes to --out, never into the book")
     own.add_argument("--data", type=Path, metavar="FILE", help="a CSV, TSV, Parquet or RecBole's .inter")
-    for side, usual in own_data.NAMES.items():
-        own.add_argument(f"--{side}", metavar="COLUMN", help=f"its column of {side}s (default {usual})")
-    own.add_argument("--time-unit", choices=tuple(own_data.UNITS), default="s", help="of times that are numbers")
-    own.add_argument("--min-rating", type=float, help="a pair counts from this rating on")
-    own.add_argument("--core", type=int, help="only users and items with so many pairs, among each other")
-    own.add_argument(
-        "--split", choices=tuple(own_data.KINDS), default="random", help="time: the latest; last: of each user"
-    )
-    own.add_argument("--items", type=Path, metavar="FILE", help="a row for each item: its id, title and genres")
+    for one in fields(own_data.Source)[1:]:
+        own.add_argument(f"--{one.name.replace('_', '-')}", default=one.default, **one.metadata)
     own.add_argument("--with", dest="functions", type=Path, metavar="FILE.py", help="losses, samplers, ... of your own")
     own.add_argument(
         "--out", type=Path, metavar="FOLDER", help="for JSON, CSV, Parquet, LaTeX, PDF, PNG, BibTeX (results)"

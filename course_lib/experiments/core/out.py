@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from course_lib.datasets.catalogue import ENTRIES
 from course_lib.experiments.core import beside, display
 from course_lib.experiments.core.provenance import ROOT, git_state
 from course_lib.experiments.core.results import Result
-from course_lib.experiments.core.summary import half_width
+from course_lib.experiments.core.summary import Row, half_width
 
 IN_LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -181,12 +181,13 @@ def _panel(ax: Axes, panel: Mapping[str, list[float]]) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _varying(rows: Iterable[Mapping[str, Any]], main: Mapping[str, Any]) -> list[str]:
-    """The columns in which the rows differ and that no number measures."""
-    rows = list(rows)
-    keys = dict.fromkeys(key for row in rows for key in row)
+def _varying(rows: Sequence[Row], main: Mapping[str, Any]) -> list[str]:
+    """The columns that name lists, or in which the rows of models differ, and that no number measures."""
+    models = [row for row in rows if not beside.is_list(row)]
     left_out = {*beside.NOT_WHERE, "omega", "k", "data", "device", *main}
-    return [key for key in keys if key not in left_out and len({str(row.get(key)) for row in rows}) > 1]
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in left_out]
+    lists = {key for row in rows for key in keys if row.get(key) in beside.LISTS}
+    return [key for key in keys if key in lists or len({str(row.get(key)) for row in models}) > 1]
 
 
 def _saved(drawn: Figure, path: Path) -> Path:

@@ -52,6 +52,11 @@ class Own:
         """What is to be raised: it names the function, what it did and what was expected."""
         return ValueError(f"{self.kind} {self.name!r}: {found}; expected {expected}")
 
+    def require(self, holds: bool, found: str, expected: str) -> None:
+        """Raises that where it does not hold."""
+        if not holds:
+            raise self.refuse(found, expected)
+
 
 @dataclass(frozen=True)
 class InBatch:
@@ -251,35 +256,37 @@ def _check_loss(one: Own, train: Interactions) -> None:
         before = {name: tensor.detach().clone() for name, tensor in given.items()}
         with _no_shared_chance(one):
             value = function(scores, batch)
-        if not isinstance(value, Tensor) or value.shape != () or not value.is_floating_point():
-            found = (
-                f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-            )
-            raise one.refuse(
-                f"it returns {found}", "one number, a torch tensor of shape (): take the mean over the batch"
-            )
+        number = isinstance(value, Tensor) and value.shape == () and value.is_floating_point()
+        one.require(
+            number, f"it returns {_kind(value)}", "one number, a torch tensor of shape (): take the mean over the batch"
+        )
         for name, tensor in given.items():
-            if not torch.equal(tensor.detach(), before[name]):
-                raise one.refuse(f"it changes the {name} that it was given", "a new tensor, no operation in place")
-        if not bool(torch.isfinite(value)) or float(value.detach()) <= 0:
-            raise one.refuse(
-                f"it is {float(value.detach()):.4g} on scores near 0",
-                "a finite number above 0: a loss at a hundred times its first value halves the learning rate",
-            )
-        if not value.requires_grad:
-            raise one.refuse("it has no gradient", "torch operations on `scores`, without .detach(), .item() or NumPy")
-        first, again = float(value.detach()), float(function(scores_of(one, *tables), batch).detach())
-        if abs(again - first) > SAME * abs(first):
-            raise one.refuse(f"two calls on one batch give {first:.8g} and {again:.8g}", "the same number")
+            same = torch.equal(tensor.detach(), before[name])
+            one.require(same, f"it changes the {name} that it was given", "a new tensor, no operation in place")
+        first = float(value.detach())
+        one.require(
+            0 < first < np.inf,
+            f"it is {first:.4g} on scores near 0",
+            "a finite number above 0: a loss at a hundred times its first value halves the learning rate",
+        )
+        expected = "torch operations on `scores`, without .detach(), .item() or NumPy"
+        one.require(value.requires_grad, "it has no gradient", expected)
+        again = float(function(scores_of(one, *tables), batch).detach())
+        close = abs(again - first) <= SAME * abs(first)
+        one.require(close, f"two calls on one batch give {first:.8g} and {again:.8g}", "the same number")
         gradients = torch.autograd.grad(value, [*tables, *own_parts.values()], allow_unused=True)
-        if any(part is None or not bool(torch.isfinite(part).all()) for part in gradients[:2]):
-            raise one.refuse("its gradient is not finite or does not reach both tables", "finite numbers for both")
-        if not any(bool(part.any()) for part in gradients[:2]):
-            raise one.refuse("its gradient is 0 in both tables", "a loss that depends on the scores")
-        if lost := [name for name, part in zip(own_parts, gradients[2:], strict=True) if part is None]:
-            raise one.refuse(f"its parameter {lost[0]!r} has no gradient", "that each parameter is used")
+        finite = all(part is not None and bool(torch.isfinite(part).all()) for part in gradients[:2])
+        one.require(finite, "its gradient is not finite or does not reach both tables", "finite numbers for both")
+        some = any(bool(part.any()) for part in gradients[:2])
+        one.require(some, "its gradient is 0 in both tables", "a loss that depends on the scores")
+        for name, part in zip(own_parts, gradients[2:], strict=True):
+            one.require(part is not None, f"its parameter {name!r} has no gradient", "that each parameter is used")
     if not one.options["stop_gradient"]:
         _check_slope(one, function, batch, tables, gradients)
+
+
+def _kind(value: Any) -> str:
+    return f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
 def _check_slope(one: Own, function: Any, batch: InBatch, tables: list[Tensor], gradients: Any) -> None:
@@ -294,11 +301,11 @@ def _check_slope(one: Own, function: Any, batch: InBatch, tables: list[Tensor], 
                 ends.append(float(function(scores_of(one, *moved), batch)))
         slope = (ends[0] - ends[1]) / (2 * STEP)
         told = float(sum((part * way).sum() for part, way in zip(gradients, ways, strict=False)))
-        if abs(slope - told) > SLOPE * max(abs(slope), abs(told), 1e-3):
-            raise one.refuse(
-                f"its gradient says a slope of {told:.6g} along a direction in which the loss has {slope:.6g}",
-                "that they agree: a part is detached (on purpose? stop_gradient=True), rounded or its backward() wrong",
-            )
+        one.require(
+            abs(slope - told) <= SLOPE * max(abs(slope), abs(told), 1e-3),
+            f"its gradient says a slope of {told:.6g} along a direction in which the loss has {slope:.6g}",
+            "that they agree: a part is detached (on purpose? stop_gradient=True), rounded or its backward() wrong",
+        )
 
 
 def _check_sampler(one: Own, train: Interactions) -> None:
@@ -330,24 +337,18 @@ def _check_estimator(one: Own, train: Interactions) -> None:
         if not callable(getattr(side, "update", None)):
             raise one.refuse(f"{type(side).__name__} has no update", "a method update(ids, rows)")
         for _ in range(2):
-            ids, rows = (
-                torch.as_tensor(rng.integers(n, size=size)),
-                torch.tensor(rng.standard_normal((size, d))).float(),
-            )
-            before = rows.clone()
+            ids, rows = torch.as_tensor(rng.integers(n, size=size)), torch.as_tensor(rng.standard_normal((size, d)))
+            before = (rows := rows.float()).clone()
             gram = side.update(ids, rows)
-            if not isinstance(gram, Tensor) or gram.shape != (d, d) or gram.dtype != rows.dtype:
-                found_ = f"{tuple(gram.shape)}, {gram.dtype}" if isinstance(gram, Tensor) else type(gram).__name__
-                raise one.refuse(
-                    f"update returns {found_}", f"a tensor of shape (d, d), here ({d}, {d}), of the type of the rows"
-                )
-            if not torch.equal(rows, before):
-                raise one.refuse("update changes the rows that it was given", "a new tensor, no operation in place")
-            if not bool(torch.isfinite(gram).all()) or not torch.allclose(gram, gram.T, atol=1e-5):
-                raise one.refuse("update returns a matrix that is not finite or not symmetric", "a Gramian")
+            right = isinstance(gram, Tensor) and gram.shape == (d, d) and gram.dtype == rows.dtype
+            expected = f"a tensor of shape (d, d), here ({d}, {d}), of the type of the rows"
+            one.require(right, f"update returns {_kind(gram)}", expected)
+            same = torch.equal(rows, before)
+            one.require(same, "update changes the rows that it was given", "a new tensor, no operation in place")
+            right = bool(torch.isfinite(gram).all()) and torch.allclose(gram, gram.T, atol=1e-5)
+            one.require(right, "update returns a matrix that is not finite or not symmetric", "a Gramian")
         found.append(gram)
-    if not torch.equal(*found):
-        raise one.refuse("two estimators that saw the same differ", "that they agree")
+    one.require(torch.equal(*found), "two estimators that saw the same differ", "that they agree")
 
 
 def _check_model(one: Own, train: Interactions) -> None:
@@ -363,23 +364,21 @@ def _check_setting(one: Own, train: Interactions, setting: dict[str, Any]) -> No
         model = _model(one, train, generator, setting)
         model.begin_epoch(0, np.random.default_rng(0))
         value = model.loss(*given)
-        if not isinstance(value, Tensor) or value.shape != () or not bool(torch.isfinite(value)):
-            raise one.refuse(f"its loss is {value!r}", "one finite number, a tensor of shape ()")
+        number = isinstance(value, Tensor) and value.shape == () and bool(torch.isfinite(value))
+        one.require(number, f"its loss is {value!r}", "one finite number, a tensor of shape ()")
         found = torch.autograd.grad(value, list(model.parameters()), allow_unused=True) if value.requires_grad else ()
-        if all(part is None for part in found):
-            raise one.refuse("its loss has no gradient in any parameter", "trained parameters")
+        some = any(part is not None for part in found)
+        one.require(some, "its loss has no gradient in any parameter", "trained parameters")
         with torch.no_grad():
             tables = model.ranking()
         shapes = [tuple(table.shape) for table in tables]
-        if len(shapes) != 2 or [shape[0] for shape in shapes] != [9, 7] or shapes[0][1] != shapes[1][1]:
-            raise one.refuse(f"ranking() gives shapes {shapes}", "two tables, a row for each user and for each item")
-        if not all(bool(torch.isfinite(table).all()) for table in tables):
-            raise one.refuse("ranking() gives numbers that are not finite", "two tables of finite numbers")
+        right = len(shapes) == 2 and [shape[0] for shape in shapes] == [9, 7] and shapes[0][1] == shapes[1][1]
+        one.require(right, f"ranking() gives shapes {shapes}", "two tables, a row for each user and for each item")
+        finite = all(bool(torch.isfinite(table).all()) for table in tables)
+        one.require(finite, "ranking() gives numbers that are not finite", "two tables of finite numbers")
         values.append(float(value.detach()))
-    if values[0] != values[1]:
-        raise one.refuse(
-            f"two models of one seed have the losses {values[0]:.8g} and {values[1]:.8g}", "the same number"
-        )
+    said = f"two models of one seed have the losses {values[0]:.8g} and {values[1]:.8g}"
+    one.require(values[0] == values[1], said, "the same number")
 
 
 def _model(one: Own, train: Interactions, generator: torch.Generator, setting: dict[str, Any]) -> Any:

@@ -9,8 +9,10 @@ answers that call in its own way, so that no experiment has to know.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,32 +25,38 @@ from tqdm.auto import tqdm
 from course_lib import checking
 from course_lib.interactions import Interactions
 
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".item": "\t"}
+ENDINGS = (".csv", ".tsv", ".inter", ".item", ".parquet")
+SEPARATORS = ",;\t|"
 NAMES = {"user": "user_id", "item": "item_id", "time": "timestamp", "rating": "rating"}  # RecBole's
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "d": 1 / 86_400}
 LATEST = 4e9  # seconds since 1970: the year 2096
 LEAST = 50  # pairs
 
 
+def _flag(default: Any = None, words: str = "", **how: Any) -> Any:
+    """A field that `experiments run` takes as a flag."""
+    return field(default=default, metadata={"help": words, **how})
+
+
 @dataclass(frozen=True)
 class Source:
-    """A file and how it is read. user, item, time, rating: columns, None for `NAMES` where the file has them.
+    """A file and how it is read; each field but the first is a flag of `experiments run`.
 
-    time_unit: of a column of numbers; min_rating: a pair counts from this rating on; core: as `Interactions.k_core`;
-    split: "random", "time" (the latest pairs are the test) or "last" (of each user); items: a file with a row for each
-    item: its id, and `title` and `genres` (several with "|" between) where they are known.
+    user, item, time, rating: None for `NAMES` where the file has them; core: as `Interactions.k_core`; items: its
+    columns are the id, and `title` and `genres` (several with "|" between) where they are known.
     """
 
     path: Path
-    user: str | None = None
-    item: str | None = None
-    time: str | None = None
-    rating: str | None = None
-    time_unit: str = "s"
-    min_rating: float | None = None
-    core: int | None = None
-    split: str = "random"
-    items: Path | None = None
+    user: str | None = _flag(None, "its column of users (default user_id)", metavar="COLUMN")
+    item: str | None = _flag(None, "its column of items (default item_id)", metavar="COLUMN")
+    time: str | None = _flag(None, "its column of times (default timestamp)", metavar="COLUMN")
+    rating: str | None = _flag(None, "its column of ratings (default rating)", metavar="COLUMN")
+    encoding: str = _flag("utf-8", "of a text, such as cp1252 (default utf-8)")
+    time_unit: str = _flag("s", "of times that are numbers", choices=tuple(UNITS))
+    min_rating: float | None = _flag(None, "a pair counts from this rating on", type=float)
+    core: int | None = _flag(None, "only users and items with so many pairs, among each other", type=int)
+    split: str = _flag("random", "time: the latest; last: of each user", choices=("random", "time", "last"))
+    items: Path | None = field(default=None, metadata={"help": "a row for each item", "type": Path, "metavar": "FILE"})
 
     @property
     def name(self) -> str:
@@ -58,7 +66,7 @@ class Source:
     @cached_property
     def recipe(self) -> dict[str, Any]:
         """What provenance keeps: the file's name and hash, and all that was asked for."""
-        said = {key: value for key, value in asdict(self).items() if value is not None}
+        said = {key: value for key, value in asdict(self).items() if value not in (None, "utf-8")}
         said |= {"path": self.path.name, "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest()}
         if self.items is not None:
             said |= {"items": self.items.name, "items sha256": hashlib.sha256(self.items.read_bytes()).hexdigest()}
@@ -89,7 +97,7 @@ def read(source: Source) -> Interactions:
     checking.choice(source.split, "--split", tuple(KINDS))
     checking.choice(source.time_unit, "--time-unit", tuple(UNITS))
     columns = _columns(source)
-    table = _table(source.path, columns)
+    table = _table(source, columns)
     if table.empty:
         raise ValueError(f"--data: {source.path.name} has no row below its header; expected at least {LEAST} pairs")
     ids = [_ids(table, columns[side], source.path) for side in ("user", "item")]
@@ -156,7 +164,7 @@ def _columns(source: Source) -> dict[str, str]:
     """Which column holds what: those named by flags, else those of `NAMES` that the file has."""
     if not source.path.is_file():
         raise checking.refuse(source.path.name, "--data", f"a file that exists in {source.path.parent.resolve()}")
-    there = _heads(source.path)
+    there = _heads(source.path, source.encoding)
     found = {}
     for side, usual in NAMES.items():
         wanted = getattr(source, side) or usual
@@ -171,41 +179,39 @@ def _columns(source: Source) -> dict[str, str]:
     return found
 
 
-def _heads(path: Path) -> list[str]:
-    if path.suffix.lower() == ".parquet":
-        return [str(name) for name in _frame(path).columns]
-    heads = [str(name).strip() for name in _frame(path, nrows=0).columns]
-    other = [sign for sign in ";\t|," if len(heads) == 1 and sign in heads[0]]
-    if other:
-        here = SEPARATORS[path.suffix.lower()]
-        raise ValueError(
-            f"{path.name}: its columns stand between {other[0]!r}; expected {here!r}, by the file's ending"
-        )
+def _heads(path: Path, encoding: str) -> list[str]:
+    heads = [str(name).strip() for name in _frame(path, encoding, nrows=0).columns]
     return [head.partition(":")[0] if path.suffix.lower() in (".inter", ".item") else head for head in heads]
 
 
-def _frame(path: Path, **how: Any) -> pd.DataFrame:
+def _frame(path: Path, encoding: str, **how: Any) -> pd.DataFrame:
+    """A file as pandas reads it. Between semicolons numbers have a decimal comma, as spreadsheets write them."""
+    if path.suffix.lower() not in ENDINGS:
+        raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join(ENDINGS)}")
+    texts = path.suffix.lower() != ".parquet"
     try:
-        if path.suffix.lower() == ".parquet":
-            try:
-                return pd.read_parquet(path)
-            except (ValueError, OSError) as error:  # pyarrow's own are of these kinds
-                raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected Parquet") from None
-        if path.suffix.lower() not in SEPARATORS:
-            raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join([*SEPARATORS, '.parquet'])}")
-        return pd.read_csv(path, sep=SEPARATORS[path.suffix.lower()], **how)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected a table with a header") from None
+        if not texts:
+            return pd.read_parquet(path)
+        with path.open(encoding=encoding) as file:
+            between = max(SEPARATORS, key=file.readline().count)
+        return pd.read_csv(path, sep=between, decimal="," if between == ";" else ".", encoding=encoding, **how)
+    except LookupError:
+        raise checking.refuse(encoding, "--encoding", "one that Python knows, such as utf-8 or cp1252") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is no {encoding} ({error}); expected --encoding, such as cp1252") from None
+    except (ValueError, OSError) as error:  # those of pandas and of pyarrow are of these kinds
+        expected = "a table with a header" if texts else "Parquet"
+        raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected {expected}") from None
 
 
-def _table(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+def _table(source: Source, columns: Mapping[str, str]) -> pd.DataFrame:
     """The file with ids as texts: 007 stays 007."""
-    if path.suffix.lower() == ".parquet":
-        return _frame(path)
-    heads, raw = _heads(path), list(_frame(path, nrows=0).columns)
-    texts = {raw[heads.index(columns[side])]: str for side in ("user", "item")}
-    table = _frame(path, dtype=texts, keep_default_na=False, na_values=[""])  # somebody may be called NA
-    return table.rename(columns=dict(zip(raw, heads, strict=True)))
+    path, how = source.path, dict[str, Any]()
+    heads = _heads(path, source.encoding)
+    if path.suffix.lower() != ".parquet":
+        ids = {heads.index(columns[side]): str for side in ("user", "item")}
+        how = {"dtype": ids, "keep_default_na": False, "na_values": [""]}  # somebody may be called NA
+    return _frame(path, source.encoding, **how).set_axis(heads, axis=1)
 
 
 def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
@@ -222,10 +228,7 @@ def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any
     values = table[column]
     where = f"{source.path.name}, column {column!r}"
     if side == "time" and not pd.api.types.is_numeric_dtype(values):
-        try:
-            dates = pd.to_datetime(values, utc=True, format="mixed")
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{where}: {error}; expected seconds since 1970 or dates") from None
+        dates = _dates(values, where)
         if dates.isna().any():
             raise ValueError(
                 f"{where}: line {int(np.flatnonzero(dates.isna())[0]) + 2} has no time; expected one in each"
@@ -245,6 +248,23 @@ def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any
     return found
 
 
+def _dates(values: pd.Series[Any], where: str) -> pd.Series[Any]:
+    """Dates by ISO 8601, else all in one format, in which a day or a month comes first if the others rule that out."""
+    try:
+        return pd.to_datetime(values, utc=True, format="ISO8601")
+    except (ValueError, TypeError):
+        found = []
+    for day_first in (False, True):
+        with warnings.catch_warnings(), suppress(ValueError, TypeError):
+            warnings.simplefilter("ignore")  # pandas tells that a format rules out what was asked for
+            found.append(pd.to_datetime(values, utc=True, dayfirst=day_first))
+    if not found:
+        raise ValueError(f"{where}: {values.iloc[0]!r} and others; expected seconds since 1970 or dates in one format")
+    if not found[0].equals(found[-1]):
+        raise ValueError(f"{where}: {values.iloc[0]!r} may be of two days; expected dates such as 2026-12-31")
+    return found[0]
+
+
 def _about(names: Any, source: Source) -> dict[str, Any]:
     """The columns of the items: their ids, and titles and genres where a file has them."""
     found: dict[str, Any] = {"id": names}
@@ -252,8 +272,8 @@ def _about(names: Any, source: Source) -> dict[str, Any]:
         return found
     if not source.items.is_file():
         raise checking.refuse(source.items.name, "--items", f"a file that exists in {source.items.parent.resolve()}")
-    heads = _heads(source.items)
-    table = _frame(source.items).set_axis(heads, axis=1)
+    heads = _heads(source.items, source.encoding)
+    table = _frame(source.items, source.encoding).set_axis(heads, axis=1)
     key = source.item if source.item in heads else NAMES["item"]
     if key not in heads:
         raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(heads)}")

@@ -29,7 +29,7 @@ from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row, tidy
 from course_lib.interactions import Interactions
 
-Parts = Callable[[str, int], tuple[Interactions, Interactions, Interactions]]  # data, seed -> train, known, test
+Parts = Callable[[str, int], tuple[Interactions, ...]]  # data, seed -> train, test; with known between if it is more
 LATELY = 0.1
 OWN_COST = 4.0  # times the pattern's seconds, of a cell with an own function: gradients by autograd
 BASE_GB, COPIES = 0.6, 12  # torch and the libraries; tables of float64: parameters, gradients, moments, best state
@@ -43,18 +43,18 @@ class Door:
 
     like: the set of each scale whose cells are the pattern, and how many pairs it has; takes: kinds of functions, with
     `enter(cells, file)`, which puts them into the cells; needs, wishes: what a set must, and should have; adapt(cells,
-    data, scale): grids and budgets by stated rules; parts: what its lists are made from; main: the rows that are
-    compared, none where the table has intervals of its own; against: what their baseline has in place of their own
-    values; run_cell: for cells with an own function.
+    data, scale): grids and budgets by stated rules; parts: what its lists are made from, leave out, and are to find,
+    None where it has lists of its own; main: the rows that are compared, none where it has intervals of its own;
+    against: what their baseline has in place of their own values; run_cell: for cells with an own function.
     """
 
     id: str
     recipes: Recipes
     like: Mapping[str, tuple[str, int]]
-    parts: Parts
-    main: Mapping[str, Any]
-    against: Mapping[str, Any]
-    named: str  # the column in which the lists stand
+    parts: Parts | None = None
+    main: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    against: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    named: str = ""  # the column in which the lists stand
     places: Sequence[Mapping[str, Any]] = ({},)  # the coordinates of the lists' rows
     takes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -265,10 +265,11 @@ def list_rows(asked: Ready, result: Result) -> list[Row]:
     door, rows = asked.door, []
     wanted = [name for name in dict.fromkeys(row["metric"] for row in result.rows)
               if name in beside.ACCURACY or name in beside.COUNTS]  # fmt: skip
-    if not wanted or not door.named:
+    if not wanted or door.parts is None:
         return []
     for seed in asked.request.seeds:
-        train, known, test = door.parts(asked.name, seed)
+        train, *rest = door.parts(asked.name, seed)
+        known, test = rest if len(rest) > 1 else (train, *rest)
         for kind, tables in _lists(train, seed):
             lists = metrics.top_k(*tables, known, 25)
             found = metrics.metrics_from_ranking(lists, test, (1, 5, 10, 25))

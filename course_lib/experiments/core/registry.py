@@ -95,7 +95,7 @@ def experiment(
             raise ValueError(f"experiment {name!r} is registered twice")
         here = run_cell.__module__
         told = (name, title, plan, run_cell, estimate, describe, finish, layout or {}, here, elsewhere)
-        REGISTRY[name] = Experiment(*told, rules or constitution.older(name))
+        REGISTRY[name] = Experiment(*told, rules or constitution.OLDER.get(name))
         return run_cell
 
     return register

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from course_lib.experiments.core.results import Result
+from typing import Literal
 
 Path = Literal["stored", "end only", "no training"]
 LISTS = "LISTS-X1"  # whose rows stand beside those of the others
-HITS, CHANCE = "most popular", "chance"
-BESIDE = ("coverage@10", "mean count@10")  # what a list is besides right
 
 
 @dataclass(frozen=True)
@@ -63,37 +58,3 @@ OLDER: Mapping[str, Rules] = {
     "TEXT-X1": _NONE,
     LISTS: _NONE,
 }
-
-
-def older(name: str) -> Rules | None:
-    """The rules of an experiment that is older than they are; None for another."""
-    return OLDER.get(name)
-
-
-def path_of(result: Result, rules: Rules) -> Path:
-    """What a stored result shows of its trainings' way."""
-    if any("path" in row for row in result.rows):
-        return "stored"
-    return "no training" if rules.path == "no training" else "end only"
-
-
-def without_lists(result: Result, lists: Result) -> dict[str, list[str]]:
-    """Data set -> the lists that its table lacks: rows of its own, or of LISTS-X1, with coverage and mean count.
-
-    Where the data have times, LISTS-X1 has what was popular lately as well.
-
-    >>> from course_lib.experiments import load_result
-    >>> without_lists(load_result("P3-X2", "full"), load_result("LISTS-X1", "laptop"))
-    {}
-    """
-    beside: dict[str, set[str]] = {}
-    for row in lists.rows:
-        if row["metric"] in BESIDE:
-            beside.setdefault(row["data"], set()).add(row["list"])
-    own = {(row.get("data"), value) for row in result.rows for value in row.values() if value in (HITS, CHANCE)}
-    found = {}
-    for data in result.distinct("data"):
-        there = beside.get(data, set())
-        if lacking := [kind for kind in (HITS, CHANCE) if kind not in there and (data, kind) not in own]:
-            found[data] = lacking
-    return found

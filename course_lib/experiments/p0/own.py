@@ -21,16 +21,10 @@ def adapt(cells: list[Any], data: Interactions, scale: str) -> list[Any]:
     return [{**cell, "steps": max(round(cell["steps"] * factor), 100)} for cell in cells]
 
 
-def parts(data: str, seed: int) -> tuple[Interactions, Interactions, Interactions]:
-    """What the lists are made from, leave out, and are to find."""
-    train, test = load_split(data, seed)
-    return train, train, test
-
-
 open_door(
     *(
         Door(
-            *(name, RECIPES, LIKE, parts),
+            *(name, RECIPES, LIKE, load_split),
             main={"metric": "Pearson"},
             against={"setting": first},
             named="setting",

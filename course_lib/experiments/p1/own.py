@@ -96,26 +96,24 @@ def own_cell(usual: Callable[[Any], list[Row]]) -> Callable[[Any], list[Row]]:
     return run_cell
 
 
-def parts(data: str, seed: int) -> tuple[Interactions, Interactions, Interactions]:
-    """What the lists are made from, leave out, and are to find."""
+def parts(data: str, seed: int) -> tuple[Interactions, ...]:
+    """Lists leave out what a user has in the validation part, too."""
     split = load_split(data, seed)
     return split.train, union(split.train, split.valid), split.test
 
 
-ALIKE: dict[str, Any] = {"main": {"metric": "MRR@10"}, "against": {"method": None}, "named": "backbone", "adapt": adapt}
 open_door(
-    Door(
-        *("P1-T2", RECIPES, LIKE, parts),
-        **ALIKE,
-        takes=("backbone",),
-        enter=enter("backbone"),
-        run_cell=own_cell(table2_cell),
-    ),
-    Door(
-        *("P1-T3", RECIPES, LIKE, parts),
-        **ALIKE,
-        takes=("method",),
-        enter=enter("method"),
-        run_cell=own_cell(table3_cell),
-    ),
+    *(
+        Door(
+            *(name, RECIPES, LIKE, parts),
+            main={"metric": "MRR@10"},
+            against={"method": None},
+            named="backbone",
+            adapt=adapt,
+            takes=(kind,),
+            enter=enter(kind),
+            run_cell=own_cell(usual),
+        )
+        for name, kind, usual in (("P1-T2", "backbone", table2_cell), ("P1-T3", "method", table3_cell))
+    )
 )

@@ -200,19 +200,13 @@ def enter(cells: list[Any], file: own.File) -> list[Any]:
     return [*cells, *added]
 
 
-def parts(data: str, seed: int) -> tuple[Interactions, Interactions, Interactions]:
-    """What the lists are made from, leave out, and are to find."""
-    train, test = setting.load_split(data, seed)
-    return train, train, test
-
-
 SERVED = {"serving": "raw"}
 open_door(
     Door(
         "P3-T5",
         setting.RECIPES,
         LIKE,
-        parts,
+        setting.load_split,
         main={"metric": "P@5", "selection": "cross-fitted", **SERVED},
         against={"loss": "unbiased", "pointwise": "square"},
         named="loss",
@@ -225,7 +219,7 @@ open_door(
         "P3-T6",
         setting.RECIPES,
         LIKE,
-        parts,
+        setting.load_split,
         main={"metric": "P@5", **SERVED},
         against={"loss": "unbiased", "ratio": None, "omega": None, "method": "L-BFGS"},
         named="loss",

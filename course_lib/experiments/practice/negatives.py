@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib import hits, losses, metrics
+from course_lib import hits, losses
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.rules import Rules
 from course_lib.experiments.core.summary import Row, half_width, means, tidy
+from course_lib.experiments.practice import scoreboard
+from course_lib.experiments.practice.judging import rate_of
+from course_lib.experiments.practice.scoreboard import Rate, Window, chosen_list, list_tables
 from course_lib.interactions import Interactions
 from course_lib.training import resumable
 from course_lib.training.on_pairs import BatchLoss, new_tables, train_on_pairs
@@ -38,7 +41,6 @@ RECIPES = Recipes(
 TOP, WIDTH, BATCH, HARDEST_OF, RECENT = 10, 32, 512, 8, 5.0  # RECENT: half life in days
 HALF_LIVES, WEIGHTS = (2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 50.0), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LOOKS = 10  # along a path
-MOST_HIDDEN = {"ml-1m": TOP}  # hidden pairs of a person that count in the denominator of the recall; else all
 
 # Committed before the run. MovieTweetings had been seen in part (plain, logQ and mixed with hits at one temperature
 # each, two to five seeds), ML-1M with plain at 0.5 and logQ alone; sigmoid, hardest and refined had not been served.
@@ -202,56 +204,26 @@ def trained(
     return tables[0].detach(), tables[1].detach()
 
 
-# ---- lists and what they find --------------------------------------------------------------------------------------
+# ---- windows, and what lists find in them --------------------------------------------------------------------------
 
 
-class Served:
-    """What is known at the cut, and the pairs that come after: recall of each person, and films shown."""
-
-    def __init__(self, data: str, known: Interactions, later: Interactions) -> None:
-        self.known, self.later = known, later
-        self.people = np.flatnonzero(later.row_counts)
-        self.most = np.minimum(later.row_counts[self.people], MOST_HIDDEN.get(data, later.n_items))
-        self.decayed = {half: hits.decayed_counts(known, half) for half in HALF_LIVES}
-
-    def lists(self, people: Float, films: Float) -> NDArray[np.int64]:
-        """(u, 10) the lists of the people with later pairs."""
-        return metrics.top_k(people, films, self.known, TOP, user_ids=self.people)
-
-    def found(self, lists: NDArray[np.int64]) -> Float:
-        """(u,) the share of each person's later pairs that is in the list."""
-        kept = np.where(lists >= 0, lists, 0)
-        inside = self.later.contains(self.people[:, None], kept) & (lists >= 0)
-        return np.asarray(inside.sum(1) / self.most)
-
-    def model(self, tables: Tables, tau: float, half_life: float, weight: float) -> NDArray[np.int64]:
-        """The lists of a model with hits; weight 0: of the model alone."""
-        people, films = hits.with_hits(*tables, self.decayed[half_life], tau=tau, weight=weight)
-        return self.lists(people, films)
-
-    def by_counts(self, counts: Float) -> NDArray[np.int64]:
-        """The same list for everybody, without what they have."""
-        return self.lists(np.ones((self.known.n_users, 1)), np.asarray(counts, dtype=np.float64)[:, None])
-
-    def described(self, lists: NDArray[np.int64]) -> dict[str, float]:
-        """Recall, how many different films the lists show, and the mean number of known pairs of a film in a list."""
-        shown_films = lists[lists >= 0]
-        return {
-            f"recall@{TOP}": float(self.found(lists).mean()),
-            "films shown": float(len(np.unique(shown_films))),
-            "mean count": float(self.known.col_counts[shown_films].mean()),
-        }
-
-
-def windows(data: str) -> tuple[Served, Served]:
+def windows(data: str) -> tuple[Window, Window]:
     """(validation, test): the ninth tenth of the pairs in time, known the eight before; and the last tenth."""
     known, later = hits.known_later(RECIPES.load(data), 0.9)
-    return Served(data, *hits.known_later(known, 8 / 9)), Served(data, known, later)
+
+    def window(train: Interactions, later: Interactions) -> Window:
+        assert train.times is not None
+        people, films = (np.arange(rows) for rows in train.shape)
+        return Window(train, later, people, films, float(train.times.max()))
+
+    return window(*hits.known_later(known, 8 / 9)), window(known, later)
 
 
-def best_list(validation: Served) -> float:
-    """The half life of the list of hits that finds most of the validation."""
-    return max(HALF_LIVES, key=lambda half: validation.found(validation.by_counts(validation.decayed[half])).mean())
+def described(tables: scoreboard.Tables, window: Window, rate: Rate) -> dict[str, float]:
+    """Recall, how many different films the lists show, and the mean number of known pairs of a film in a list."""
+    shows = scoreboard.shown(tables, window)
+    recall = float(rate(tables, window).mean())
+    return {f"recall@{TOP}": recall, "films shown": shows["films shown"], "mean count": shows["mean count@10"]}
 
 
 # ---- the cells -----------------------------------------------------------------------------------------------------
@@ -288,32 +260,28 @@ def negatives_cell(cell: NegativesCell) -> list[Row]:
         torch.set_num_threads(threads)
 
 
-def list_rows(cell: NegativesCell, validation: Served, test: Served) -> list[Row]:
+def list_rows(cell: NegativesCell, validation: Window, test: Window) -> list[Row]:
     """Most popular, popular in the last tenth of the known pairs, decayed, the best decayed in hindsight, chance."""
-    rng = np.random.default_rng(0)
-    chosen = best_list(validation)
-    best = max(HALF_LIVES, key=lambda half: test.found(test.by_counts(test.decayed[half])).mean())
-    lists = {
-        "most popular": test.by_counts(test.known.col_counts.astype(np.float64)),
-        "popular lately": test.by_counts(metrics.popularity_scores(test.known, lately=0.1)),
-        "hits": test.by_counts(test.decayed[chosen]),
-        "hits, chosen in hindsight": test.by_counts(test.decayed[best]),
-        "chance": test.lists(rng.normal(size=(test.known.n_users, 16)), rng.normal(size=(test.known.n_items, 16))),
-    }
-    half_life = {"hits": chosen, "hits, chosen in hindsight": best}
+    rng, rate = np.random.default_rng(0), rate_of(cell["data"])
+    kinds: dict[str, scoreboard.Kind] = {"most popular": "popular", "popular lately": "last tenth"}
+    half_life = {"hits": chosen_list(validation, rate, HALF_LIVES)}
+    half_life["hits, chosen in hindsight"] = chosen_list(test, rate, HALF_LIVES)
+    lists = {name: list_tables(test, kind) for name, kind in (kinds | half_life).items()}
+    lists["chance"] = rng.normal(size=(test.train.n_users, 16)), rng.normal(size=(test.train.n_items, 16))
     return [
         row
-        for name, ten in lists.items()
+        for name, tables in lists.items()
         for row in tidy(
             {"data": cell["data"], "loss": name, "serving": "list"},
-            test.described(ten) | ({"half life": half_life[name]} if name in half_life else {}),
+            described(tables, test, rate) | ({"half life": half_life[name]} if name in half_life else {}),
         )
     ]
 
 
-def _model_rows(cell: NegativesCell, tau: float, validation: Served, test: Served) -> list[Row]:
+def _model_rows(cell: NegativesCell, tau: float, validation: Window, test: Window) -> list[Row]:
     """The rows of all losses at one temperature."""
-    own = test.found(test.by_counts(test.decayed[best_list(validation)]))
+    rate = rate_of(cell["data"])
+    own = rate(list_tables(test, chosen_list(validation, rate, HALF_LIVES)), test)
     rows: list[Row] = []
     with_hits: dict[str, Float] = {}
     for name in cell["losses"]:
@@ -322,11 +290,11 @@ def _model_rows(cell: NegativesCell, tau: float, validation: Served, test: Serve
         rows += [*looks, *tidy(where, {"half life": half_life, "weight": weight})]
         each: dict[str, list[Float]] = {"alone": [], "with hits": []}
         for seed in cell["seeds"]:
-            tables = trained(name, test.known, tau, cell["passes"], seed)
+            tables = trained(name, test.train, tau, cell["passes"], seed)
             for serving, count in (("alone", 0.0), ("with hits", weight)):
-                lists = test.model(tables, tau, half_life, count)
-                each[serving].append(test.found(lists))
-                rows += tidy({**where, "serving": serving, "seed": seed}, test.described(lists))
+                served = scoreboard.with_hits(tables, test, tau, half_life, count)
+                each[serving].append(rate(served, test))
+                rows += tidy({**where, "serving": serving, "seed": seed}, described(served, test, rate))
         person = {serving: np.mean(values, axis=0) for serving, values in each.items()}
         with_hits[name] = person["with hits"]
         for serving, values in person.items():
@@ -351,22 +319,22 @@ def over_people(where: Row, metric: str, differences: Float) -> Row:
 
 
 @resumable.once
-def tuned(cell: NegativesCell, name: str, tau: float, validation: Served) -> tuple[tuple[float, float], list[Row]]:
+def tuned(cell: NegativesCell, name: str, tau: float, validation: Window) -> tuple[tuple[float, float], list[Row]]:
     """What finds most of the validation: (half life, weight of the hits); and the paths of these trainings."""
-    found = np.zeros((len(HALF_LIVES), len(WEIGHTS)))
-    rows: list[Row] = []
+    found, rows, rate = np.zeros((len(HALF_LIVES), len(WEIGHTS))), list[Row](), rate_of(cell["data"])
     for seed in cell["seeds"][: cell["tuned"]]:
         path: dict[str, list[float | None]] = {"training loss": [], f"validation recall@{TOP}": []}
 
         def look(tables: Tables, loss: float, path: dict[str, list[float | None]] = path) -> None:
-            lists = validation.model(tables, tau, HALF_LIVES[0], 0.0)
+            recall = float(rate(scoreboard.alone(tables, tau), validation).mean())
             path["training loss"].append(round(loss, 4) if np.isfinite(loss) else None)
-            path[f"validation recall@{TOP}"].append(round(float(validation.found(lists).mean()), 4))
+            path[f"validation recall@{TOP}"].append(round(recall, 4))
 
-        tables = trained(name, validation.known, tau, cell["passes"], seed, look)
+        tables = trained(name, validation.train, tau, cell["passes"], seed, look)
         for line, half in enumerate(HALF_LIVES):
             for column, weight in enumerate(WEIGHTS):
-                found[line, column] += validation.found(validation.model(tables, tau, half, weight)).mean()
+                served = scoreboard.with_hits(tables, validation, tau, half, weight)
+                found[line, column] += rate(served, validation).mean()
         where = {"data": cell["data"], "loss": name, "tau": tau, "seed": seed}
         rows += [
             {**where, "metric": metric, "value": values[-1], "path": values, "serving": "on validation"}

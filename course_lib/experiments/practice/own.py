@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from course_lib.experiments.core.own_run import Door, open_door
 from course_lib.experiments.practice.judging import HOTTEST, NOTHING, RECIPES
-from course_lib.interactions import Interactions
-
-
-def parts(data: str, seed: int) -> tuple[Interactions, Interactions, Interactions]:
-    """Not used: the table has its own lists."""
-    raise NotImplementedError
-
 
 open_door(
     Door(
         "PRACTICE-1",
         RECIPES,
         dict.fromkeys(("smoke", "laptop", "full"), ("movietweetings-10core", 23_565)),
-        parts,
-        main={},
-        against={},
-        named="",
         needs=("times",),
         least_items=2 * HOTTEST,
         adapt=lambda cells, data, scale: [cell for cell in cells if cell["protocol"] != NOTHING],

@@ -128,7 +128,8 @@ def index_cell(cell: ServingCell) -> list[Row]:
     asking = np.sort(rng.choice(len(users), min(ASKED, len(users)), replace=False))
     queries, counts = users[asking], train.col_counts.astype(float)
     rows = [row | {"path": path[row["metric"]]} for row in rows_of(cell, {name: at[-1] for name, at in path.items()})]
-    rows += rows_of(cell, of_lists(users, items, train, test))
+    model = {"recall@10 model": recall(metrics.top_k(users, items, train, TEN), test)}
+    rows += rows_of(cell, model | of_hit_lists(train, test))
     for lengths in (*POWERS, TRAINED):
         rows += list(searched(cell, queries, with_lengths(items, counts, lengths), counts, lengths))
     rows += rows_of(cell, shape(items, counts))
@@ -158,7 +159,7 @@ def trained(
     )
     path: dict[str, list[float]] = {"pass": [], "AUC of the pass": [], "recall@10 along the path": []}
     looks = set(np.unique(np.linspace(1, passes, LOOKS).round().astype(int)).tolist())
-    for done in range(1, passes + 1):
+    for done in resumable.steps(range(1, passes + 1), users, items, rng, path):
         auc = bpr_epoch(users, items, train, lr=RATE, decay=DECAY, rng=rng, threads=1)
         if done in looks:
             path["pass"].append(done)
@@ -179,16 +180,6 @@ def hit_lists(train: Interactions) -> dict[str, Table]:
         found["popular lately"] = metrics.popularity_scores(train, lately=LATELY)
         found["decayed hits"] = hits.decayed_counts(train, HALF_LIFE)
     return found
-
-
-def of_lists(users: Table, items: Table, train: Interactions, test: Interactions) -> Values:
-    """Recall@10 of held-out pairs of the model and of lists without one."""
-    everybody = np.ones((train.n_users, 1))
-    found = {"recall@10 model": recall(metrics.top_k(users, items, train, TEN), test)}
-    for name, counted in hit_lists(train).items():
-        found[f"recall@10 {name}"] = recall(metrics.top_k(everybody, counted[:, None], train, TEN), test)
-    lacking = train.n_items - train.row_counts[test.row_counts > 0]
-    return {**found, "recall@10 chance": float(np.mean(TEN / lacking))}
 
 
 def with_lengths(items: Table, counts: Table, lengths: str) -> Table:
@@ -334,7 +325,7 @@ def served_cell(cell: ServingCell) -> list[Row]:
     """The model with today's hits, served in full, in int8 and shortened, and the lists without a model."""
     train, later = hits.known_later(RECIPES.load(cell["data"]))
     today = hits.decayed_counts(train, HALF_LIFE)
-    rows = rows_of(cell, of_hit_lists(train, later), index="list")
+    rows = rows_of(cell, of_hit_lists(train, later, films=True), index="list")
     for name, widths in (("plain", (SERVED_WIDTH,)), ("Matryoshka", (*SERVED_CUTS, SERVED_WIDTH))):
         tables, path = cosine_training(train, later, widths, cell["seed"])
         rows += [
@@ -388,12 +379,14 @@ def with_today(users: Table, items: Table, today: Table) -> tuple[Table, Table]:
     )
 
 
-def of_hit_lists(train: Interactions, later: Interactions) -> Values:
-    """Recall@10 later in time of the lists without a model, and films that they show."""
+def of_hit_lists(train: Interactions, later: Interactions, *, films: bool = False) -> Values:
+    """Recall@10 of held-out pairs of the lists without a model; films: and how many films they show."""
     values: Values = {}
     for name, counted in hit_lists(train).items():
         lists = metrics.top_k(np.ones((train.n_users, 1)), counted[:, None], train, TEN)
-        values |= {f"recall@10 {name}": recall(lists, later), f"films shown {name}": shown_films(lists, later)}
+        values[f"recall@10 {name}"] = recall(lists, later)
+        if films:
+            values[f"films shown {name}"] = shown_films(lists, later)
     lacking = train.n_items - train.row_counts[later.row_counts > 0]
     return {**values, "recall@10 chance": float(np.mean(TEN / lacking))}
 
@@ -411,9 +404,7 @@ def of_served(users: Table, items: Table, train: Interactions, later: Interactio
     none = none_seen(users, items)
     values = {"recall@10": recall(exact, later), "films shown": shown_films(exact, later)}
     values |= {"recall@10 int8": recall(small, later), "int8 keeps": found_of(small, exact)}
-    scores = -np.sort(-(users @ rounded.T), axis=1)
-    bounds = index.int8_bound(users, items)
-    values |= {f"certified by {n}": float(index.certified(scores[:, : n + 1], bounds, TEN).mean()) for n in CANDIDATES}
+    values |= dict(certificates(users, items))
     for kind in ("exact", "int8", "ivf"):
         held = items.astype(np.float32)
         built = index.build(held, kind, cells=number_of_cells(len(items)) if kind == "ivf" else 1, probes=1)
