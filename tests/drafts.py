@@ -50,5 +50,9 @@ def classes() -> set[str]:
 
 
 def one_quickly(names: Sequence[Any], most: int = 1) -> list[Any]:
-    """The first where the same template, script or rule serves all of them; the others among the pipelines."""
-    return [*names[:most], *(pytest.param(name, marks=pytest.mark.pipeline) for name in names[most:])]
+    """The first where the same template, script or rule serves all of them; the others among the pipelines.
+
+    So are mistakes that a test must notice. A tuple is several arguments.
+    """
+    several = [name if isinstance(name, tuple) else (name,) for name in names]
+    return [*names[:most], *(pytest.param(*each, marks=pytest.mark.pipeline) for each in several[most:])]

@@ -50,24 +50,6 @@ def test_nothing_is_described_where_the_rows_do_not_belong() -> None:
     assert audited(model).further == ()
 
 
-# ---- exposure
-
-
-def test_places_by_popularity_are_those_of_lists_made_by_hand(report: Report) -> None:
-    able = (MODEL.held_out.row_counts > 0) & (MODEL.pairs.row_counts > 0)
-    counts, known = MODEL.pairs.col_counts, MODEL.pairs.labels().astype(bool)
-    lists = np.argsort(-np.where(known, -np.inf, MODEL.users @ MODEL.items.T), axis=1)[able, :10]
-    head = np.argsort(-counts, kind="stable")[:60]
-    figures = report["exposure"].figures
-    assert figures["places_head"] == pytest.approx(np.isin(lists, head).mean())
-    assert figures["coverage_head"] == pytest.approx(np.isin(head, lists).mean())
-    assert figures["held_out_head"] == pytest.approx(np.isin(MODEL.held_out.items, head).mean(), abs=1e-3)
-    assert figures["training_head"] == pytest.approx(counts[head].sum() / counts.sum())
-    each = [np.isin(MODEL.held_out.items[MODEL.held_out.users == user], head).mean() for user in np.flatnonzero(able)]
-    assert figures["head_less_held_out"] == pytest.approx((np.isin(lists, head).mean(axis=1) - each).mean())
-    assert figures["never_shown"] == 600 - len(np.unique(lists))
-
-
 # ---- calibration and temperature
 
 
@@ -152,27 +134,6 @@ def test_without_times_it_cannot_tell(report: Report) -> None:
 
 
 # ---- the index
-
-
-def test_recall_is_that_of_an_index_made_by_hand(report: Report) -> None:
-    """int8 and PQ of faiss, with lists of all items, by popularity and by length; all 300 users ask."""
-    figures, exact = report["index"].figures, np.argsort(-(MODEL.users @ MODEL.items.T), axis=1)[:, :10]
-    items, users = MODEL.items.astype(np.float32), MODEL.users.astype(np.float32)
-    made = faiss.IndexScalarQuantizer(32, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    made.train(items)
-    made.add(items)
-    held = np.array([np.isin(mine, found) for mine, found in zip(exact, made.search(users, 10)[1], strict=True)])
-    assert figures["int8_recall"] == pytest.approx(held.mean(), abs=1e-3)
-    for sizes, names in (
-        (MODEL.pairs.col_counts, ("head", "tail")),
-        (np.linalg.norm(MODEL.items, axis=1), ("long", "short")),
-    ):
-        place = np.argsort(np.argsort(-sizes, kind="stable"))[exact]
-        assert figures[f"int8_{names[0]}"] == pytest.approx(held[place < 60].mean(), abs=5e-3)
-        assert figures[f"int8_{names[1]}"] == pytest.approx(held[place >= 300].mean(), abs=5e-3)
-    assert figures["exact_recall"] == 1 and (figures["hnsw_recall"] or 0) > 0.95 > (figures["ivf_recall"] or 1)
-    assert figures["int8_megabytes"] == faiss.serialize_index(made).nbytes / 1e6
-    assert all((figures[f"{kind}_milliseconds"] or 0) > 0 for kind in ("exact", "ivf", "hnsw", "pq", "int8"))
 
 
 @pytest.mark.parametrize("more", [0, 1])

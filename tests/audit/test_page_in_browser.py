@@ -14,33 +14,33 @@ from audit import planted, planted_changes
 @pytest.fixture(scope="module", params=["one model", "two snapshots"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("page") / "report.html"
-    one = request.param == "one model"
-    model: Any = planted.PLANTS["popularity-direction"](0, 2) if one else planted_changes.PLANTS["centre-moved"](0, 2)
-    path.write_text(model.audited(0).html(), encoding="utf-8")
+    one, two = planted.report, planted_changes.PLANTS["centre-moved"]
+    report = one("popularity-direction", 0) if request.param == "one model" else two(0, 2).audited(0)
+    path.write_text(report.html(), encoding="utf-8")
     return path.as_uri()
 
 
-@pytest.fixture(params=["light", "dark"])
-def opened(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[tuple[Any, list[str]]]:
-    """The page, 360 px wide, and every address that it asked for."""
+@pytest.fixture(scope="module", params=["light", "dark"])
+def opened(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[tuple[Any, list[str], list[str]]]:
+    """The page, 360 px wide, every address that it asked for, and axe's rules: all, or in the dark those of colours."""
     page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=request.param)
     asked: list[str] = []
     page.on("request", lambda call: asked.append(call.url))
     page.goto(address)
-    yield page, asked
+    yield page, asked, ["color-contrast"] * (request.param == "dark")
     page.close()
 
 
-def test_the_page_stands_alone_and_fits_a_phone(opened: tuple[Any, list[str]], address: str) -> None:
-    page, asked = opened
+def test_the_page_stands_alone_and_fits_a_phone(opened: tuple[Any, list[str], list[str]], address: str) -> None:
+    page, asked, rules = opened
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
     assert asked == [address]
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert widget_pages.serious_violations(page) == []
+    assert widget_pages.serious_violations(page, *rules) == []
 
 
-def test_drawings_have_the_colours_of_the_page(opened: tuple[Any, list[str]]) -> None:
-    page, _ = opened
+def test_drawings_have_the_colours_of_the_page(opened: tuple[Any, list[str], list[str]]) -> None:
+    page, *_ = opened
     ink, paper = page.evaluate(
         "[getComputedStyle(document.querySelector('figure svg text')).fill,"
         " getComputedStyle(document.body).backgroundColor]"
@@ -53,8 +53,10 @@ def test_drawings_have_the_colours_of_the_page(opened: tuple[Any, list[str]]) ->
     }
 
 
-def test_print_shows_every_number(opened: tuple[Any, list[str]]) -> None:
-    page, _ = opened
+def test_print_shows_every_number(opened: tuple[Any, list[str], list[str]]) -> None:
+    page, *_ = opened
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = false))")
     page.emulate_media(media="print")
     shown = page.evaluate("[...document.querySelectorAll('details table')].every((each) => each.checkVisibility())")
     assert shown and page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.emulate_media(media="screen")

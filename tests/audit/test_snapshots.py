@@ -74,21 +74,6 @@ def test_the_best_rotation_is_better_than_others_near_it_and_far_from_it() -> No
     assert clean()["neighbours-changed"].figures["moved_by_matrix"] == pytest.approx(linear)
 
 
-def test_lists_kept_are_those_of_the_scores() -> None:
-    figures = clean()["lists-changed"].figures
-    known = two().pairs.labels().astype(bool)
-
-    def lists(users: np.ndarray, items: np.ndarray) -> list[set[int]]:
-        scores = np.where(known, -np.inf, users @ items.T)
-        return [set(np.argsort(-row)[:10].tolist()) for row in scores]
-
-    (old_items, old_users), (new_items, new_users) = two().old, two().new
-    before = lists(old_users, old_items)
-    for name, users in (("kept", new_users), ("old_users_with_new_items", old_users)):
-        after = lists(users, new_items)
-        assert figures[name] == pytest.approx(np.mean([len(a & b) / 10 for a, b in zip(before, after, strict=True)]))
-
-
 def test_lengths_and_centre_by_hand() -> None:
     old, new = two().old[0], two().new[0]
     lengths, centre = clean()["lengths-drifted"].figures, clean()["centre-moved"].figures

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.seconds
 
 
 @pytest.mark.parametrize("style", one_quickly(STYLES))
-@pytest.mark.parametrize("assignment", one_quickly(ASSIGNMENTS, most=3))
+@pytest.mark.parametrize("assignment", one_quickly(sorted(ASSIGNMENTS, key="ddc".__eq__), most=3))  # its loops: 9 s
 def test_an_honest_solution_earns_every_point(assignment: str, style: str) -> None:
     found = marks(notebook(style, assignment), assignment)
     assert {check: message for check, message in found.items() if message} == {}

@@ -252,7 +252,9 @@ def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: 
     assert term.totals() == {"anna": 8}
 
 
-def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class) -> None:
+def test_a_class_whose_gradebook_is_gone_is_graded_anew(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no environment is active, too."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
     term.mark("anna", 5)
     term.run("table")
@@ -272,12 +274,6 @@ def test_marks_in_a_gradebook_that_the_ledger_has_never_seen_belong_to_the_text_
         database.execute("DELETE FROM done")
     row = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))["anna"]
     assert (float(row["total"]), row["to_grade_by_hand"]) == (7, "0")
-
-
-def test_a_gradebook_is_made_where_no_environment_is_active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    with Room(tmp_path, WEEK_1).gradebook() as book:
-        assert book.assignments == []
 
 
 def test_every_version_can_be_had_again(term: Class) -> None:
@@ -388,14 +384,18 @@ def test_what_is_too_large_to_keep_is_moved_aside_and_not_overwritten(
     assert "of which none were kept" in term.looks()
 
 
-def test_links_and_huge_files_are_taken_down_and_not_read(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_huge_files_and_strange_names_are_taken_down_and_not_read(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("exercises.engine.office.intake.KEPT_BYTES", 5000)
     folder = term.folder(anna__ddc=work(WEEK_1, 3))
     (folder / "ben").mkdir()
     (folder / "ben" / "ddc.ipynb").symlink_to("/etc/passwd")
     (folder / "cleo.ipynb").write_bytes(b"x" * 6000)
-    term.all(folder, "--assignment", WEEK_1)
+    (folder / "..evil.ipynb").write_bytes(work(WEEK_1, 1))
+    assert float(term.all(folder, "--assignment", WEEK_1)["evil"]["total"]) == 1
     assert "no ordinary file" in term.looks() and "none were kept" in term.looks()
+    assert {path.name for path in (term.course / "submitted").iterdir()} == {"anna", "ben", "cleo", "evil"}
     with sqlite3.connect(term.course / "submissions.db") as database:
         assert not [1 for (content,) in database.execute("SELECT content FROM file") if b"root:" in content]
 

@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from drafts import one_quickly
 
 from course_lib import __main__ as command
 from tools import setup_venv
@@ -147,7 +148,7 @@ def test_a_wrong_command_is_refused(arguments: list[str], capsys: pytest.Capture
 
 
 @pytest.mark.seconds
-@pytest.mark.parametrize("unbuffered", ["", "1"])  # "": little is written before the end
+@pytest.mark.parametrize("unbuffered", one_quickly(["", "1"]))  # "": little is written before the end
 def test_who_reads_the_first_lines_alone_sees_no_traceback(unbuffered: str) -> None:
     """`python -m course_lib experiments list | head -1`, with a reader that is gone before the first word."""
     read, write = os.pipe()

@@ -314,6 +314,35 @@ def test_a_film_runs_stops_ends_and_ends_with_its_view(in_jupyter: Callable[...,
       const at = JSON.stringify(state); setTimeout(() => done(at === JSON.stringify(state)), 800); })""")
 
 
+CHANGE = """root => {
+  for (const slider of root.querySelectorAll("input[type=range]:not(:disabled)")) {
+    const step = Number(slider.step) || 1;
+    slider.value = Number(slider.value) + step > Number(slider.max) ? slider.min : Number(slider.value) + step;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  root.querySelector("input[type=radio]:not(:checked):not(:disabled), button[aria-pressed=false]")?.click();
+}"""
+SAID = """root => [...root.querySelectorAll(".cw-summary, [aria-valuetext]")]
+  .map(one => one.textContent + (one.getAttribute("aria-valuetext") ?? ""))
+  .filter(text => !text.endsWith("by popularity"))"""  # the item that a pointer looks at is no part of the state
+
+
+@every
+def test_a_link_shows_the_same_picture(site_page: Callable[..., Any], make: Make) -> None:
+    page = site_page(make().static_html())
+    root = page.locator("[data-course-widget]")
+    before = root.evaluate(SAID)
+    root.evaluate(CHANGE)
+    page.wait_for_function("() => location.hash.startsWith('#w=')")
+    page.wait_for_timeout(700)  # what was changed last is written, and said
+    address, shown = page.url, root.evaluate(SAID)
+    assert shown != before
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector('[data-course-widget-ready="true"]')
+    assert root.evaluate(SAID) == shown
+
+
 # Every slider at both ends and every choice of a list, after each preset; before them every button, cell by cell.
 WALK = r"""async () => {
   const found = [], root = document.querySelector("main .cw");

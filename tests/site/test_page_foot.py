@@ -79,10 +79,10 @@ def test_a_wrong_address_helps_at_any_depth(page, site: str, site_folder: Path, 
     assert page.evaluate("document.querySelector('link[rel=icon]').href") == f"{site}/_static/favicon.svg"
     page.get_by_label("Search the course").fill("popularity bias")
     page.keyboard.press("Enter")
-    page.wait_for_url(f"{site}/search.html?q=popularity+bias")
+    page.wait_for_url(f"{site}/search.html?q=popularity+bias", wait_until="commit")
     page.go_back()
     page.get_by_role("link", name="Does debiasing work?").click()
-    page.wait_for_url(f"{site}/{CHAPTER}.html")
+    page.wait_for_url(f"{site}/{CHAPTER}.html", wait_until="commit")
 
 
 def test_the_page_for_wrong_addresses_has_nothing_against_it_from_axe(page, site: str) -> None:

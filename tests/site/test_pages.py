@@ -27,7 +27,7 @@ ONE = Path(OPENS_EARLY[-1])
 OF_EACH_KIND = [  # the first model, a chapter's pages, pages from templates
     OPENS_EARLY[0],
     *(str(ONE.with_stem(ONE.stem + end)) for end in ("", "-further", "-lab")),
-    *("book/reference/api/data.html", f"book/reference/claims/{ONE.name}"),
+    *("book/reference/api/ground.html", f"book/reference/claims/{ONE.name}"),
 ]
 SOURCES = [
     path for page in PAGES for path in (ROOT / page).parent.glob(f"{Path(page).stem}.*") if path.suffix != ".html"

@@ -8,6 +8,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CLAIMS, API = "book/reference/claims", "book/reference/api"
 
 
+@pytest.fixture(autouse=True)
+def no_mathematics(page) -> None:
+    """Formulas stay as written: to typeset 500 claims takes longer than all tests."""
+    page.route("**/mathjax/**", lambda route: route.abort())
+
+
 def shown(page, rows: str) -> int:
     return page.eval_on_selector_all(rows, "rows => rows.filter(row => row.checkVisibility()).length")
 
@@ -64,8 +70,8 @@ def test_a_page_of_the_library_is_filtered(page, site: str) -> None:
 )
 def test_an_address_of_old_leads_to_the_new_page(page, site: str, site_folder, old: str, new: str) -> None:
     for start in (site, site_folder.as_uri()):
-        page.goto(f"{start}/{old}")
-        page.wait_for_url(f"{start}/{new}")
+        page.goto(f"{start}/{old}", wait_until="commit")
+        page.wait_for_url(f"{start}/{new}", wait_until="commit")
 
 
 def test_an_index_without_an_old_address_stays(page, site: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import words
+from drafts import one_quickly
 
 from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import films as chapter
@@ -500,12 +501,14 @@ def test_the_page_refuses_what_the_library_refuses(library: Callable[..., Any], 
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
-    [
-        ("within: 1 / stretch, beside: stretch }", "within: stretch, beside: stretch }"),
-        ("(1 + stretch * mean * size)", "(stretch * mean * size)"),
-        ("within: stretch, beside: 1 / stretch }", "within: stretch, beside: stretch }"),
-        ("{ along: mean / size,", "{ along: mean,"),
-    ],
+    one_quickly(
+        [
+            ("within: 1 / stretch, beside: stretch }", "within: stretch, beside: stretch }"),
+            ("(1 + stretch * mean * size)", "(stretch * mean * size)"),
+            ("within: stretch, beside: 1 / stretch }", "within: stretch, beside: stretch }"),
+            ("{ along: mean / size,", "{ along: mean,"),
+        ]
+    ),
 )
 def test_a_wrong_gauge_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     one = shown(5)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sympy as sp
 import torch
+from drafts import one_quickly
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -57,7 +58,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", one_quickly([*MISTAKES]))
 def test_a_wrong_unbiased_loss_is_found_out(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = in_batch.coefficients_from
 
@@ -71,15 +72,17 @@ def test_a_wrong_unbiased_loss_is_found_out(mistake: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("name", "enumerate_"),
-    [
-        ("expected_positive_sum", "enumerate_positive_sum"),
-        ("expected_pair_sum", "enumerate_pair_sum"),
-        ("change_of_variables", "enumerate_change_of_variables"),
-        ("inclusion_probability", "enumerate_inclusion"),
-        ("horvitz_thompson_weight", "enumerate_horvitz_thompson"),
-        ("count_weight_second_moment", "enumerate_horvitz_thompson"),
-        ("expected_objective", "enumerate_square_closed_form"),
-    ],
+    one_quickly(
+        [
+            ("expected_positive_sum", "enumerate_positive_sum"),
+            ("expected_pair_sum", "enumerate_pair_sum"),
+            ("change_of_variables", "enumerate_change_of_variables"),
+            ("inclusion_probability", "enumerate_inclusion"),
+            ("horvitz_thompson_weight", "enumerate_horvitz_thompson"),
+            ("count_weight_second_moment", "enumerate_horvitz_thompson"),
+            ("expected_objective", "enumerate_square_closed_form"),
+        ]
+    ),
 )
 def test_a_wrong_lemma_is_found_out(name: str, enumerate_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = getattr(in_batch, name)
@@ -87,6 +90,7 @@ def test_a_wrong_lemma_is_found_out(name: str, enumerate_: str, monkeypatch: pyt
     assert getattr(enumeration, enumerate_)() > 0
 
 
+@pytest.mark.pipeline
 @pytest.mark.seconds
 def test_a_wrong_variance_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     right = in_batch.inclusion_probability

@@ -10,6 +10,7 @@ from course_lib.lessons.new_films import films, findings
 from course_lib.lessons.new_films.sliding_film import SlidingFilm
 from course_lib.lessons.shared.findings import Finding, holm
 from course_lib.new_items import new_by_time
+from tests.lessons.every import printed
 from tools.findings import from_results
 
 
@@ -99,3 +100,10 @@ def test_paper_holds_the_map_and_the_five_films() -> None:
     picture = film.picture()
     assert picture.count("<svg") == 1 and picture.count("<li") == 5
     assert film.film["titles"][film.film["models"]["features"]["near"][-1][1][0]] in picture
+
+
+@pytest.mark.seconds
+def test_the_same_in_python_is_python_that_runs() -> None:
+    shown = SlidingFilm()
+    share = printed(shown.python())[0].partition("%")[0]
+    assert f"hold {share} % of the pairs on new films" in shown.summary()

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from drafts import one_quickly
 from playwright.sync_api import Error as PageError
 
 from tests.lessons.every import Script, tables
 from tests.widget_pages import replacing
 
 EVERY = [script for _, scripts in tables("SCRIPTS") for script in scripts]
-MISTAKES = [
-    pytest.param(script, right, wrong, id=f"{script.module}-{right}")
-    for script in EVERY
-    for right, wrong in script.wrong
-]
+MISTAKES = [case for script in EVERY for case in one_quickly([(script, *mistake) for mistake in script.wrong])]
 
 
 @pytest.mark.seconds
