@@ -237,10 +237,10 @@ shown`;
 
 // ---- picture -------------------------------------------------------------------------------------------------------------
 
-const WIDE = { width: 920, height: 300, side: 14, above: 96, below: 214, letters: 60, turn: 0.75 };
-const NARROW = { width: 358, height: 330, side: 12, above: 112, below: 244, letters: 32, turn: 0.5 };
-// letters: at most of a name; turn: from where on a name stands left of its mark
-const LINE = 19; // from one name to the next
+const WIDE = { width: 920, height: 300, side: 14, above: 96, below: 214, letters: 60 };
+const NARROW = { width: 358, height: 330, side: 12, above: 112, below: 244, letters: 32 };
+// letters: at most of a name
+const LETTER = 6.6, LINE = 19; // the width of a letter of a name; from one name to the next
 
 /** Every film on two lines by its cosine to the film: as trained above, in the reader's model below. */
 class Lines {
@@ -251,16 +251,16 @@ class Lines {
   }
 
   show({ after, before, changed, chosen, query, trained }, { film, model: { titles }, narrow, name }) {
-    const frame = narrow ? NARROW : WIDE;
-    const { width, height, side, above, below } = frame;
+    const { width, height, side, above, below, letters } = narrow ? NARROW : WIDE;
     const x = (cosine) => side + ((1 + cosine) / 2) * (width - 2 * side);
     const others = before.map((_, id) => id).filter((id) => id !== query && !chosen.includes(id));
     const spots = (cosines, y) => others.map((id) => `M${x(cosines[id]).toFixed(1)} ${y}h0`).join("");
     const diamonds = (cosines, y) => chosen.map((id) => diamond(x(cosines[id]), y, 8)).join("");
     const words = (kind, place, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x: place.toFixed(1), y }, text);
-    const starts = (cosine) => x(cosine) < width * frame.turn;
-    const named = (cosines, id, y) => words(starts(cosines[id]) ? "cw-start" : "cw-end", x(cosines[id]), y, `${short(titles[id], frame.letters)} ${three(cosines[id])}`);
-    const row = (id) => (starts(before[id]) ? -1 : 1) * x(before[id]); // so that no line to a mark crosses a name
+    const label = (cosines, id) => `${short(titles[id], letters)} ${three(cosines[id])}`;
+    const starts = (cosines, id) => x(cosines[id]) + LETTER * label(cosines, id).length < width - side; // else it would run over the edge
+    const named = (cosines, id, y) => words(starts(cosines, id) ? "cw-start" : "cw-end", x(cosines[id]), y, label(cosines, id));
+    const row = (id) => (starts(before, id) ? -1 : 1) * x(before[id]); // so that no line to a mark crosses a name
     const few = chosen.length <= PLACES.length ? [...chosen].sort((a, b) => row(a) - row(b)) : [];
     this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.setAttribute("aria-label", name);
