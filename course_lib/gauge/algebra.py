@@ -197,25 +197,27 @@ def exact_null_space(rows: np.ndarray) -> np.ndarray:
     return basis
 
 
-def checked_table(A: Any, name: str) -> Array:
+def checked_table(A: Any, name: str, *, stack: bool = False) -> Array:
     """Return a table of embeddings as a finite array of floats or Fractions.
 
     Parameters
     ----------
-    A : array_like, shape (..., n, d)
+    A : array_like, shape (n, d), or (..., n, d) with ``stack``
         The table, or a stack of them. Integers become float64.
     name : str
         What an error message calls ``A``.
+    stack : bool, optional
+        Whether a stack of tables is welcome, too.
 
     Returns
     -------
-    array, shape (..., n, d)
+    array, shape (n, d) or (..., n, d)
         The table.
 
     Raises
     ------
     ValueError
-        For fewer than two axes, an empty table, entries that are no real numbers, and NaN or infinite entries.
+        For another number of axes, an empty table, entries that are no real numbers, and NaN or infinite entries.
 
     See Also
     --------
@@ -230,26 +232,31 @@ def checked_table(A: Any, name: str) -> Array:
     Traceback (most recent call last):
     ValueError: A[0, 1] = nan: A holds NaN or infinity; every entry must be finite
     """
-    return arrays.check_finite(arrays.as_table(A, name), name)
+    table = arrays.check_finite(arrays.as_table(A, name), name)
+    if len(table.shape) > 2 and not stack:
+        raise ValueError(f"{name} has shape {arrays.shape_of(table)}; expected one table, of shape (n, d)")
+    return table
 
 
-def checked_pair(A: Any, B: Any, names: tuple[str, str] = ("A", "B")) -> tuple[Array, Array]:
+def checked_pair(A: Any, B: Any, names: tuple[str, str] = ("A", "B"), *, stack: bool = False) -> tuple[Array, Array]:
     """Return two tables of one width as finite arrays of the same kind.
 
     Parameters
     ----------
-    A : array_like, shape (..., m, k)
+    A : array_like, shape (m, k), or (..., m, k) with ``stack``
         The first table, which decides the library, dtype and device of both.
-    B : array_like, shape (..., n, k)
+    B : array_like, shape (n, k), or (..., n, k) with ``stack``
         The second table.
     names : tuple of two str
         What error messages call the tables.
+    stack : bool, optional
+        Whether stacks of tables are welcome, too.
 
     Returns
     -------
-    A : array, shape (..., m, k)
+    A : array, shape (m, k) or (..., m, k)
         The first table, by :func:`checked_table`.
-    B : array, shape (..., n, k)
+    B : array, shape (n, k) or (..., n, k)
         The second table in the kind of array that ``A`` is.
 
     Raises
@@ -266,8 +273,8 @@ def checked_pair(A: Any, B: Any, names: tuple[str, str] = ("A", "B")) -> tuple[A
     >>> A.shape, B.shape, str(B.dtype)
     ((5, 2), (3, 2), 'float32')
     """
-    A = checked_table(A, names[0])
-    B = checked_table(like(arrays.as_array(B, names[1]), A, names[1]), names[1])
+    A = checked_table(A, names[0], stack=stack)
+    B = checked_table(like(arrays.as_array(B, names[1]), A, names[1]), names[1], stack=stack)
     checking.same_width(A, B, *names)
     return A, B
 

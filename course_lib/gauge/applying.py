@@ -55,7 +55,7 @@ def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
     >>> round(float(geometry.cosine(A[0], A[1])), 4), round(float(geometry.cosine(A2[0], A2[1])), 4)
     (0.6, 0.0)
     """
-    A, B = checked_pair(A, B)
+    A, B = checked_pair(A, B, stack=True)
     d = like(d, A, "d")
     if not d.shape or shape_of(d)[-1] != shape_of(A)[-1]:
         raise ValueError(f"d has shape {shape_of(d)}; expected ({shape_of(A)[-1]},): one factor per axis")
@@ -103,7 +103,7 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     >>> A2.tolist(), B2.tolist(), (A2 @ B2.T).tolist()  # the scores are still 3 and 4
     ([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 4.0]], [[3.0], [4.0]])
     """
-    A, B = checked_pair(A, B)
+    A, B = checked_pair(A, B, stack=True)
     R = like(R, A, "R")
     k = shape_of(A)[-1]
     if shape_of(R) != (k, k):
@@ -192,6 +192,7 @@ def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarra
     >>> round(float(np.log(d).std()), 1)
     1.0
     """
+    checking.whole(k, "k")
     checking.real(spread, "spread", least=0)
     checking.generator(rng)
     factors: np.ndarray = np.exp(spread * rng.standard_normal(k))
@@ -250,6 +251,7 @@ def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = No
     >>> bool(np.allclose(*moved))
     True
     """
+    checking.whole(k, "k")
     checking.generator(rng)
     q = _uniform_rotation(k, rng) if rows is None else _rotation_in_frame(_plain_table(rows, k), rng)
     gauge: np.ndarray = q * random_diagonal_gauge(k, spread=spread, rng=rng)

@@ -47,7 +47,7 @@ def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bo
     >>> gauge.is_on_sphere([[3.0, 4.0], [5.0, 0.0]], radius=5.0)
     True
     """
-    A = algebra.checked_table(A, "A")
+    A = algebra.checked_table(A, "A", stack=True)
     checking.real(radius, "radius", above=0)
     tol = 8 * math.sqrt(shape_of(A)[-1]) * algebra.machine_epsilon(A) if tol is None else tol
     return bool((abs(geometry.norm(A) / radius - 1) <= tol).all())
@@ -410,7 +410,7 @@ def random_linear_directions(A: Any, draws: int, *, rng: np.random.Generator) ->
     A : array_like, shape (n, k)
         The table of floats, with ``linear_gauge_dimension(A)`` of at least 1.
     draws : int
-        How many directions to draw.
+        How many directions to draw, at least 1.
     rng : numpy.random.Generator
         Where the numbers come from.
 
@@ -423,7 +423,7 @@ def random_linear_directions(A: Any, draws: int, *, rng: np.random.Generator) ->
     Raises
     ------
     ValueError
-        Where ``A`` leaves no linear direction, and for an ``rng`` that is no Generator.
+        Where ``A`` leaves no linear direction, for ``draws`` below 1, and for an ``rng`` that is no Generator.
 
     Notes
     -----
@@ -440,6 +440,7 @@ def random_linear_directions(A: Any, draws: int, *, rng: np.random.Generator) ->
     >>> E.shape, abs(E[0]).round(3).tolist()
     ((5, 2, 2), [[0.0, 0.707], [0.707, 0.0]])
     """
+    checking.whole(draws, "draws")
     directions = linear_gauge_directions(A)  # (g, k, k)
     g, k = shape_of(directions)[:2]
     if not g:

@@ -35,8 +35,8 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     Raises
     ------
     ValueError
-        Unless the ``1 + len(chosen)`` rows are linearly independent and fewer than ``k``; for a ``stretch`` that is not
-        above 0.
+        Unless the ``1 + len(chosen)`` rows are rows of ``B``, linearly independent and fewer than ``k``; for a
+        ``stretch`` that is not above 0.
 
     Notes
     -----
@@ -59,7 +59,8 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     """
     B = checked_table(B, "B")
     xp, k = namespace(B), shape_of(B)[-1]
-    rows = [int(query), *(int(c) for c in chosen)]
+    n = shape_of(B)[0]
+    rows = [checking.whole(row, name, 0, n - 1) for name, row in [("query", query), *(("chosen", c) for c in chosen)]]
     if len(set(rows)) < len(rows) or len(rows) >= k:
         raise ValueError(f"query and chosen are {len(rows)} rows; expected different ones, fewer than the width {k}")
     C = B[index_for(np.array(rows), B)]  # (c, k)

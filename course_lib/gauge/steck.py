@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib import checking
-from course_lib.arrays import Array, like, namespace
+from course_lib.arrays import Array, like, namespace, shape_of
 from course_lib.gauge.algebra import checked_pair, checked_table, rank
 
 
@@ -21,7 +21,7 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
     A, B : array_like, shape (n, k)
         The two tables of the items.
     decay : float
-        The weight of the penalty.
+        The weight of the penalty, at least 0.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
     Raises
     ------
     ValueError
-        For tables of different widths or that are not finite.
+        For tables that are not finite or do not fit each other, and for a negative ``decay``.
 
     Notes
     -----
@@ -52,7 +52,11 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
     [3.0, 9.5]
     """
     A, B = checked_pair(A, B)
-    X = like(X, A, "X")
+    X = like(checked_table(X, "X"), A, "X")
+    if not shape_of(A)[0] == shape_of(B)[0] == shape_of(X)[1]:
+        shapes = ", ".join(f"{name} {shape_of(table)}" for name, table in (("X", X), ("A", A), ("B", B)))
+        raise ValueError(f"the shapes are {shapes}; expected a column of X, a row of A and a row of B for each item")
+    checking.real(decay, "decay", least=0)
     product, towers = A @ B.T, X @ A
     fit = ((X - X @ product) ** 2).sum()
     return fit + decay * (product**2).sum(), fit + decay * ((towers**2).sum() + (B**2).sum())

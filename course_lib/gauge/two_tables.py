@@ -247,9 +247,15 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
     if shape_of(directions)[0] != 1:
         raise ValueError(f"A leaves {shape_of(directions)[0]} linear directions; expected exactly one")
     E = doubled(directions[0]) if is_exact(directions) else directions[0]
-    b = like(b, E, "b")
+    b = _vector(like(b, E, "b"), "b", len(E))
     values, vectors = namespace(E).linalg.eigh(E)
     return counting.linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))
+
+
+def _vector(x: Array, name: str, length: int) -> Array:
+    if shape_of(x) != (length,):
+        raise ValueError(f"{name} has shape {shape_of(x)}; expected ({length},)")
+    return x
 
 
 def _second_root(weights: Array, rates: Array) -> float:
@@ -290,7 +296,7 @@ def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.nd
     B : array_like, shape (m, k)
         The second table of floats.
     starts : int
-        How many random starts to try.
+        How many random starts to try, at least 1.
     rng : numpy.random.Generator
         Where the starts come from.
 
@@ -302,7 +308,8 @@ def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.nd
     Raises
     ------
     ValueError
-        For widths that differ, for tables that are not finite, and for an ``rng`` that is no Generator.
+        For widths that differ, for tables that are not finite, for ``starts`` below 1, and for an ``rng`` that is no
+        Generator.
 
     Notes
     -----
@@ -317,6 +324,7 @@ def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.nd
     >>> S.round(3).tolist()  # the gauge that second_linear_gauge computes
     [[1.0, 0.8], [0.8, 1.0]]
     """
+    checking.whole(starts, "starts")
     checking.generator(rng)
     A, B = (np.asarray(checking.as_numpy(table), dtype=np.float64) for table in checked_pair(A, B))
     k = A.shape[1]
@@ -378,11 +386,12 @@ def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
     ValueError: b is a bisector of the lines of a1 and a2, so there is no second gauge
     """
     a1 = as_array(a1, "a1")
-    A = namespace(a1).stack([a1, like(a2, a1, "a2")])
+    a1, a2, b = (_vector(like(row, a1, name), name, 2) for name, row in (("a1", a1), ("a2", a2), ("b", b)))
+    A = namespace(a1).stack([a1, a2])
     directions = counting.linear_gauge_directions(A)
-    if shape_of(A) != (2, 2) or shape_of(directions)[0] != 1:
-        raise ValueError("a1 and a2 must be two vectors of the plane that are not parallel")
-    E, b = directions[0], like(b, a1, "b")
+    if shape_of(directions)[0] != 1:
+        raise ValueError("a1 and a2 are parallel; expected two vectors that are not parallel")
+    E = directions[0]
     determinant = E[0, 0] * E[1, 1] - E[0, 1] * E[1, 0]  # negative: E vanishes on two lines
     S = like(np.array([[1, 0], [0, 1]]), A, "S") + E * ((b @ E @ b) / (b @ b) / abs(determinant))
     if not S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0] > (0 if is_exact(A) else 1e-12):

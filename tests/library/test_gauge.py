@@ -600,6 +600,21 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.random_linear_gauge(2, spread=1.0, rng=0), "expected a numpy.random.Generator"),
     (lambda: gauge.random_linear_directions(np.eye(3), 2, rng=0), "expected a numpy.random.Generator"),
     (lambda: gauge.search_second_gauge(np.eye(2), np.eye(2), starts=1, rng=0), "expected a numpy.random.Generator"),
+    (lambda: gauge.search_second_gauge(np.eye(2), np.eye(2), starts=0, rng=np.random.default_rng(0)), "starts is 0"),
+    (lambda: gauge.random_linear_gauge(-1, spread=1.0, rng=np.random.default_rng(0)), "k is -1"),
+    (lambda: gauge.random_diagonal_gauge(2.5, spread=1.0, rng=np.random.default_rng(0)), "k is 2.5"),
+    (lambda: gauge.random_linear_directions(np.eye(3), -1, rng=np.random.default_rng(0)), "draws is -1"),
+    (lambda: gauge.gauge_for_neighbours(np.eye(3), -1, [0]), "query is -1; expected a whole number from 0 to 2"),
+    (lambda: gauge.gauge_for_neighbours(np.eye(3), 0, [7]), "chosen is 7; expected a whole number from 0 to 2"),
+    (lambda: gauge.linear_gauge_directions(np.eye(3)[None]), r"A has shape \(1, 3, 3\); expected one table"),
+    (lambda: gauge.rigidity_certificate(np.eye(3), np.eye(3)[None]), r"B has shape \(1, 3, 3\); expected one table"),
+    (lambda: gauge.second_linear_gauge([[1.0, 1], [1.0, -1]], [1.0]), r"b has shape \(1,\); expected \(2,\)"),
+    (lambda: gauge.second_plane_gauge([1.0, 0], [1.0], [1.0, 1]), r"a2 has shape \(1,\); expected \(2,\)"),
+    (
+        lambda: gauge.steck_objectives(np.eye(3), TABLE, TABLE[:2], decay=1.0),
+        "a column of X, a row of A and a row of B",
+    ),
+    (lambda: gauge.steck_objectives(np.eye(len(TABLE)), TABLE, TABLE, decay=-1.0), "decay is -1"),
 )
 
 
