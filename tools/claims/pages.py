@@ -171,7 +171,7 @@ def _evidence(claim: Claim) -> str:
     """The checks and the numbers of a claim as lists, folded under a line that counts them; no script is needed."""
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
-    found = [f"- {findings.find(name, '').sentence}: {{finding}}`{name}`" for name in claim.findings]
+    found = [f"- {findings.find(name, '').sentence} ({{finding}}`{name}`)" for name in claim.findings]
     parts = {"check": checks, "number": numbers, "finding": found}
     counts = ", ".join(filter(None, (_count(len(lines), word) for word, lines in parts.items())))
     if not counts:
