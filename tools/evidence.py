@@ -55,10 +55,15 @@ def close_support(writer: Any, _node: Support) -> None:
 def drop_brackets(_app: Sphinx, doctree: nodes.document) -> None:
     """Take away the brackets around each mark: "higher ({finding}`x`)." is "higher°."."""
     for mark in doctree.findall(Support):
-        parent, at = mark.parent, mark.parent.index(mark)
-        before, after = (parent[side].astext() if 0 <= side < len(parent) else "" for side in (at - 1, at + 1))
+        parent = mark.parent
+        at = parent.index(mark)
+        if not 0 < at < len(parent) - 1:
+            continue
+        before = parent[at - 1].astext()
+        after = parent[at + 1].astext()
         if before.endswith("(") and after.startswith(")"):
-            parent[at - 1], parent[at + 1] = nodes.Text(before[:-1].rstrip()), nodes.Text(after[1:])
+            parent[at - 1] = nodes.Text(before[:-1].rstrip())
+            parent[at + 1] = nodes.Text(after[1:])
 
 
 class FindingRole(SphinxRole):

@@ -1,7 +1,7 @@
 """The reference pages: MyST Markdown written from the rows, put in the place of `<!-- claims: ... -->` comments.
 
-A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it (see
-`tools/claims_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
+A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it
+(`tools/generated_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
 """
 
 import re

@@ -217,7 +217,8 @@ def _read_row(row: Any, file: str, number: int) -> Claim:
         raise ClaimError(f"{where}: {str(problem).replace('$.', '')}") from None
     for name in {"file", "paper"} & set(row):
         raise ClaimError(f"{where}: {name} is {row[name]!r}, and no field of a row")
-    claim = _with_its_proof(replace(claim, file=file, paper="X" if claim.id.startswith("X") else claim.id[:2]))
+    paper = "X" if claim.id.startswith("X") else claim.id[:2]
+    claim = _with_its_proof(replace(claim, file=file, paper=paper))
     for scalar in claim.scalars:
         _check_scalar(scalar, f"{where}: scalar {scalar.name}")
     _check_values(claim, where)
@@ -228,7 +229,7 @@ def _read_row(row: Any, file: str, number: int) -> Claim:
 def _with_its_proof(claim: Claim) -> Claim:
     """A row whose first check is the proof of its theorem: thm-x is proved by `thm_x` in the proofs of its lesson.
 
-    A row that names a function `thm_x` itself, as for a theorem of another lesson, stays as it is.
+    A row that names such a function itself, of another lesson, stays as it is.
     """
     function = (claim.theorem or "def-").replace("-", "_")
     if function.startswith("def_") or any(check.endswith(f":{function}") for check in claim.checks):
@@ -274,7 +275,7 @@ def _check_values(claim: Claim, where: str) -> None:
     if not _ID.fullmatch(claim.id):
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
     if claim.place == OURS and claim.paper != "X":
-        raise ClaimError(f"{where}: place is missing; expected where the paper says it, such as Section 3.2")
+        raise ClaimError(f"{where}: place is missing; expected where the paper says it")
     _check_choice(claim.status, "status", STATUSES, where)
     if claim.erratum:
         _check_choice(claim.erratum.kind, "kind", ERRATUM_KINDS, f"{where}: erratum")
