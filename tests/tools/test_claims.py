@@ -13,6 +13,7 @@ import pytest
 import sympy
 from msgspec.structs import replace
 
+from course_lib.lessons.shared.counterexample import Counterexample
 from tests.lessons import test_every_proof
 from tests.lessons.every import modules
 from tools import claims
@@ -341,9 +342,10 @@ def test_the_origin_of_a_scalar_must_exist(tmp_path):
 
 
 ZEROS = [None, True, 0, 0.0, Fraction(0), sympy.Integer(0), sympy.zeros(2, 2), np.zeros(3), [0, Fraction(0)]]
-ZEROS += [{"a": 0, "b": sympy.Integer(0)}]
+ZEROS += [{"a": 0, "b": sympy.Integer(0)}, Counterexample("so", 0, 1, 1), Counterexample("nothing", 1, 1)]
 NO_ZEROS = [False, 1e-300, Fraction(1, 10**9), sympy.Symbol("x"), float("nan"), np.array([0, 1e-9]), [], {}]
 NO_ZEROS += [[0, None], "", [[0, 1]], np.array([]), sympy.Matrix([0, 1])]
+NO_ZEROS += [Counterexample("so", 1, 1), Counterexample("so", 0, 1, 2), Counterexample("nothing", 0, 1)]
 
 
 @pytest.mark.parametrize(("value", "verdict"), [*((v, True) for v in ZEROS), *((v, False) for v in NO_ZEROS)])
