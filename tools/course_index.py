@@ -88,7 +88,7 @@ class Index:
         """Where a label leads."""
         if label in self.labels:
             return self.labels[label]
-        for start, page in MADE_LABELS.items():  # tools/claims_pages.py and tools/findings.py set these
+        for start, page in MADE_LABELS.items():  # tools/claims/pages.py and tools/findings.py set these
             if label.startswith(start):
                 return Mark(page, label, label)
         if label in self._reference:

@@ -53,41 +53,17 @@ def close_support(writer: Any, _node: Support) -> None:
 
 
 def drop_brackets(_app: Sphinx, doctree: nodes.document) -> None:
-    """Take away the brackets around marks, and the commas before them: "higher ({finding}`x`)." is "higher°."."""
-    for parent in dict.fromkeys(node.parent for node in doctree.findall(Support)):
-        run = list(parent.children)
-        behind_text = [
-            at
-            for at, node in enumerate(run)
-            if isinstance(node, Support) and at and isinstance(run[at - 1], nodes.Text)
-        ]
-        for at in behind_text:
-            _rewrite(run, at - 1, r"(?:,|;|,? and|:)\s*$", "")
-        for at in behind_text:
-            if run[at - 1].rstrip().endswith("("):
-                _free_marks(run, at)
-
-
-def _free_marks(run: list[nodes.Node], first: int) -> None:
-    """Take away the brackets around a row of marks; where something else stands in them too, the comma before it."""
-    last = first
-    while last + 2 < len(run) and not str(run[last + 1]).strip() and isinstance(run[last + 2], Support):
-        last += 2
-    after = run[last + 1] if last + 1 < len(run) else None
-    if not isinstance(after, nodes.Text):
-        return
-    if after.startswith(")"):
-        _rewrite(run, first - 1, r"\s*\($", "")
-        _rewrite(run, last + 1, r"^\)", "")
-    else:
-        _rewrite(run, last + 1, r"^(?:,|;| and) ", " ")
-
-
-def _rewrite(run: list[nodes.Node], at: int, pattern: str, instead: str) -> None:
-    """Put another text, without what fits the pattern, in the place of the one that stands there."""
-    new = nodes.Text(re.sub(pattern, instead, str(run[at])))
-    run[at].parent.replace(run[at], new)
-    run[at] = new
+    """Take away the brackets around each mark: "higher ({finding}`x`)." is "higher°."."""
+    for mark in doctree.findall(Support):
+        parent = mark.parent
+        at = parent.index(mark)
+        if not 0 < at < len(parent) - 1:
+            continue
+        before = parent[at - 1].astext()
+        after = parent[at + 1].astext()
+        if before.endswith("(") and after.startswith(")"):
+            parent[at - 1] = nodes.Text(before[:-1].rstrip())
+            parent[at + 1] = nodes.Text(after[1:])
 
 
 class FindingRole(SphinxRole):

@@ -13,6 +13,7 @@ import pytest
 import sympy
 from msgspec.structs import replace
 
+from course_lib.lessons.shared.counterexample import Counterexample
 from tests.lessons import test_every_proof
 from tests.lessons.every import modules
 from tools import claims
@@ -22,7 +23,6 @@ from tools.claims.rows import ClaimError, load
 COURSE = load()  # the course's own rows
 ROW = """
 - id: P3-Eq12
-  paper: P3
   place: eq. (12)
   statement: The expectation of the batch loss.
   status: tested
@@ -83,18 +83,32 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
     assert found == ("P3-Eq12", "tested", None, (), "x.yml")
 
 
+@pytest.mark.parametrize(
+    ("named", "checks"),
+    [
+        (CHECK, ["course_lib.lessons.my_topic.proofs:thm_x", CHECK]),
+        ("course_lib.lessons.other.proofs:thm_x", ["course_lib.lessons.other.proofs:thm_x"]),
+    ],
+)
+def test_the_proof_of_its_theorem_is_a_check_of_a_row(tmp_path, named, checks):
+    row = having(more="\n  theorem: thm-x").replace(CHECK, named)
+    [claim] = load(write(tmp_path, row, "my-topic.yml"))
+    assert list(claim.checks) == checks
+
+
 ERRATUM = "\n  erratum: {title: t, kind: misprint, claim: c, counterexample: x, repair: r, credit: k}"
 IN_A_CIRCLE = (("P3-Eq13", "P3-Eq12"), ("P3-Eq12", "P3-Eq14"), ("P3-Eq14", "P3-Eq13"))  # what rests on what
 TOGETHER = "status 'not run' or 'not converged' and the field 'reason' go together; status is"
 REFUSED = [
     (having("probable"), r"x\.yml: P3-Eq12: status 'probable'; expected one of proved"),
     (instead("place:", "palce:"), r"P3-Eq12: Object contains unknown field `palce`"),
+    (instead("  place: eq. (12)\n", ""), "P3-Eq12: place is missing; expected where the paper says it"),
     (instead("place: eq. (12)", "place: 12"), r"P3-Eq12: Expected `str`, got `int` - at `place`"),
-    (instead("paper: P3", "paper: P7"), r"P3-Eq12: paper 'P7'; expected one of P0, P1"),
     (having(more="\n  file: y.yml"), r"P3-Eq12: file is 'y\.yml', and no field of a row"),
+    (having(more="\n  paper: P3"), r"P3-Eq12: paper is 'P3', and no field of a row"),
     *((having(more=f"\n  chapter: sampling/{y}"), f"'sampling/{y}', expected a page of 'x'") for y in ("y", "xy")),
     (instead("P3-Eq12", "Eq12"), r"x\.yml: Eq12: id 'Eq12' is not of the form"),
-    (instead("P3-Eq12", "P0-Eq12"), r"id 'P0-Eq12' does not belong to paper 'P3'"),
+    (instead("P3-Eq12", "P7-Eq12"), r"x\.yml: P7-Eq12: id 'P7-Eq12' is not of the form"),
     (instead("checks: [course", "checks: [curse"), r"is no course_lib\.module:function and no tests/"),
     (instead(f"checks: [{CHECK}]", NO_CHECK), "status 'tested' needs a check"),
     (having("proved"), "status 'proved' needs a check in a lesson's proofs or a test named after"),
@@ -110,7 +124,6 @@ REFUSED = [
         instead(f"checks: [{CHECK}]", NO_CHECK, having("not converged", "\n  reason: ended at its cap")),
         "status 'not converged' needs a check, a scalar or a finding",
     ),
-    (having(more="\n  theorem: thm-x"), "'thm-x' needs the check course_lib.lessons.<chapter>.proofs:thm_x"),
     (
         having(more="\n  machine: {scope: every size, what: all n.}"),
         "'machine' says what a proof or an enumeration checked, and there is none",
@@ -162,7 +175,7 @@ def test_the_files_of_chapters_make_up_the_order_of_a_paper(tmp_path):
     """By paper; within one by `order`, which a row without one takes from the row of its paper above it."""
 
     def row(claim, more=""):
-        return ROW.replace("P3-Eq12", claim).replace("paper: P3", f"paper: {claim.split('-')[0]}{more}")
+        return ROW.replace("P3-Eq12", f"{claim}{more}")
 
     write(
         tmp_path,
@@ -245,6 +258,7 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
 
 
 TAKEN = "thm-in-batch-expectation"
+NO_PROOF = "check 'course_lib.lessons.x.proofs:thm_x' does not exist (No module named 'course_lib.lessons.x')"
 NO_PAGE = "x.yml: P3-Eq12: chapter 'sampling/x-lab' does not exist under book/"
 
 
@@ -274,6 +288,7 @@ OF_A_CHAPTER = having(more="\n  chapter: sampling/x")
         (ROW, theorem("def-x", "definition") + theorem(None, "remark")[6:], None),  # these need no row
         (proved(), 2 * theorem(TAKEN), f"sampling/x: label {TAKEN} also stands in sampling/x"),
         (proved(), "Text.", f"x.yml: P3-Eq12: theorem '{TAKEN}' stands on no page of the book"),
+        (having(more="\n  theorem: thm-x"), theorem("thm-x"), f"x.yml: P3-Eq12: {NO_PROOF}"),
         (OF_A_CHAPTER, "Text.", None),
         (OF_A_CHAPTER.replace("/x", "/x-lab"), "Text.", NO_PAGE),
     ],
@@ -327,9 +342,10 @@ def test_the_origin_of_a_scalar_must_exist(tmp_path):
 
 
 ZEROS = [None, True, 0, 0.0, Fraction(0), sympy.Integer(0), sympy.zeros(2, 2), np.zeros(3), [0, Fraction(0)]]
-ZEROS += [{"a": 0, "b": sympy.Integer(0)}]
+ZEROS += [{"a": 0, "b": sympy.Integer(0)}, Counterexample("so", 0, 1, 1), Counterexample("nothing", 1, 1)]
 NO_ZEROS = [False, 1e-300, Fraction(1, 10**9), sympy.Symbol("x"), float("nan"), np.array([0, 1e-9]), [], {}]
 NO_ZEROS += [[0, None], "", [[0, 1]], np.array([]), sympy.Matrix([0, 1])]
+NO_ZEROS += [Counterexample("so", 1, 1), Counterexample("so", 0, 1, 2), Counterexample("nothing", 0, 1)]
 
 
 @pytest.mark.parametrize(("value", "verdict"), [*((v, True) for v in ZEROS), *((v, False) for v in NO_ZEROS)])

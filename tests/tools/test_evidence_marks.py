@@ -24,9 +24,8 @@ def shown(*parts: str) -> str:
     ("parts", "text"),
     [
         (("Cats win (", "°", "). Dogs"), "Cats win°. Dogs"),
-        (("Cats win (", "°", ", ", "°", "). Dogs"), "Cats win°°. Dogs"),
-        (("Cats win (", "[Theorem 1]", ", ", "°", "). Dogs"), "Cats win ([Theorem 1]°). Dogs"),
-        (("Cats win (", "°", " and ", "[Theorem 1]", ")."), "Cats win (° [Theorem 1])."),
+        (("Cats win (", "°", ") (", "°", "). Dogs"), "Cats win°°. Dogs"),
+        (("Cats win (", "[Theorem 1]", ") (", "°", "). Dogs"), "Cats win ([Theorem 1])°. Dogs"),
         (("Cats (of Rome) win (", "°", ") twice (or so)."), "Cats (of Rome) win° twice (or so)."),
         (("", "°"), "°"),
         (("Cats win ", "°", ""), "Cats win °"),

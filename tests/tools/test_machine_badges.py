@@ -16,9 +16,8 @@ BUILT = {"book/reference/claims/cats"}
 
 
 def row(name: str, machine: rows.Machine | None, theorem: str | None = "thm-cats") -> rows.Claim:
-    return rows.Claim(
-        name, "Cats purr.", "X", "", "proved", "Nothing.", file="cats.yml", theorem=theorem, machine=machine
-    )
+    said = {"statement": "Cats purr.", "status": "proved", "not_claimed": "Nothing."}
+    return rows.Claim(id=name, paper="X", file="cats.yml", theorem=theorem, machine=machine, **said)
 
 
 def page(*labels: str) -> nodes.document:

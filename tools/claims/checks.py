@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared import findings
+from course_lib.lessons.shared.counterexample import Counterexample
 from tools import conclusions
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 from tools.findings import from_results
@@ -164,7 +165,7 @@ def _defined_in(path: Path, _changed: int) -> frozenset[str]:
 
 
 def passes(value: Any) -> bool:
-    """Whether a check's return value says "holds": None, True, or a residual that is exactly zero.
+    """Whether a check's return value says "holds": None, True, a counterexample that refutes, or a residual of zero.
 
     A residual may be a number, a fraction, a sympy expression or matrix, a NumPy array (all entries), or a non-empty
     list, tuple or dict of residuals. Anything else, a tiny float among it, says "does not hold".
@@ -173,6 +174,8 @@ def passes(value: Any) -> bool:
         return True
     if value is False or isinstance(value, str):
         return False
+    if isinstance(value, Counterexample):
+        return value.passes
     if isinstance(value, dict):
         return passes(list(value.values()))
     if isinstance(value, (list, tuple)):

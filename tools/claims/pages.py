@@ -1,7 +1,7 @@
 """The reference pages: MyST Markdown written from the rows, put in the place of `<!-- claims: ... -->` comments.
 
-A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it (see
-`tools/claims_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
+A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it
+(`tools/generated_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
 """
 
 import re
@@ -171,7 +171,7 @@ def _evidence(claim: Claim) -> str:
     """The checks and the numbers of a claim as lists, folded under a line that counts them; no script is needed."""
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
-    found = [f"- {findings.find(name, '').sentence}: {{finding}}`{name}`" for name in claim.findings]
+    found = [f"- {findings.find(name, '').sentence} ({{finding}}`{name}`)" for name in claim.findings]
     parts = {"check": checks, "number": numbers, "finding": found}
     counts = ", ".join(filter(None, (_count(len(lines), word) for word, lines in parts.items())))
     if not counts:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from course_lib.lessons.shared import schema
 
+OURS = "This course"  # where a claim of our own stands
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
     "proved": "a symbolic or exact check passes, at times on small sizes only; the row says on which, and the proof "
@@ -100,18 +101,19 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: Text
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row. `file` is the name of the YAML file that holds it: that of its chapter.
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One row. `file` is the name of the YAML file that holds it: that of its chapter. `paper` is that of its id.
 
     `order` says where a row stands among those of its paper, which lie in the files of several chapters; without it a
-    row follows the one before it in its file, and a file without any comes last. `findings` are sentences about data,
-    "ddc.alpha-raises-popularity", that the claim rests on (`course_lib.lessons.shared.findings`).
+    row follows the one before it in its file, and a file without any comes last. `checks` has the proof of the theorem,
+    which the file need not name. `findings` are sentences about data, "ddc.alpha-raises-popularity", that the claim
+    rests on (`course_lib.lessons.shared.findings`).
     """
 
     id: str
     statement: Text
-    paper: str
-    place: Text
+    paper: str = ""
+    place: Text = OURS
     status: str
     not_claimed: Text
     file: str = ""
@@ -210,16 +212,30 @@ def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:
 def _read_row(row: Any, file: str, number: int) -> Claim:
     where = f"{file}: {row.get('id', f'row {number}') if isinstance(row, dict) else f'row {number}'}"
     try:
-        claim = replace(msgspec.convert(row, Claim), file=file)
+        claim = msgspec.convert(row, Claim)
     except msgspec.ValidationError as problem:
         raise ClaimError(f"{where}: {str(problem).replace('$.', '')}") from None
-    if "file" in row:
-        raise ClaimError(f"{where}: file is {row['file']!r}, and no field of a row")
+    for name in {"file", "paper"} & set(row):
+        raise ClaimError(f"{where}: {name} is {row[name]!r}, and no field of a row")
+    paper = "X" if claim.id.startswith("X") else claim.id[:2]
+    claim = _with_its_proof(replace(claim, file=file, paper=paper))
     for scalar in claim.scalars:
         _check_scalar(scalar, f"{where}: scalar {scalar.name}")
     _check_values(claim, where)
     _check_evidence(claim, where)
     return claim
+
+
+def _with_its_proof(claim: Claim) -> Claim:
+    """A row whose first check is the proof of its theorem: thm-x is proved by `thm_x` in the proofs of its lesson.
+
+    A row that names such a function itself, of another lesson, stays as it is.
+    """
+    function = (claim.theorem or "def-").replace("-", "_")
+    if function.startswith("def_") or any(check.endswith(f":{function}") for check in claim.checks):
+        return claim
+    lesson = Path(claim.file).stem.replace("-", "_")
+    return replace(claim, checks=(f"course_lib.lessons.{lesson}.proofs:{function}", *claim.checks))
 
 
 def _check_scalar(scalar: Scalar, where: str) -> None:
@@ -258,14 +274,13 @@ def _check_choice(value: str, what: str, choices: Iterable[str], where: str) -> 
 def _check_values(claim: Claim, where: str) -> None:
     if not _ID.fullmatch(claim.id):
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
-    _check_choice(claim.paper, "paper", PAPERS, where)
+    if claim.place == OURS and claim.paper != "X":
+        raise ClaimError(f"{where}: place is missing; expected where the paper says it")
     _check_choice(claim.status, "status", STATUSES, where)
     if claim.erratum:
         _check_choice(claim.erratum.kind, "kind", ERRATUM_KINDS, f"{where}: erratum")
     if claim.machine:
         _check_choice(claim.machine.scope, "scope", SCOPES, f"{where}: machine")
-    if not claim.id.startswith(claim.paper):
-        raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
     page, file = (claim.chapter or "").rpartition("/")[2], Path(claim.file).stem
     if page and page != file and not page.startswith(f"{file}-"):
         raise ClaimError(f"{where}: chapter is {claim.chapter!r}, expected a page of {file!r}, as the file is named")
@@ -316,10 +331,6 @@ def _check_evidence(claim: Claim, where: str) -> None:
     if (claim.status in WITH_REASON) != bool(claim.reason):
         either = " or ".join(map(repr, WITH_REASON))
         raise ClaimError(f"{where}: status {either} and the field 'reason' go together; status is {claim.status!r}")
-    if claim.theorem and not claim.theorem.startswith("def-"):
-        wanted = f"course_lib.lessons.<chapter>.proofs:{claim.theorem.replace('-', '_')}"
-        if not any(check.partition(":")[2] == claim.theorem.replace("-", "_") for check in proofs):
-            raise ClaimError(f"{where}: theorem {claim.theorem!r} needs the check {wanted}; got {list(claim.checks)}")
 
 
 def _refuse_duplicates(claims: list[Claim]) -> None:

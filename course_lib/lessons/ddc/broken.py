@@ -6,7 +6,7 @@ the projections come in pairs (c, -c) and (d, -d) the optimum of L_DDC is ration
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -135,14 +135,3 @@ def translated_items(shifts: Sequence[int] = (-3, 0, 3)) -> Counterexample:
     weights, b = exact(np.array([Fraction(1, 3), Fraction(1, 5)])), exact(np.array([1, -1]))
     signs = np.array([-int(np.sign(float(weights @ (b + shift)))) for shift in shifts])
     return Counterexample("a choice of origin", -np.ones(len(shifts), dtype=int), signs)
-
-
-COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
-    "every_pair_wrong": every_pair_wrong,
-    "scaled_margins": scaled_margins,
-    "alpha_positive": alpha_positive,
-    "no_minimiser": no_minimiser,
-    "popular_items_rise": popular_items_rise,
-    "gradient_of_beta": gradient_of_beta,
-    "translated_items": translated_items,
-}

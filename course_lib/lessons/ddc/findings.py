@@ -222,10 +222,10 @@ def the_scalars_exchange_roles(_: Any, model: _Moved) -> Difference:
     return Difference.above(np.min([sign * model.effect(scalar, shift) for scalar, shift, sign in wanted], axis=0))
 
 
-@finding("Served alone in the interactive, α makes the lists more popular", case="model")
-def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
+@finding("Served alone in the interactive, α makes the lists more popular", case="model", cases="MF")
+def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequence[float]) -> Difference:
     """Mean popularity of the lists of a training, with α and without, over trainings."""
-    return {"MF": Difference.paired(served, plain)}
+    return Difference.paired(served, plain)
 
 
 # ---- the rivals
@@ -310,11 +310,13 @@ def lists_follow_the_push(shifts: Mapping[str, tuple[ArrayLike, ArrayLike, Array
 
 
 @finding(
-    "Without decay, DDC's gain is larger after sixty passes than where validation stops the training", case="model"
+    "Without decay, DDC's gain is larger after sixty passes than where validation stops the training",
+    case="model",
+    cases="MF without decay",
 )
-def training_on_makes_the_gain(late: Sequence[float], stopped: Sequence[float]) -> dict[str, Difference]:
+def training_on_makes_the_gain(late: Sequence[float], stopped: Sequence[float]) -> Difference:
     """Gain in MRR@10 in percent, of the same seeds."""
-    return {"MF without decay": Difference.paired(late, stopped)}
+    return Difference.paired(late, stopped)
 
 
 @finding("MF with the decay that validation chooses finds more than DDC makes of MF without decay", case="model")

@@ -6,36 +6,32 @@ Pairs are hidden at random; "the latest films" means that the last tenth of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch import Tensor
 
 from course_lib.lessons.first_model import towers
 from course_lib.lessons.shared.findings import Difference, finding
 
-FILMS = "MovieTweetings"
+on_films = partial(finding, case="data set", cases="MovieTweetings")
 
 
-@finding("A list of the most popular films finds more hidden films than the first model", case="data set")
-def popular_films_beat_the_first_model(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("A list of the most popular films finds more hidden films than the first model")
+def popular_films_beat_the_first_model(recalls: Sequence[float], popular: float) -> Difference:
     """Recall@10 of the most popular films minus that of the model."""
-    return {FILMS: Difference.below(recalls, popular)}
+    return Difference.below(recalls, popular)
 
 
-@finding(
-    "With films hidden at random, the corrected model finds more than a list of the most popular films", case="data set"
-)
-def the_correction_wins(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("With films hidden at random, the corrected model finds more than a list of the most popular films")
+def the_correction_wins(recalls: Sequence[float], popular: float) -> Difference:
     """Recall@10 of the corrected model minus that of the most popular films."""
-    return {FILMS: Difference.above(recalls, popular)}
+    return Difference.above(recalls, popular)
 
 
-@finding(
-    "With the latest films hidden, a list of the most popular films finds more than the corrected model",
-    case="data set",
-)
-def popular_films_win_in_time(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("With the latest films hidden, a list of the most popular films finds more than the corrected model")
+def popular_films_win_in_time(recalls: Sequence[float], popular: float) -> Difference:
     """Recall@10 of the most popular films of the earlier pairs minus that of the corrected model."""
-    return {FILMS: Difference.below(recalls, popular)}
+    return Difference.below(recalls, popular)
 
 
 @finding("With the latest films hidden, a list of the films that were popular lately finds most of all", case="rival")
@@ -44,23 +40,21 @@ def recent_films_win_in_time(recalls: Sequence[float], popular: float, lately: f
     return {"corrected model": Difference.below(recalls, lately), "most popular": Difference(lately - popular)}
 
 
-@finding("The films that the first model recommends are rarer than the average film", case="data set")
-def lists_of_rare_films(counts: Sequence[float], average: float) -> dict[str, Difference]:
+@on_films("The films that the first model recommends are rarer than the average film")
+def lists_of_rare_films(counts: Sequence[float], average: float) -> Difference:
     """Ratings of a film of the data minus ratings of a film in the lists, both on average."""
-    return {FILMS: Difference.below(counts, average)}
+    return Difference.below(counts, average)
 
 
-@finding("The films closest to an animated film are animated more often than other films", case="data set")
-def animated_films_find_each_other(shares: Sequence[float], base: float) -> dict[str, Difference]:
+@on_films("The films closest to an animated film are animated more often than other films")
+def animated_films_find_each_other(shares: Sequence[float], base: float) -> Difference:
     """Share of animated films among the five closest films of animated ones, minus their share of all films."""
-    return {FILMS: Difference.above(shares, base)}
+    return Difference.above(shares, base)
 
 
-@finding("The two other parts of The Godfather are among the five films closest to the first", case="data set")
-def godfather_finds_part_two(tables: Sequence[Tensor], titles: Sequence[str]) -> dict[str, Difference]:
+@on_films("The two other parts of The Godfather are among the five films closest to the first")
+def godfather_finds_part_two(tables: Sequence[Tensor], titles: Sequence[str]) -> Difference:
     """How many of the two are there, minus one and a half."""
     own = list(titles).index("The Godfather (1972)")
     found = [[titles[int(i)] for i in towers.neighbours(films)[own]] for films in tables]
-    return {
-        FILMS: Difference.each([sum(name.startswith("The Godfather: Part") for name in names) for names in found], 1.5)
-    }
+    return Difference.each([sum(name.startswith("The Godfather: Part") for name in names) for names in found], 1.5)

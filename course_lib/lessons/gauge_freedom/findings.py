@@ -11,9 +11,8 @@ import numpy as np
 
 from course_lib.lessons.shared.findings import Difference, finding
 
-EMBEDDED = "MovieTweetings"
-SETS = {EMBEDDED: "movietweetings-5core", "ML-1M": "ml-1m-5core"}
-TITLES = {EMBEDDED: "movietweetings", "ML-1M": "ml-1m"}
+SETS = {"MovieTweetings": "movietweetings-5core", "ML-1M": "ml-1m-5core"}
+TITLES = {"MovieTweetings": "movietweetings", "ML-1M": "ml-1m"}
 PLAIN, UNBALANCED, DECAY, SPHERE = "dot", "dot, unbalanced start", "dot and decay", "sphere"
 
 
@@ -38,6 +37,7 @@ on_p2_x2 = partial(finding, rests_on=["P2-X2-laptop"], case="data set", cases=SE
 on_p2_x3 = partial(finding, rests_on=["P2-X3-laptop"], case="pair of data set and decay", cases=_each("decay"))
 on_text_x1 = partial(finding, rests_on=["TEXT-X1-laptop"], case="data set", cases=TITLES)
 on_text_x2 = partial(finding, rests_on=["TEXT-X2-laptop"], case="data set", cases=SETS)
+on_films = partial(finding, case="data set", cases="MovieTweetings")  # the page's own models
 by_gauge = partial(
     on_p2_x1, case="combination of data set, width and kind of gauge", cases=_each("k", gauge=("diagonal", "linear"))
 )
@@ -258,31 +258,30 @@ def models_name_other_films(lists: Sequence[Sequence[int]]) -> dict[str, Differe
     return {f"model {at}": Difference(0.5 - len(first & other)) for at, other in enumerate(others, 2)}
 
 
-@finding("A random gauge keeps fewer than half of the ten neighbours, on average", case="data set")
-def hundred_gauges_keep_less_than_half(shares: Sequence[float]) -> dict[str, Difference]:
+@on_films("A random gauge keeps fewer than half of the ten neighbours, on average")
+def hundred_gauges_keep_less_than_half(shares: Sequence[float]) -> Difference:
     """50 minus percent of the neighbours, over gauges."""
-    return {EMBEDDED: Difference.below(shares, 50, over="gauges")}
+    return Difference.below(shares, 50, over="gauges")
 
 
-@finding("Gauges that keep the lengths of all sign codes move some of the ten neighbours", case="data set")
-def sign_codes_lose_neighbours(shares: Sequence[float]) -> dict[str, Difference]:
+@on_films("Gauges that keep the lengths of all sign codes move some of the ten neighbours")
+def sign_codes_lose_neighbours(shares: Sequence[float]) -> Difference:
     """100 minus percent of the neighbours, over gauges."""
-    return {EMBEDDED: Difference.below(shares, 100, over="gauges")}
+    return Difference.below(shares, 100, over="gauges")
 
 
-@finding(
-    "Where lengths may vary by 0.1 %, tables with the least number of rows keep fewer neighbours than our films do",
-    case="data set",
+@on_films(
+    "Where lengths may vary by 0.1 %, tables with the least number of rows keep fewer neighbours than our films do"
 )
-def few_rows_are_nearly_free(few: Sequence[float], films: float) -> dict[str, Difference]:
+def few_rows_are_nearly_free(few: Sequence[float], films: float) -> Difference:
     """Percent of the neighbours, over random tables of 136 rows."""
-    return {EMBEDDED: Difference.below(few, films, over="tables")}
+    return Difference.below(few, films, over="tables")
 
 
-@finding("A random gauge leaves more of the neighbours, on average, than one that was searched for", case="data set")
-def searching_finds_worse(random: Sequence[float], searched: float) -> dict[str, Difference]:
+@on_films("A random gauge leaves more of the neighbours, on average, than one that was searched for")
+def searching_finds_worse(random: Sequence[float], searched: float) -> Difference:
     """Percent of the neighbours, over random gauges of the same spread."""
-    return {EMBEDDED: Difference.above(random, searched, over="gauges")}
+    return Difference.above(random, searched, over="gauges")
 
 
 @finding(
@@ -299,19 +298,19 @@ def more_rows_hold_firmer(kept: Mapping[str, Sequence[float]]) -> dict[str, Diff
     }
 
 
-@finding("The films have a larger margin than tables with the least number of rows", case="data set")
-def films_are_firmer_than_few_rows(films: float, few: Sequence[float]) -> dict[str, Difference]:
+@on_films("The films have a larger margin than tables with the least number of rows")
+def films_are_firmer_than_few_rows(films: float, few: Sequence[float]) -> Difference:
     """Margin of the films minus the largest margin of the random tables."""
-    return {EMBEDDED: Difference(films - max(few))}
+    return Difference(films - max(few))
 
 
-@finding("Neighbours in the balanced gauge share more genres than films drawn blindly", case="data set")
-def neighbours_share_genres(neighbours: Sequence[float], everyone: Sequence[float]) -> dict[str, Difference]:
+@on_films("Neighbours in the balanced gauge share more genres than films drawn blindly")
+def neighbours_share_genres(neighbours: Sequence[float], everyone: Sequence[float]) -> Difference:
     """Percent of the genres, over films."""
-    return {EMBEDDED: Difference.paired(neighbours, everyone, over="films")}
+    return Difference.paired(neighbours, everyone, over="films")
 
 
-@finding("Neighbours share fewer genres, on average, in a random gauge than in the balanced one", case="data set")
-def random_gauges_lose_genres(balanced: float, random: Sequence[float]) -> dict[str, Difference]:
+@on_films("Neighbours share fewer genres, on average, in a random gauge than in the balanced one")
+def random_gauges_lose_genres(balanced: float, random: Sequence[float]) -> Difference:
     """Percent of the genres, over random gauges."""
-    return {EMBEDDED: Difference.below(random, balanced, over="gauges")}
+    return Difference.below(random, balanced, over="gauges")

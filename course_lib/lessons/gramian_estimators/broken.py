@@ -8,7 +8,7 @@ trajectory.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -283,24 +283,3 @@ def _stale(now: np.ndarray, cached: np.ndarray) -> list[np.ndarray]:
 def _mean(values: Iterable[Any]) -> Any:
     found = list(values)
     return sum(found[1:], found[0]) / Fraction(len(found))
-
-
-COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
-    "one_batch_for_both": one_batch_for_both,
-    "value_of_one_batch": value_of_one_batch,
-    "batch_folded_in_first": batch_folded_in_first,
-    "sagram_with_one_index": sagram_with_one_index,
-    "prior_with_one_index": prior_with_one_index,
-    "leaving_the_cone": leaving_the_cone,
-    "projecting": projecting,
-    "sagram_half_way": sagram_half_way,
-    "sum_for_mean": sum_for_mean,
-    "sum_in_sagram": sum_in_sagram,
-    "index_reused": index_reused,
-    "zero_start": zero_start,
-    "gravity_as_a_sum": gravity_as_a_sum,
-    "gramians_on_their_own_side": gramians_on_their_own_side,
-    "prior_constant": prior_constant,
-    "prior_with_lambda": prior_with_lambda,
-    "overshooting_pair": overshooting_pair,
-}

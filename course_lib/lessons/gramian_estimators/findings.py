@@ -19,7 +19,6 @@ BATCHES = {"128": 128, "1024": 1024}
 RATES = {rate: rate for rate in ("0.1", "0.01", "0.001")}
 FIGURE_8_GAIN = 0.029  # of SOGram with the rate 0.1 over sampling: P4, Appendix E
 Row = dict[str, Any]
-FILMS = "MovieTweetings"  # of the pages' own runs
 
 # test over train: each seed has another split, of nine to one for the links, and of four to one for the ratings
 LINKS, RATINGS = 1 / 9, 1 / 4
@@ -27,132 +26,116 @@ LINKS, RATINGS = 1 / 9, 1 / 4
 # Findings on stored results, and what one case usually is there
 on_p4_f2 = partial(finding, rests_on=["P4-F2-laptop"], case="batch size", cases=BATCHES, splits=LINKS)
 on_p4_f3 = partial(finding, rests_on=["P4-F3-laptop"], splits=LINKS)
-on_p4_f6 = partial(finding, rests_on=["P4-F6-laptop"], case="data set", splits=LINKS)
+on_p4_f6 = partial(finding, rests_on=["P4-F6-laptop"], case="data set", cases="Wikispeedia", splits=LINKS)
 on_p4_f7 = partial(finding, rests_on=["P4-F7-laptop"], splits=LINKS)
+on_films = partial(finding, case="data set", cases="MovieTweetings")  # the pages' own runs
 on_p4_t2_f8 = partial(finding, rests_on=["P4-T2-laptop", "P4-F8-laptop"])
 
 
 # ---- free tables on the films: what the penalty does
 
 
-@finding(
+@on_films(
     "Without the penalty, at least four fifths of the combinations of one random example's person with another's film "
-    "score above one half",
-    case="data set",
+    "score above one half"
 )
-def folded_says_yes(shares: Sequence[float]) -> dict[str, Difference]:
+def folded_says_yes(shares: Sequence[float]) -> Difference:
     """Share above 1/2 of one random example's person with another's film, minus 0.8; lambda = 0, over seeds."""
-    return {FILMS: Difference.above(shares, 0.8)}
+    return Difference.above(shares, 0.8)
 
 
-@finding(
+@on_films(
     "The mean average precision (MAP@10) of the model with the weight λ = 1 of the penalty exceeds five times that of "
-    "the model without the penalty",
-    case="data set",
+    "the model without the penalty"
 )
-def penalty_finds_more(without: Sequence[float], with_it: Sequence[float]) -> dict[str, Difference]:
+def penalty_finds_more(without: Sequence[float], with_it: Sequence[float]) -> Difference:
     """MAP@10 with lambda = 1 minus five times that with lambda = 0, over seeds."""
-    return {FILMS: Difference.paired(with_it, 5 * np.array(without))}
+    return Difference.paired(with_it, 5 * np.array(without))
 
 
-@finding(
-    "With the penalty over examples a model finds less than half of what a list by popularity finds", case="data set"
-)
-def popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("With the penalty over examples a model finds less than half of what a list by popularity finds")
+def popularity_wins(models: Sequence[float], popular: float) -> Difference:
     """Half of the MAP@10 of the list by popularity minus that of the better model, lambda = 1 or 10, over seeds."""
-    return {FILMS: Difference.below(models, popular / 2)}
+    return Difference.below(models, popular / 2)
 
 
-@finding("With the penalty over all pairs evenly the model finds more than a list by popularity", case="data set")
-def even_gravity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("With the penalty over all pairs evenly the model finds more than a list by popularity")
+def even_gravity_wins(models: Sequence[float], popular: float) -> Difference:
     """MAP@10 of the model with weights minus that of the list by popularity; lambda = 10, over seeds."""
-    return {FILMS: Difference.above(models, popular)}
+    return Difference.above(models, popular)
 
 
-@finding("Scores times popularity find more than a list by popularity", case="data set")
-def times_popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+@on_films("Scores times popularity find more than a list by popularity")
+def times_popularity_wins(models: Sequence[float], popular: float) -> Difference:
     """MAP@10 of the scores times the films' counts minus that of the list by popularity; lambda = 10, over seeds."""
-    return {FILMS: Difference.above(models, popular)}
+    return Difference.above(models, popular)
 
 
 # ---- free tables on the films: estimators that watch one training
 
 
-@finding("On the films SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set")
-def sogram_beats_larger_batches(races: Sequence[Race]) -> dict[str, Difference]:
+@on_films("On the films SOGram with batches of 128 is closer to the Gramian than sampling with 1024")
+def sogram_beats_larger_batches(races: Sequence[Race]) -> Difference:
     """Late error of sampling with 1024 minus that of SOGram (alpha = 0.1) with 128, over seeds."""
-    return {FILMS: Difference.above([race.late("sampling", 1024) - race.late("sogram 0.1", 128) for race in races])}
+    return Difference.above([race.late("sampling", 1024) - race.late("sogram 0.1", 128) for race in races])
 
 
-@finding("On the films, with batches of 128, SAGram with β = 1 errs more than twice as much as SOGram", case="data set")
-def beta_one_errs_with_small_batches(races: Sequence[Race]) -> dict[str, Difference]:
+@on_films("On the films, with batches of 128, SAGram with β = 1 errs more than twice as much as SOGram")
+def beta_one_errs_with_small_batches(races: Sequence[Race]) -> Difference:
     """Late error of SAGram with beta = 1 minus twice that of SOGram (alpha = 0.1), batches of 128."""
-    return {FILMS: Difference.above([race.late("sagram 1", 128) - 2 * race.late("sogram 0.1", 128) for race in races])}
+    return Difference.above([race.late("sagram 1", 128) - 2 * race.late("sogram 0.1", 128) for race in races])
 
 
-@finding(
-    "On the films, with batches of 1024, SAGram with β = 1 and SOGram err alike, within an eighth", case="data set"
-)
-def beta_one_is_level_with_large_batches(races: Sequence[Race]) -> dict[str, Difference]:
+@on_films("On the films, with batches of 1024, SAGram with β = 1 and SOGram err alike, within an eighth")
+def beta_one_is_level_with_large_batches(races: Sequence[Race]) -> Difference:
     """1/8 minus the relative difference of the late errors, alpha = 0.1, batches of 1024, over seeds."""
-    return {
-        FILMS: Difference.below(
-            [abs(race.late("sagram 1", 1024) / race.late("sogram 0.1", 1024) - 1) for race in races], 1 / 8
-        )
-    }
+    return Difference.below(
+        [abs(race.late("sagram 1", 1024) / race.late("sogram 0.1", 1024) - 1) for race in races], 1 / 8
+    )
 
 
-@finding(
-    "On the films SAGram with β = b/n starts with a larger error than sampling and ends with a smaller", case="data set"
-)
-def cache_starts_badly(races: Sequence[Race]) -> dict[str, Difference]:
+@on_films("On the films SAGram with β = b/n starts with a larger error than sampling and ends with a smaller")
+def cache_starts_badly(races: Sequence[Race]) -> Difference:
     """The smaller of two differences of errors, over seeds; batches of 128: at the first look, at the last (turned)."""
     gaps = [race.errors["sagram 1/n", 128] - race.errors["sampling", 128] for race in races]
-    return {FILMS: Difference.above([min(gap[0], -gap[-1]) for gap in gaps])}
+    return Difference.above([min(gap[0], -gap[-1]) for gap in gaps])
 
 
-@finding("On the films the corrected start at least halves SOGram's error at the first look", case="data set")
-def corrected_start_helps(races: Sequence[Race]) -> dict[str, Difference]:
+@on_films("On the films the corrected start at least halves SOGram's error at the first look")
+def corrected_start_helps(races: Sequence[Race]) -> Difference:
     """Half of SOGram's error (alpha = 0.01) after 20 steps minus that with the start corrected, over seeds."""
     plain, corrected = (
         np.array([race.errors[name, 128][0] for race in races]) for name in ("sogram 0.01", "sogram 0.01 corrected")
     )
-    return {FILMS: Difference.paired(plain / 2, corrected)}
+    return Difference.paired(plain / 2, corrected)
 
 
-@finding("At the rate 0.01 a random walk predicts the late error better than a straight line", case="data set")
-def walk_predicts_better(straight: Sequence[float], walk: Sequence[float], measured: Sequence[float]) -> Any:
+@on_films("At the rate 0.01 a random walk predicts the late error better than a straight line")
+def walk_predicts_better(straight: Sequence[float], walk: Sequence[float], measured: Sequence[float]) -> Difference:
     """How far the straight line's prediction is off minus how far the walk's is, over seeds."""
     true = np.array(measured)
-    return {FILMS: Difference.paired(abs(np.array(straight) - true), abs(np.array(walk) - true))}
+    return Difference.paired(abs(np.array(straight) - true), abs(np.array(walk) - true))
 
 
 # ---- free tables on the films: better Gramian, better model?
 
 
-@finding(
-    "On the films the draw of the examples makes at least twenty times as much noise as the Gramian", case="data set"
-)
-def examples_make_the_noise(ratios: Sequence[float]) -> dict[str, Difference]:
+@on_films("On the films the draw of the examples makes at least twenty times as much noise as the Gramian")
+def examples_make_the_noise(ratios: Sequence[float]) -> Difference:
     """Mean square of one noise over that of the other, minus 20, over seeds; the people's side, batch 1024."""
-    return {FILMS: Difference.above(ratios, 20)}
+    return Difference.above(ratios, 20)
 
 
-@finding(
-    "On the films SOGram with the rate 0.01 ends at a larger objective than sampling, by a tenth or more",
-    case="data set",
-)
-def slow_sogram_minimises_less(slow: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
+@on_films("On the films SOGram with the rate 0.01 ends at a larger objective than sampling, by a tenth or more")
+def slow_sogram_minimises_less(slow: Sequence[float], sampling: Sequence[float]) -> Difference:
     """The objective of SOGram minus 1.1 times that of sampling, batches of 1024, 500 steps, over seeds."""
-    return {FILMS: Difference.paired(slow, 1.1 * np.array(sampling))}
+    return Difference.paired(slow, 1.1 * np.array(sampling))
 
 
-@finding(
-    "SOGram with one batch, folded in afterwards, minimises as well as sampling with two, within 1 %", case="data set"
-)
-def one_batch_is_enough(one: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
+@on_films("SOGram with one batch, folded in afterwards, minimises as well as sampling with two, within 1 %")
+def one_batch_is_enough(one: Sequence[float], sampling: Sequence[float]) -> Difference:
     """1.01 times the objective of sampling minus that of SOGram (alpha = 0.1) with one batch of 1024, over seeds."""
-    return {FILMS: Difference.paired(1.01 * np.array(sampling), one)}
+    return Difference.paired(1.01 * np.array(sampling), one)
 
 
 # ---- Figure 2 on Wikispeedia: the error over the second half of a run
@@ -174,10 +157,12 @@ def sogram_is_closer(f2: Any, batch: int) -> Difference:
     return _paired(f2, "error late", _watched("sampling", batch), _watched("sogram 0.01", batch))
 
 
-@on_p4_f2("SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set", cases=None)
-def sogram_needs_less(f2: Any) -> dict[str, Difference]:
+@on_p4_f2(
+    "SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set", cases="Wikispeedia"
+)
+def sogram_needs_less(f2: Any) -> Difference:
     """Error of sampling with 1024 minus that of SOGram (α = 0.01) with 128, over seeds."""
-    return {"Wikispeedia": _paired(f2, "error late", _watched("sampling", 1024), _watched("sogram 0.01", 128))}
+    return _paired(f2, "error late", _watched("sampling", 1024), _watched("sogram 0.01", 128))
 
 
 @on_p4_f2("SAGram with β = 1 is the closest of all to the Gramian", claimed={"1024"})
@@ -241,27 +226,29 @@ def slower_training_errs_more(f7: Any, rate: str) -> Difference:
 @on_p4_f7(
     "For the rate 0.001 SOGram's late error is smaller with a learning rate five times lower",
     case="data set",
+    cases="Wikispeedia",
     family="late error",
 )
-def slower_training_helps_the_lowest_rate(f7: Any) -> dict[str, Difference]:
+def slower_training_helps_the_lowest_rate(f7: Any) -> Difference:
     """Late error at the higher learning rate minus that at the lower one, over seeds; batches of 1024."""
     slow, fast = sorted(f7.distinct("lr"))
-    return {"Wikispeedia": Difference.paired(*(_errors(f7, "late", "0.001", lr=lr) for lr in (fast, slow)))}
+    return Difference.paired(*(_errors(f7, "late", "0.001", lr=lr) for lr in (fast, slow)))
 
 
 @on_p4_f7(
     "With a learning rate five times lower the Gramian moves by more of its norm in a step",
     case="data set",
+    cases="Wikispeedia",
     family="step",
 )
-def slower_training_moves_more(f7: Any) -> dict[str, Difference]:
+def slower_training_moves_more(f7: Any) -> Difference:
     """Mean step over norm in the second half of the run, at the lower learning rate minus the higher, over seeds."""
     fast, slow = sorted(f7.distinct("lr"), reverse=True)
     moves = {
         rate: [f7.values("step / norm", lr=rate, seed=seed) for seed in f7.distinct("seed")] for rate in (fast, slow)
     }
     late = {rate: [np.mean(run[len(run) // 2 :]) for run in runs] for rate, runs in moves.items()}
-    return {"Wikispeedia": Difference.paired(late[slow], late[fast])}
+    return Difference.paired(late[slow], late[fast])
 
 
 # ---- Table 2 on Wikispeedia and Figure 8 on ratings: MAP@10 at the end of a run
@@ -338,28 +325,28 @@ def _by_gravity(stored: Any, metric: str, lam: float, **where: Any) -> np.ndarra
 
 
 @on_p4_f6("With λ = 10 the mean score of observed pairs falls below one half")
-def observed_pairs_fall_too(f6: Any) -> dict[str, Difference]:
+def observed_pairs_fall_too(f6: Any) -> Difference:
     """One half minus the mean inner product of observed pairs after the last step, over seeds; Wikispeedia."""
     last = {"pairs": "observed", "step": max(f6.distinct("step"))}
-    return {"Wikispeedia": Difference.below(_by_gravity(f6, "mean", HIGH, **last), 0.5)}
+    return Difference.below(_by_gravity(f6, "mean", HIGH, **last), 0.5)
 
 
 @on_p4_f6("With λ = 0.01 nine tenths of random pairs score above one half, with λ = 10 not a tenth")
-def little_gravity_folds(f6: Any) -> dict[str, Difference]:
+def little_gravity_folds(f6: Any) -> Difference:
     """The smaller of two differences, over seeds: share minus 0.9 with 0.01, 0.1 minus share with 10; Wikispeedia."""
     last = {"pairs": "random", "step": max(f6.distinct("step"))}
     low, high = (_by_gravity(f6, "share above 1/2", lam, **last) for lam in (LOW, HIGH))
-    return {"Wikispeedia": Difference.above(np.minimum(low - 0.9, 0.1 - high))}
+    return Difference.above(np.minimum(low - 0.9, 0.1 - high))
 
 
 @on_p4_f6("MAP@10 with λ = 10 is more than ten times that with λ = 0.01")
-def gravity_lifts_the_map(f6: Any) -> dict[str, Difference]:
+def gravity_lifts_the_map(f6: Any) -> Difference:
     """MAP@10 with lambda = 10 minus ten times that with 0.01, over seeds; Wikispeedia."""
     low, high = (_by_gravity(f6, "map@10", lam) for lam in (LOW, HIGH))
-    return {"Wikispeedia": Difference.paired(high, 10 * low)}
+    return Difference.paired(high, 10 * low)
 
 
 @on_p4_f6("MAP@10 with λ = 1000 is lower than with λ = 10")
-def too_much_gravity_finds_less(f6: Any) -> dict[str, Difference]:
+def too_much_gravity_finds_less(f6: Any) -> Difference:
     """MAP@10 with lambda = 10 minus that with 1000, over seeds; Wikispeedia."""
-    return {"Wikispeedia": Difference.paired(_by_gravity(f6, "map@10", HIGH), _by_gravity(f6, "map@10", 1000.0))}
+    return Difference.paired(_by_gravity(f6, "map@10", HIGH), _by_gravity(f6, "map@10", 1000.0))

@@ -43,6 +43,7 @@ on_a_gpu = partial(finding, case="objective", rests_on=["P3-T6-full"], splits=SP
 on_p3_x1 = partial(finding, rests_on=["P3-X1-laptop"], splits=SPLITS)
 on_paths = partial(finding, case="pair of objective and data set", rests_on=["P3-X2-full"], splits=SPLITS)
 on_splits = partial(finding, splits=SPLITS)  # the pages' own runs
+on_films = partial(on_splits, case="data set", cases="MovieTweetings")
 
 
 # ---- the page's own runs, square loss: one result for each seed
@@ -65,23 +66,23 @@ def in_batch_finds_less(runs: Sequence[Any], ratio: float) -> Difference:
     return _changes(runs, {"loss": "unbiased"}, {"loss": "in_batch"}, ratio=ratio)
 
 
-@on_splits("In-Batch finds less at the largest batch ratio than at the smallest", case="data set")
-def in_batch_falls(runs: Sequence[Any]) -> dict[str, Difference]:
+@on_films("In-Batch finds less at the largest batch ratio than at the smallest")
+def in_batch_falls(runs: Sequence[Any]) -> Difference:
     """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    return {"MovieTweetings": _changes(runs, SMALLEST, LARGEST, loss="in_batch")}
+    return _changes(runs, SMALLEST, LARGEST, loss="in_batch")
 
 
-@on_splits("Pos-Neg finds more at the largest batch ratio than at the smallest", case="data set")
-def pos_neg_climbs(runs: Sequence[Any]) -> dict[str, Difference]:
+@on_films("Pos-Neg finds more at the largest batch ratio than at the smallest")
+def pos_neg_climbs(runs: Sequence[Any]) -> Difference:
     """P@5 at the largest ratio minus that at the smallest, over seeds."""
-    return {"MovieTweetings": _changes(runs, LARGEST, SMALLEST, loss="pos_neg")}
+    return _changes(runs, LARGEST, SMALLEST, loss="pos_neg")
 
 
-@on_splits("Unbiased keeps at least three quarters of its P@5 at the largest batches", case="data set")
-def unbiased_keeps_most(runs: Sequence[Any]) -> dict[str, Difference]:
+@on_films("Unbiased keeps at least three quarters of its P@5 at the largest batches")
+def unbiased_keeps_most(runs: Sequence[Any]) -> Difference:
     """P@5 at the largest ratio minus 3/4 of that at the smallest, over seeds."""
     small, large = (_p5(runs, loss="unbiased", ratio=ratio) for ratio in (RATIOS[0], RATIOS[-1]))
-    return {"MovieTweetings": Difference.paired(large, 0.75 * small)}
+    return Difference.paired(large, 0.75 * small)
 
 
 @on_splits(
@@ -96,10 +97,10 @@ def serving_times_popularity_helps(runs: Sequence[Any], ratio: float) -> Differe
     return _changes(runs, {"serving": "times popularity"}, {"serving": "raw"}, **where)
 
 
-@on_splits("At the smallest batch ratio In-Batch finds more than Pos-Neg", case="data set")
-def in_batch_above_pos_neg(runs: Sequence[Any]) -> dict[str, Difference]:
+@on_films("At the smallest batch ratio In-Batch finds more than Pos-Neg")
+def in_batch_above_pos_neg(runs: Sequence[Any]) -> Difference:
     """P@5 of In-Batch minus that of Pos-Neg at ratio 1e-5, over seeds."""
-    return {"MovieTweetings": _changes(runs, {"loss": "in_batch"}, {"loss": "pos_neg"}, **SMALLEST)}
+    return _changes(runs, {"loss": "in_batch"}, {"loss": "pos_neg"}, **SMALLEST)
 
 
 @on_splits(
@@ -423,11 +424,12 @@ def pos_neg_climbs_on_ml1m(t5: Any) -> dict[str, Difference]:
 @on_p3_t5(
     "With the square loss Unbiased finds less at the largest batch ratio than at the smallest",
     case="data set",
+    cases="ML-1M",
     family="smallest and largest ratio",
 )
-def unbiased_falls_on_ml1m(t5: Any) -> dict[str, Difference]:
+def unbiased_falls_on_ml1m(t5: Any) -> Difference:
     """P@5 at the smallest ratio minus that at the largest; square loss, over seeds."""
-    return {"ML-1M": _fall(t5, loss="unbiased", serving="raw", **ON_ML1M)}
+    return _fall(t5, loss="unbiased", serving="raw", **ON_ML1M)
 
 
 @on_p3_t5("Under the logistic loss a smaller ω helps", case="batch ratio", family="omega", claimed=())
@@ -536,11 +538,12 @@ def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
 @on_p3_t5(
     "In-Batch finds less at the largest batch ratio than at the smallest",
     case="data set",
+    cases="ML-100K",
     family="smallest and largest ratio",
 )
-def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
+def in_batch_falls_on_ml100k(t5: Any) -> Difference:
     """P@5 at the smallest ratio minus P@5 at the largest, over seeds; logistic loss."""
-    return {"ML-100K": _fall(t5, loss="in_batch", **ON_ML100K)}
+    return _fall(t5, loss="in_batch", **ON_ML100K)
 
 
 @on_p3_t5(
@@ -741,12 +744,10 @@ def exact_in_batch_finds_less(splits: Runs, t6: Any) -> dict[str, Difference]:
     return _exact("all pairs", "in-batch", splits, t6, share=1 / 3)
 
 
-@on_splits(
-    "The exact optimum of In-Batch recommends films with fewer fans than that of all pairs does", case="data set"
-)
-def exact_in_batch_shows_rarer_films(splits: Runs) -> dict[str, Difference]:
+@on_films("The exact optimum of In-Batch recommends films with fewer fans than that of all pairs does")
+def exact_in_batch_shows_rarer_films(splits: Runs) -> Difference:
     """Median count of the films shown, all pairs minus In-Batch, over splits."""
-    return {"MovieTweetings": _ahead(splits, "all pairs", "in-batch", "fans")}
+    return _ahead(splits, "all pairs", "in-batch", "fans")
 
 
 @on_splits("Multiplied by popularity, the exact optimum of In-Batch finds more than before", case="data set")

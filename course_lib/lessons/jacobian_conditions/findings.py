@@ -22,9 +22,11 @@ TABLES = ("P0-E1-laptop", "P0-E6-laptop", "P0-E7-laptop")
 TABLE, DOT = "P0-E1-laptop", "P0-E2-laptop"
 NETWORKS = ("P0-E3-laptop", "P0-E4-laptop", "P0-E5-laptop")
 FILMS = "movietweetings-10core"
-FILMS_OF_PAGE, TOY = "MovieTweetings", "toy"  # of the pages' own runs
 
 stored = partial(finding, case="setting")
+# the pages' own runs
+on_films = partial(finding, case="data set", cases="MovieTweetings")
+on_toy = partial(finding, case="data set", cases="toy")
 
 
 def _named(data: str, width: int, *more: str) -> str:
@@ -197,31 +199,29 @@ def shorter(lengths: Tensor) -> Tensor:
     return lengths[1:] < lengths[:-1] * (1 - ROUNDING)
 
 
-@finding("No movement makes a film's vector shorter, beyond rounding", case="data set")
-def no_film_shortens(films: Sequence[Tensor]) -> dict[str, Difference]:
+@on_films("No movement makes a film's vector shorter, beyond rounding")
+def no_film_shortens(films: Sequence[Tensor]) -> Difference:
     """1e-12 minus the largest share of its length that a film loses in a step."""
-    return {FILMS_OF_PAGE: Difference.each([ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films])}
+    return Difference.each([ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films])
 
 
-@finding("Every watched person's vector is shorter after step 300 than after step 100", case="data set")
-def every_person_ends_shorter(people: Sequence[Tensor]) -> dict[str, Difference]:
+@on_films("Every watched person's vector is shorter after step 300 than after step 100")
+def every_person_ends_shorter(people: Sequence[Tensor]) -> Difference:
     """The smallest share of its length that a person loses from step 100 on; the steps before it are left out."""
-    return {FILMS_OF_PAGE: Difference.each([float((1 - run[-1] / run[0]).min()) for run in people])}
+    return Difference.each([float((1 - run[-1] / run[0]).min()) for run in people])
 
 
-@finding("More than half of the people's movements make their vector shorter", case="data set", claimed=())
-def most_moves_shorten_people(people: Sequence[Tensor]) -> dict[str, Difference]:
+@on_films("More than half of the people's movements make their vector shorter", claimed=())
+def most_moves_shorten_people(people: Sequence[Tensor]) -> Difference:
     """The share of such movements, minus a half."""
-    return {FILMS_OF_PAGE: Difference.above([float(shorter(run).double().mean()) for run in people], 0.5)}
+    return Difference.above([float(shorter(run).double().mean()) for run in people], 0.5)
 
 
-@finding(
-    "The first step makes the median person's vector longer by a larger factor than any later step", case="data set"
-)
-def the_first_step_jumps(people: Sequence[Tensor]) -> dict[str, Difference]:
+@on_films("The first step makes the median person's vector longer by a larger factor than any later step")
+def the_first_step_jumps(people: Sequence[Tensor]) -> Difference:
     """The median factor of the first step, minus the largest of a later step."""
     factors = [(run[1:] / run[:-1]).median(dim=1).values for run in people]
-    return {FILMS_OF_PAGE: Difference.above([float(each[0] - each[1:].max()) for each in factors])}
+    return Difference.above([float(each[0] - each[1:].max()) for each in factors])
 
 
 # ---- the main page's own runs: one change at a time, on the toy
@@ -248,17 +248,17 @@ def these_changes_shorten(shares: Mapping[str, Sequence[float]], unchanged: Sequ
     return {change: Difference.each(np.subtract(some, unchanged)) for change, some in shares.items()}
 
 
-@finding("Each movement of an inverted table makes its vector shorter", case="data set")
-def inversion_always_shortens(shares: Sequence[float]) -> dict[str, Difference]:
+@on_toy("Each movement of an inverted table makes its vector shorter")
+def inversion_always_shortens(shares: Sequence[float]) -> Difference:
     """1e-12 minus the share of the movements that do not shorten."""
-    return {TOY: Difference.each([ROUNDING - (1 - share) for share in shares])}
+    return Difference.each([ROUNDING - (1 - share) for share in shares])
 
 
 # ---- the further page's own runs
 
 
-@finding("The median output rises and falls again while no layer ever becomes shorter", case="data set")
-def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[ArrayLike]]]) -> dict[str, Difference]:
+@on_films("The median output rises and falls again while no layer ever becomes shorter")
+def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[ArrayLike]]]) -> Difference:
     """How far the output falls from its peak, as a share of the peak; -1 if a layer shrinks.
 
     runs: of each, the outputs (steps + 1,) and the norms of each layer.
@@ -269,7 +269,7 @@ def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[Arra
         grow = all((np.diff(np.asarray(layer, dtype=float)) > 0).all() for layer in layers)
         rises = path.max() > path[0]
         found.append(1 - path[-1] / path.max() if grow and rises else -1.0)
-    return {FILMS_OF_PAGE: Difference.each(found)}
+    return Difference.each(found)
 
 
 @finding(
@@ -285,28 +285,28 @@ def toy_shares_beat_chance(shares: Mapping[str, Sequence[float]], chance: float)
     return {name: Difference.above(some, chance) for name, some in shares.items()}
 
 
-@finding("Between two people the kernel is not zero", case="data set")
-def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
+@on_films("Between two people the kernel is not zero")
+def people_move_each_other(ratios: Sequence[float]) -> Difference:
     """Mean norm of the blocks off the diagonal over that on it, beyond rounding."""
-    return {FILMS_OF_PAGE: Difference.above(ratios, ROUNDING)}
+    return Difference.above(ratios, ROUNDING)
 
 
-@finding("Training spreads the people out: the mean cosine between two of them falls", case="data set", claimed=())
-def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
+@on_films("Training spreads the people out: the mean cosine between two of them falls", claimed=())
+def people_spread_out(before: Sequence[float], after: Sequence[float]) -> Difference:
     """The mean cosine before training minus that after it."""
-    return {FILMS_OF_PAGE: Difference.paired(before, after)}
+    return Difference.paired(before, after)
 
 
 # ---- the lab's own runs
 
 
-@finding("The transformer moves the users of the toy more alike than random directions would be", case="data set")
-def transformer_moves_together(lengths: Sequence[float], users: int) -> dict[str, Difference]:
+@on_toy("The transformer moves the users of the toy more alike than random directions would be")
+def transformer_moves_together(lengths: Sequence[float], users: int) -> Difference:
     """Length of the mean of the users' unit movements, averaged over the steps, minus 1 / sqrt(users).
 
     That is the root mean square of the length for independent uniform directions.
     """
-    return {TOY: Difference.above(lengths, users**-0.5)}
+    return Difference.above(lengths, users**-0.5)
 
 
 @finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
@@ -324,10 +324,10 @@ def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]], table: Se
     return {tower: Difference.paired(pushes, table) for tower, pushes in fastest.items()}
 
 
-@finding("In the network the worst gradient of another person pushes as well", case="data set")
-def others_push_as_well(ratios: Sequence[float]) -> dict[str, Difference]:
+@on_films("In the network the worst gradient of another person pushes as well")
+def others_push_as_well(ratios: Sequence[float]) -> Difference:
     """Mean entry of the leak beside the diagonal over that on it, beyond rounding."""
-    return {FILMS_OF_PAGE: Difference.above(ratios, ROUNDING)}
+    return Difference.above(ratios, ROUNDING)
 
 
 @finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
@@ -339,10 +339,7 @@ def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict
     }
 
 
-@finding(
-    "Where both towers share a table, fewer of the films' movements lengthen than in tables of their own",
-    case="data set",
-)
-def shared_tables_shorten_films(outward: Sequence[float], own: Sequence[float]) -> dict[str, Difference]:
+@on_films("Where both towers share a table, fewer of the films' movements lengthen than in tables of their own")
+def shared_tables_shorten_films(outward: Sequence[float], own: Sequence[float]) -> Difference:
     """The share of the movements that lengthen in the films' own tables, minus that in the shared table."""
-    return {FILMS_OF_PAGE: Difference.paired(own, outward)}
+    return Difference.paired(own, outward)

@@ -21,11 +21,10 @@ from course_lib.lessons.shared.findings import Difference, finding
 
 Stored = Mapping[str, Mapping[str, Stopped]]  # model -> machines -> what was found; `stops.stored`
 
-FILMS = "MovieTweetings"
-
 # Findings on stored results, and what one case usually is there
 on_scale_x2 = partial(finding, rests_on=["SCALE-X2-laptop"], case="setting", splits=1 / 9)  # each seed splits anew
 on_stops = partial(finding, splits=1 / 8)  # the main page: each seed splits anew, 8:1:1
+on_films = partial(on_stops, case="data set", cases="MovieTweetings")
 on_scale_x4 = partial(finding, rests_on=["SCALE-X4-laptop"])
 
 
@@ -43,66 +42,53 @@ def popular_beats_inner_products(stopped: Stored) -> dict[str, Difference]:
     }
 
 
-@on_stops(
-    "On one machine cosines with logQ find more than the most popular films, where validation stops them",
-    case="data set",
-    claimed=(),
+@on_films(
+    "On one machine cosines with logQ find more than the most popular films, where validation stops them", claimed=()
 )
-def cosines_beat_popular(stopped: Stored) -> dict[str, Difference]:
+def cosines_beat_popular(stopped: Stored) -> Difference:
     """R@10 at the stop where the validation part finds most minus that of the list, on the test, over seeds."""
     found = stopped["cosines, logQ"]["one machine"].at_best_validation()
-    return {FILMS: Difference.paired(found, popular(stopped))}
+    return Difference.paired(found, popular(stopped))
 
 
-@on_stops("Without the far pushes the uncorrected loss finds more, from 300 steps on", case="data set")
-def lost_pushes_find_more(stopped: Stored) -> dict[str, Difference]:
+@on_films("Without the far pushes the uncorrected loss finds more, from 300 steps on")
+def lost_pushes_find_more(stopped: Stored) -> Difference:
     """R@10 with constants minus that of one machine, mean over these stops, over seeds; inner products, no logQ."""
     one, constant = _pair(stopped, "inner products")
     return _from(300, constant.recall, one.recall)
 
 
-@on_stops(
-    "Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on",
-    case="data set",
-)
-def lost_pushes_show_popular_films(stopped: Stored) -> dict[str, Difference]:
+@on_films("Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on")
+def lost_pushes_show_popular_films(stopped: Stored) -> Difference:
     """Fans of the median film with constants minus 1.5 times one machine's, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products")
     return _from(300, constant.fans, 1.5 * one.fans)
 
 
-@on_stops(
-    "With logQ and inner products the lost pushes cost less at 450 steps than from 1,500 steps on", case="data set"
-)
-def an_early_stop_hides_the_cost(stopped: Stored) -> dict[str, Difference]:
+@on_films("With logQ and inner products the lost pushes cost less at 450 steps than from 1,500 steps on")
+def an_early_stop_hides_the_cost(stopped: Stored) -> Difference:
     """Share of the R@10 that is lost, mean over the stops from 1,500 steps on minus that at 450 steps, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
     lost = 1 - constant.recall / one.recall
-    return {FILMS: Difference.paired(lost[:, _late(1500)].mean(axis=1), lost[:, stops.STOPS.index(450)])}
+    return Difference.paired(lost[:, _late(1500)].mean(axis=1), lost[:, stops.STOPS.index(450)])
 
 
-@on_stops("With logQ and inner products lost pushes cost recall, from 600 steps on", case="data set")
-def lost_pushes_cost_recall(stopped: Stored) -> dict[str, Difference]:
+@on_films("With logQ and inner products lost pushes cost recall, from 600 steps on")
+def lost_pushes_cost_recall(stopped: Stored) -> Difference:
     """R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
     return _from(600, one.recall, constant.recall)
 
 
-@on_stops(
-    "With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on",
-    case="data set",
-)
-def lost_pushes_cost_a_quarter(stopped: Stored) -> dict[str, Difference]:
+@on_films("With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on")
+def lost_pushes_cost_a_quarter(stopped: Stored) -> Difference:
     """0.75 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
     return _from(1500, 0.75 * one.recall, constant.recall)
 
 
-@on_stops(
-    "With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on",
-    case="data set",
-)
-def lost_pushes_cost_cosines_more(stopped: Stored) -> dict[str, Difference]:
+@on_films("With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on")
+def lost_pushes_cost_cosines_more(stopped: Stored) -> Difference:
     """0.6 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "cosines, logQ")
     return _from(300, 0.6 * one.recall, constant.recall)
@@ -143,10 +129,10 @@ def _late(least: int) -> NDArray[np.bool_]:
     return np.array([steps >= least for steps in stops.STOPS])
 
 
-def _from(least: int, larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> dict[str, Difference]:
+def _from(least: int, larger: NDArray[np.float64], smaller: NDArray[np.float64]) -> Difference:
     """The mean of the differences at the stops from a number of steps on: one comparison for the path, over seeds."""
     change = larger - smaller
-    return {FILMS: Difference.above(change[:, _late(least)].mean(axis=1))}
+    return Difference.above(change[:, _late(least)].mean(axis=1))
 
 
 # ---- the lab: rows of SCALE-X1 to SCALE-X5

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -269,21 +268,3 @@ def _correlation_squared(x: np.ndarray, y: np.ndarray) -> Any:
 
 def _cosine_squared(x: np.ndarray, y: np.ndarray) -> Any:
     return (x @ y) ** 2 / ((x @ x) * (y @ y))
-
-
-COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
-    "two_tastes": two_tastes,
-    "taste_beats_popularity": taste_beats_popularity,
-    "negatives_by_popularity": negatives_by_popularity,
-    "two_clusters": two_clusters,
-    "one_percent": one_percent,
-    "negative_role": negative_role,
-    "below_average": below_average,
-    "proportional": proportional,
-    "negatives_are_centred": negatives_are_centred,
-    "lazy_decay": lazy_decay,
-    "sign_steps": sign_steps,
-    "aligned_at_zero": aligned_at_zero,
-    "popular_positives_weigh_less": popular_positives_weigh_less,
-    "null_of_figure_1": null_of_figure_1,
-}

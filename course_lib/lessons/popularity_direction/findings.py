@@ -27,6 +27,7 @@ UNIFORM, POPULAR = "RecBole", "LightFM"  # the two laws of P1-X2 under which MF 
 SPLITS = 1 / 8  # test over train: each seed has another split, 8:1:1
 Runs = Mapping[str, Sequence[float]]  # a model -> one number for each seed
 
+on_films = partial(finding, case="data set", cases="films")  # the pages' own runs
 # Findings on stored results, and what one case usually is there
 on_p1_f1 = partial(finding, rests_on=["P1-F1-laptop"], case="pair of backbone and data set", cases=PAIRS, splits=SPLITS)
 on_p1_x2 = partial(finding, rests_on=["P1-X2-laptop"], case="data set", cases=AXES, splits=SPLITS)
@@ -35,55 +36,52 @@ on_p1_x2 = partial(finding, rests_on=["P1-X2-laptop"], case="data set", cases=AX
 # ---- the pages' own runs: a number for each seed
 
 
-@finding("Training raises the correlation of projection and popularity in MF", case="data set")
-def training_raises_r_of_mf(trained: Sequence[float], untrained: Sequence[float]) -> dict[str, Difference]:
+@on_films("Training raises the correlation of projection and popularity in MF")
+def training_raises_r_of_mf(trained: Sequence[float], untrained: Sequence[float]) -> Difference:
     """r of MF after training minus r before its first step, both cross-fitted."""
-    return {"films": Difference.paired(trained, untrained)}
+    return Difference.paired(trained, untrained)
 
 
-@finding("Training raises the correlation of projection and popularity in LightGCN", case="data set")
-def training_raises_r_of_films(trained: Sequence[float], untrained: Sequence[float]) -> dict[str, Difference]:
+@on_films("Training raises the correlation of projection and popularity in LightGCN")
+def training_raises_r_of_films(trained: Sequence[float], untrained: Sequence[float]) -> Difference:
     """r of LightGCN trained minus r of the same start before its first step, both cross-fitted."""
-    return {"films": Difference.paired(trained, untrained)}
+    return Difference.paired(trained, untrained)
 
 
-@finding("The formula, which nobody trained, follows popularity more closely than trained MF", case="data set")
-def formula_beats_mf(formula: float, trained: Sequence[float]) -> dict[str, Difference]:
+@on_films("The formula, which nobody trained, follows popularity more closely than trained MF")
+def formula_beats_mf(formula: float, trained: Sequence[float]) -> Difference:
     """r of the pull matrix's first axis minus r of MF's projections as in P1's Figure 1."""
-    return {"films": Difference.below(trained, formula)}
+    return Difference.below(trained, formula)
 
 
-@finding("Early in training more than nine people in ten have the same film at the top", case="data set")
-def one_list_for_most(shares: Sequence[float]) -> dict[str, Difference]:
+@on_films("Early in training more than nine people in ten have the same film at the top")
+def one_list_for_most(shares: Sequence[float]) -> Difference:
     """The largest share of people with one film at the top, minus 0.9."""
-    return {"films": Difference.above(shares, 0.9)}
+    return Difference.above(shares, 0.9)
 
 
-@finding("Later in training fewer people share their first film", case="data set")
-def lists_part(early: Sequence[float], late: Sequence[float]) -> dict[str, Difference]:
+@on_films("Later in training fewer people share their first film")
+def lists_part(early: Sequence[float], late: Sequence[float]) -> Difference:
     """The largest share of people with one film at the top: early minus late."""
-    return {"films": Difference.paired(early, late)}
+    return Difference.paired(early, late)
 
 
-@finding("Late in training the films follow popularity less closely than early", case="data set")
-def r_falls_later(early: Sequence[float], late: Sequence[float]) -> dict[str, Difference]:
+@on_films("Late in training the films follow popularity less closely than early")
+def r_falls_later(early: Sequence[float], late: Sequence[float]) -> Difference:
     """r of projection and popularity: early minus late."""
-    return {"films": Difference.paired(early, late)}
+    return Difference.paired(early, late)
 
 
-@finding("The first singular vector grows to its predicted length within a tenth", case="data set")
-def growth_is_predicted(ratios: Sequence[float]) -> dict[str, Difference]:
+@on_films("The first singular vector grows to its predicted length within a tenth")
+def growth_is_predicted(ratios: Sequence[float]) -> Difference:
     """1/10 minus how far measured over predicted length is from 1, after ten passes."""
-    return {"films": Difference.below([abs(ratio - 1) for ratio in ratios], 0.1)}
+    return Difference.below([abs(ratio - 1) for ratio in ratios], 0.1)
 
 
-@finding(
-    "Started around 0.1, LightGCN has a higher correlation before training than started around 0 and trained",
-    case="data set",
-)
-def shifted_start_beats_training(shifted: Sequence[float], trained: Sequence[float]) -> dict[str, Difference]:
+@on_films("Started around 0.1, LightGCN has a higher correlation before training than started around 0 and trained")
+def shifted_start_beats_training(shifted: Sequence[float], trained: Sequence[float]) -> Difference:
     """r of the untrained model with numbers around 0.1 minus r of the trained one, both cross-fitted."""
-    return {"films": Difference.paired(shifted, trained)}
+    return Difference.paired(shifted, trained)
 
 
 @finding("Trained on, the mean film lies on the unpopular side", case="kind of training")
@@ -145,16 +143,20 @@ def half_way_it_is_aligned(halves: Mapping[str, Sequence[Angles]]) -> dict[str, 
     return {model: Difference.above([one.ideal for one in found], 0.9) for model, found in halves.items()}
 
 
-@finding("After training the fans of a film are near the mean user, more than at the start", case="data set")
-def fans_meet_the_mean_user(trained: Sequence[float], start: Sequence[float]) -> dict[str, Difference]:
+@on_films("After training the fans of a film are near the mean user, more than at the start")
+def fans_meet_the_mean_user(trained: Sequence[float], start: Sequence[float]) -> Difference:
     """Median over the films of the cosine of mean fan and mean user: after training minus at the start."""
-    return {"films": Difference.paired(trained, start)}
+    return Difference.paired(trained, start)
 
 
-@finding("On two shelves the widest direction is the shelf, and popularity cannot be read off", case="data set")
-def the_shelf_is_widest(taste: Sequence[float], crossed: Sequence[float]) -> dict[str, Difference]:
+@finding(
+    "On two shelves the widest direction is the shelf, and popularity cannot be read off",
+    case="data set",
+    cases="two shelves",
+)
+def the_shelf_is_widest(taste: Sequence[float], crossed: Sequence[float]) -> Difference:
     """|correlation| of the widest direction with the shelf, minus |r| cross-fitted, minus 0.7."""
-    return {"two shelves": Difference.above([a - abs(b) for a, b in zip(taste, crossed, strict=True)], 0.7)}
+    return Difference.above([a - abs(b) for a, b in zip(taste, crossed, strict=True)], 0.7)
 
 
 Paths = Mapping[str, Sequence[Sequence[float]]]  # a law -> for each seed a number after each pass

@@ -16,7 +16,6 @@ from course_lib.lessons.shared.findings import Difference, finding
 ML_1M = "ml-1m"
 SETS = {"ML-1M": ML_1M, "Gowalla": "gowalla"}
 NEAR = 0.07  # of a quarter: less than the 1/12 that lies between a fourth root and a third or sixth root
-FILMS = "MovieTweetings"
 HEAD = 300  # training pairs: films with as many or more are the head of the embedded data
 SAME_WAY = {"10": "same way, rate 10", "1": "same way, rate 1", "0.3": "slow and long"}  # at equal rate times steps
 SLOWER = {f"{slow} against {fast}": (SAME_WAY[fast], SAME_WAY[slow]) for fast, slow in pairwise(SAME_WAY)}
@@ -26,10 +25,11 @@ SPLITS = 1 / 9  # test over train: each seed has another split of nine to one
 # Findings on stored results, and what one case usually is there
 on_p0_e8 = partial(finding, rests_on=["P0-E8-laptop"], case="data set", splits=SPLITS)
 on_p0_e9 = partial(finding, rests_on=["P0-E9-laptop"], case="pair of rates", splits=SPLITS)
-on_p0_e8_e9 = partial(finding, rests_on=["P0-E8-laptop", "P0-E9-laptop"], case="data set", splits=SPLITS)
-on_p0_e10 = partial(finding, rests_on=["P0-E10-laptop"], case="data set", splits=SPLITS)
-on_p0_r = partial(finding, rests_on=["P0-R-laptop"], case="data set", splits=SPLITS)
+on_p0_e8_e9 = partial(finding, rests_on=["P0-E8-laptop", "P0-E9-laptop"], case="data set", cases="ML-1M", splits=SPLITS)
+on_p0_e10 = partial(finding, rests_on=["P0-E10-laptop"], case="data set", cases="ML-1M", splits=SPLITS)
+on_p0_r = partial(finding, rests_on=["P0-R-laptop"], case="data set", cases="ML-1M", splits=SPLITS)
 on_p0_c_r = partial(finding, rests_on=["P0-C-laptop", "P0-R-laptop"], splits=SPLITS)
+on_films = partial(finding, case="data set", cases="MovieTweetings")  # the pages' own runs
 
 
 def _of(stored: Any, metric: str, setting: str, data: str = ML_1M) -> list[float]:
@@ -70,9 +70,9 @@ def logq_puts_popularity_into_the_cosine(e8: Any) -> dict[str, Difference]:
 
 
 @on_p0_e8_e9("At the high rate the correlation of length and popularity is stronger than at the low one")
-def high_rate_correlates(e8: Any, e9: Any) -> dict[str, Difference]:
+def high_rate_correlates(e8: Any, e9: Any) -> Difference:
     """Pearson's correlation, over seeds."""
-    return {"ML-1M": Difference.paired(_of(e8, "Pearson", "high rate"), _of(e9, "Pearson", "low rate"))}
+    return Difference.paired(_of(e8, "Pearson", "high rate"), _of(e9, "Pearson", "low rate"))
 
 
 @on_p0_e8("With the plain loss at the high rate the slope of length in count is within 0.07 of a quarter", cases=SETS)
@@ -81,10 +81,10 @@ def stored_slopes_are_near_a_quarter(e8: Any, data: str) -> Difference:
     return Difference.below(np.abs(np.asarray(_of(e8, "slope", "high rate", data)) - 1 / 4), NEAR)
 
 
-@on_p0_e8("At the high rate the slope is smaller on Gowalla than on ML-1M", case="loss")
-def the_slope_is_smaller_on_gowalla(e8: Any) -> dict[str, Difference]:
+@on_p0_e8("At the high rate the slope is smaller on Gowalla than on ML-1M", case="loss", cases="plain")
+def the_slope_is_smaller_on_gowalla(e8: Any) -> Difference:
     """Log-log slope on ML-1M less that on Gowalla, over seeds; with the plain loss alone."""
-    return {"plain": Difference.paired(*(_of(e8, "slope", "high rate", data) for data in (ML_1M, "gowalla")))}
+    return Difference.paired(*(_of(e8, "slope", "high rate", data) for data in (ML_1M, "gowalla")))
 
 
 @on_p0_e8("The quartic law gives the last length of every item, but for rounding", cases=SETS)
@@ -93,10 +93,10 @@ def stored_lengths_obey_the_law(e8: Any, data: str) -> Difference:
     return Difference.below(_of(e8, "law", "high rate", data), 1e-4)
 
 
-@on_p0_e9("At rate 0.1 the loss stays above that of guessing", case="data set")
-def low_rate_learns_nothing(e9: Any) -> dict[str, Difference]:
+@on_p0_e9("At rate 0.1 the loss stays above that of guessing", case="data set", cases="ML-1M")
+def low_rate_learns_nothing(e9: Any) -> Difference:
     """Loss less log 512, over seeds."""
-    return {"ML-1M": Difference.above(_of(e9, "loss", "low rate"), np.log(512))}
+    return Difference.above(_of(e9, "loss", "low rate"), np.log(512))
 
 
 @on_p0_e9("At rate 0.1 lists hold less of the most popular 1 % than chance", case="ranking")
@@ -119,17 +119,17 @@ def slow_steps_learn_no_less(e9: Any, rates: tuple[str, str]) -> Difference:
 
 
 @on_p0_e10("With a transformer as the other tower, too, dot products show more of the most popular 1 % than cosines")
-def transformer_lists_hold_more_of_the_head(e10: Any) -> dict[str, Difference]:
+def transformer_lists_hold_more_of_the_head(e10: Any) -> Difference:
     """Share of the lists, over seeds."""
-    return {"ML-1M": Difference.paired(*(_of(e10, f"share {name}", "transformer") for name in ("dot", "cos")))}
+    return Difference.paired(*(_of(e10, f"share {name}", "transformer") for name in ("dot", "cos")))
 
 
 @on_p0_e10("With a transformer as the other tower the items grow longer")
-def transformer_items_grow(e10: Any) -> dict[str, Difference]:
+def transformer_items_grow(e10: Any) -> Difference:
     """Mean length of the items after the last step less that before the first, over seeds."""
     where = {"data": ML_1M, "setting": "transformer"}
     first, last = (pick(e10.distinct("step", metric="norm at step", **where)) for pick in (min, max))
-    return {"ML-1M": Difference.paired(*(e10.values("norm at step", step=step, **where) for step in (last, first)))}
+    return Difference.paired(*(e10.values("norm at step", step=step, **where) for step in (last, first)))
 
 
 # ----------------------------------------------------------------------------------------------------------- remedies
@@ -139,6 +139,7 @@ def transformer_items_grow(e10: Any) -> dict[str, Difference]:
     "A longer start, decay at updates only, row-wise Adagrad, Adam, even sampling and vectors of one length make the "
     "slope smaller",
     case="remedy",
+    cases=None,
 )
 def remedies_flatten(cures: Any) -> dict[str, Difference]:
     """Log-log slope of the plain model less that with the remedy, over seeds."""
@@ -150,27 +151,28 @@ def remedies_flatten(cures: Any) -> dict[str, Difference]:
 
 
 @on_p0_r("A little weight decay does not make the slope smaller")
-def little_decay_keeps_the_slope(cures: Any) -> dict[str, Difference]:
+def little_decay_keeps_the_slope(cures: Any) -> Difference:
     """Log-log slope with a decay of 3e-5 less that of the plain model, over seeds."""
-    return {"ML-1M": Difference.paired(_of(cures, "slope", "weight decay"), _of(cures, "slope", "nothing"))}
+    return Difference.paired(_of(cures, "slope", "weight decay"), _of(cures, "slope", "nothing"))
 
 
 @on_p0_r("Even where films are updated equally often the correlation of length and popularity is positive")
-def even_sampling_keeps_a_correlation(cures: Any) -> dict[str, Difference]:
+def even_sampling_keeps_a_correlation(cures: Any) -> Difference:
     """Pearson's correlation, over seeds."""
-    return {"ML-1M": Difference.above(_of(cures, "Pearson", "uniform items"))}
+    return Difference.above(_of(cures, "Pearson", "uniform items"))
 
 
 @on_p0_r("With the plain loss lists by dot product are better than lists by cosine")
-def lengths_repair_the_plain_model(cures: Any) -> dict[str, Difference]:
+def lengths_repair_the_plain_model(cures: Any) -> Difference:
     """NDCG@10, over seeds."""
-    return {"ML-1M": Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG cos", "nothing"))}
+    return Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG cos", "nothing"))
 
 
 @on_p0_r(
     "With pairs hidden at random, lists by cosine are better with the logQ correction than without it, and better than "
     "the most popular films",
     case="comparison",
+    cases=None,
 )
 def logq_mends_the_cosine(cures: Any) -> dict[str, Difference]:
     """NDCG@10, over seeds."""
@@ -193,10 +195,12 @@ def lengths_add_to_the_corrected_model(cures: Any, metric: str) -> Difference:
     return Difference.paired(*(_of(cures, f"{metric} {ranking}", "logQ") for ranking in ("dot", "cos")))
 
 
-@on_p0_c_r("With the plain loss a tuned temperature and rate make the lists by cosine better", case="data set")
-def tuning_helps_the_cosine(tuned: Any, cures: Any) -> dict[str, Difference]:
+@on_p0_c_r(
+    "With the plain loss a tuned temperature and rate make the lists by cosine better", case="data set", cases="ML-1M"
+)
+def tuning_helps_the_cosine(tuned: Any, cures: Any) -> Difference:
     """NDCG@10 by cosine, tuned less as it was, over seeds."""
-    return {"ML-1M": Difference.paired(_of(tuned, "NDCG cos", "tuned"), _of(cures, "NDCG cos", "nothing"))}
+    return Difference.paired(_of(tuned, "NDCG cos", "tuned"), _of(cures, "NDCG cos", "nothing"))
 
 
 @on_p0_c_r(
@@ -215,11 +219,9 @@ def tuning_is_not_enough(tuned: Any, cures: Any) -> dict[str, Difference]:
 
 
 @on_p0_r("Strong weight decay makes the lists by dot product worse")
-def strong_decay_spoils_the_ranking(cures: Any) -> dict[str, Difference]:
+def strong_decay_spoils_the_ranking(cures: Any) -> Difference:
     """NDCG@10, over seeds."""
-    return {
-        "ML-1M": Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG dot", "strong weight decay"))
-    }
+    return Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG dot", "strong weight decay"))
 
 
 # ----------------------------------------------------------------------------------------------- the pages' own runs
@@ -231,69 +233,67 @@ def longest_and_most_popular(run: FilmRun, few: int = 10) -> int:
     return len(set(longest) & set(popular))
 
 
-@finding("At least eight of the ten longest films are among the ten most popular ones", case="data set")
-def the_longest_are_the_most_popular(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("At least eight of the ten longest films are among the ten most popular ones")
+def the_longest_are_the_most_popular(runs: Sequence[FilmRun]) -> Difference:
     """How many of the ten are, minus seven."""
-    return {FILMS: Difference.above([longest_and_most_popular(run) for run in runs], 7)}
+    return Difference.above([longest_and_most_popular(run) for run in runs], 7)
 
 
-@finding("The length correlates with the count after training, and not before", case="data set")
-def training_makes_the_correlation(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("The length correlates with the count after training, and not before")
+def training_makes_the_correlation(runs: Sequence[FilmRun]) -> Difference:
     """0.6 below Pearson's correlation after training; what it was before must be less than 0.1 from 0."""
     after, before = (
         np.array([popularity.norm_correlation(lengths, run.counts) for run, lengths in pairs])
         for pairs in ([(run, run.after) for run in runs], [(run, run.before) for run in runs])
     )
-    return {FILMS: Difference.above(np.minimum(after - 0.6, 0.1 - abs(before)))}
+    return Difference.above(np.minimum(after - 0.6, 0.1 - abs(before)))
 
 
-@finding("The slope of length in count is within 0.07 of a quarter", case="data set")
-def the_slope_is_near_a_quarter(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("The slope of length in count is within 0.07 of a quarter")
+def the_slope_is_near_a_quarter(runs: Sequence[FilmRun]) -> Difference:
     """0.07 minus the distance of the log-log slope from 1/4."""
-    return {FILMS: Difference.below([abs(run.slope(run.after) - 1 / 4) for run in runs], NEAR)}
+    return Difference.below([abs(run.slope(run.after) - 1 / 4) for run in runs], NEAR)
 
 
-@finding("The quartic law gives the last length of every film, but for rounding", case="data set")
-def the_law_gives_every_length(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("The quartic law gives the last length of every film, but for rounding")
+def the_law_gives_every_length(runs: Sequence[FilmRun]) -> Difference:
     """1e-4 minus the largest relative error; the tables are in single precision."""
-    return {FILMS: Difference.each([1e-4 - np.abs(run.law / run.after - 1).max() for run in runs])}
+    return Difference.each([1e-4 - np.abs(run.law / run.after - 1).max() for run in runs])
 
 
-@finding("The mean squared gradient of a film rises with its popularity", case="data set")
-def popular_films_are_hit_harder(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("The mean squared gradient of a film rises with its popularity")
+def popular_films_are_hit_harder(runs: Sequence[FilmRun]) -> Difference:
     """Log-log slope of the mean ||h||^2 in popularity, over seeds."""
-    return {"MovieTweetings": Difference.above([run.slope(run.mean_squared) for run in runs])}
+    return Difference.above([run.slope(run.mean_squared) for run in runs])
 
 
-@finding(
-    "Among films that are updated equally often, too, the mean squared gradient rises with popularity", case="data set"
-)
-def evenly_updated_films_are_hit_harder(films: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("Among films that are updated equally often, too, the mean squared gradient rises with popularity")
+def evenly_updated_films_are_hit_harder(films: Sequence[FilmRun]) -> Difference:
     """Log-log slope of the mean ||h||^2 in popularity, over seeds."""
-    return dict(popular_films_are_hit_harder.function(films))
+    return Difference.above([run.slope(run.mean_squared) for run in films])
 
 
-@finding("Among films that are updated equally often, the popular ones still end longer", case="data set")
-def evenly_updated_films_differ(films: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("Among films that are updated equally often, the popular ones still end longer")
+def evenly_updated_films_differ(films: Sequence[FilmRun]) -> Difference:
     """Log-log slope of length in popularity, over seeds."""
-    return {"MovieTweetings": Difference.above([run.slope(run.after) for run in films])}
+    return Difference.above([run.slope(run.after) for run in films])
 
 
-@finding("One mean gradient for all films predicts too small a slope", case="data set")
-def one_number_is_too_flat(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("One mean gradient for all films predicts too small a slope")
+def one_number_is_too_flat(runs: Sequence[FilmRun]) -> Difference:
     """Log-log slope of length in popularity, measured less predicted, over seeds."""
     slopes = [(run.slope(run.after), run.slope(run.by_one_number())) for run in runs]
-    return {"MovieTweetings": Difference.paired(*zip(*slopes, strict=True))}
+    return Difference.paired(*zip(*slopes, strict=True))
 
 
-@finding("Among the most popular films the fitted law with copies has too large a slope", case="data set")
-def copies_are_too_steep_in_the_head(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+@on_films("Among the most popular films the fitted law with copies has too large a slope")
+def copies_are_too_steep_in_the_head(runs: Sequence[FilmRun]) -> Difference:
     """Log-log slope among films with many training pairs, fitted less measured, over seeds."""
     slopes = [(run.slope(run.by_copies()[1], least=HEAD), run.slope(run.after, least=HEAD)) for run in runs]
-    return {"MovieTweetings": Difference.paired(*zip(*slopes, strict=True))}
+    return Difference.paired(*zip(*slopes, strict=True))
 
 
-@finding("Where films share a row with their decade, the popular ones still end longer", case="data set")
-def films_that_share_a_row_grow_too(slopes: Sequence[float]) -> dict[str, Difference]:
+@on_films("Where films share a row with their decade, the popular ones still end longer")
+def films_that_share_a_row_grow_too(slopes: Sequence[float]) -> Difference:
     """Log-log slope of length in popularity, over seeds."""
-    return {"MovieTweetings": Difference.above(slopes)}
+    return Difference.above(slopes)

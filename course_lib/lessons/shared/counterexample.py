@@ -37,6 +37,11 @@ class Counterexample:
         """Whether there is a gap, and the formula, where one is offered, explains all of it."""
         return not all_zero(self.gap) and (self.formula is None or all_zero(self.unexplained))
 
+    @property
+    def passes(self) -> bool:
+        """Whether it refutes; of a repaired statement, which drops "nothing", whether there is no gap."""
+        return all_zero(self.gap) if self.dropped.startswith("nothing") else self.refutes
+
 
 def all_zero(value: Any) -> bool:
     """Whether a number, an expression or every entry of an array is exactly zero."""

@@ -387,7 +387,7 @@ def finding(
     sentence: str,
     *,
     case: str,
-    cases: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
+    cases: str | Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
     claimed: Collection[str] | None = None,
     rests_on: Iterable[str] = (),
     family: str = "",
@@ -395,8 +395,9 @@ def finding(
 ) -> Callable[[Callable[..., Any]], Finding]:
     """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments.
 
-    With `cases`, {name of a case: what the function is told of it, last} or what gives that from the stored results,
-    the function returns the Difference of that one case, or None where there is no such case.
+    With `cases`, the name of the only case, the function returns its Difference. With {name of a case: what the
+    function is told of it, last}, or what gives that from the stored results, it returns the Difference of that one
+    case, or None where there is no such case.
     """
     if isinstance(claimed, str):
         raise ValueError(f"claimed: got {claimed!r}, expected several names, such as {{{claimed!r}}}")
@@ -407,6 +408,8 @@ def finding(
 
         @wraps(function)
         def of_each(*given: Any) -> dict[str, Difference]:
+            if isinstance(cases, str):
+                return {cases: function(*given)}
             each = cases(*given) if callable(cases) else cases or {}
             found = {name: function(*given, told) for name, told in each.items()}
             return {name: difference for name, difference in found.items() if difference is not None}

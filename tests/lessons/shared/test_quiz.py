@@ -207,7 +207,6 @@ GOOD = {
             "id": "first",
             "kind": "one",
             "ask": "How many?",
-            "not_computed": "a matter of taste",
             "answers": [
                 {"id": "a", "right": True, "text": "one", "why": "because"},
                 {"id": "b", "right": False, "text": "two", "why": "because not", "misconception": "More is better"},
@@ -248,9 +247,6 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (lambda d: first(d).update(ask="what is $r_i?"), r"ask: \$ is opened and not closed in 'what is"),
         (lambda d: first(d).update(ask="is $r_$ large?"), r"cannot read \$r_\$ from '_' on"),
         (lambda d: first(d).update(ask="is it <b>so</b>?"), "HTML in 'is it <b>so</b>"),
-        (lambda d: first(d).pop("not_computed"), "either computed_by .a function. or not_computed"),
-        (lambda d: first(d).update(computed_by="course_lib.losses:square"), "and not both"),
-        (lambda d: first(d).update(computed_by="os:getcwd"), r"course_lib.* at `questions\[0\].computed_by`"),
         (lambda d: answers(d)[1].update(id="a"), "id a given twice"),
         (lambda d: answers(d)[1].pop("misconception"), r"misconception is missing; .*answers\[1\]`"),
         (lambda d: answers(d)[0].update(misconception="x"), "a right answer has no misconception"),
@@ -289,15 +285,13 @@ def test_unknown_names_are_answered_with_the_known_ones() -> None:
 
 def test_a_function_that_does_not_fit_its_question_is_named() -> None:
     question = quiz.load(NAME).questions[0]
-    for target, message in [
-        ("course_lib.lessons.in_batch_bias.quiz:nothing", "has no attribute 'nothing'"),
-        ("course_lib.nothing:f", "No module named"),
-        ("course_lib.lessons.in_batch_bias.quiz:serving", r"speaks of \['divide', 'log', .*expected \['zero'"),
+    for chapter, name, message in [
+        (NAME, "nothing", "expected the function 'nothing' in course_lib.*has no attribute 'nothing'"),
+        ("no-chapter", "nothing", "No module named"),
+        (NAME, "serving", r"speaks of \['divide', 'log', .*expected \['zero'"),
     ]:
         with pytest.raises(quiz.QuizError, match=message):
-            quiz.recompute(replace(question, computed_by=target))
-    with pytest.raises(quiz.QuizError, match="has no computed_by: a matter of taste"):
-        quiz.recompute(replace(question, computed_by="", not_computed="a matter of taste"))
+            quiz.recompute(chapter, replace(question, id=name))
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 
 title: The bias of in-batch sampling
 questions:
-  - id: coefficient                # words joined by -
+  - id: coefficient                # words joined by -; the function of quiz.py that says which answers are right
     kind: one                      # one right answer, or several
     ask: "How large is $r_i$?"     # markup: *emphasis*, `code`, $maths$
-    computed_by: course_lib.lessons.my_topic.quiz:coefficient   # -> {answer id: is it right?}; or else
-    not_computed: "why no computation can settle it"
     answers:
       - {id: a, right: true, text: "...", why: "..."}
       - {id: b, right: false, text: "...", misconception: "its name", why: "..."}
@@ -28,7 +26,6 @@ from course_lib.lessons.shared.quiz.markup import pieces
 LESSONS = Path(__file__).resolve().parents[2]
 Id = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, Meta(pattern=r"\S")]  # with a word in it
-Function = Annotated[str, Meta(pattern=r"^course_lib(\.\w+)+:\w+$")]
 
 
 class QuizError(ValueError):
@@ -71,16 +68,12 @@ class Question(_Row, frozen=True):
     kind: str
     ask: Text
     answers: Annotated[tuple[Answer, ...], Meta(min_length=2, max_length=8)]
-    computed_by: Function = ""
-    not_computed: Text = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _refuse_twice(self.answers)
         if self.kind not in ("one", "several"):
             raise ValueError(f"kind is {self.kind!r}; expected one or several")
-        if bool(self.computed_by) == bool(self.not_computed):
-            raise ValueError("expected either computed_by (a function) or not_computed (the reason), and not both")
         if self.kind == "one" and len(self.right) != 1:
             raise ValueError(f"{len(self.right)} answers are right; kind 'one' expects exactly 1 (or use 'several')")
         if not 1 <= len(self.right) < len(self.answers):
@@ -139,22 +132,18 @@ def read(path: Path | str) -> Quiz:
     return msgspec.structs.replace(found, name=_chapter_of(path))
 
 
-def recompute(question: Question) -> dict[str, bool]:
+def recompute(chapter: str, question: Question) -> dict[str, bool]:
     """What the question's own function says of each answer: {answer id: is it right?}, in the order of the answers.
 
-    Raises QuizError when the question names no function, the function does not exist, or it speaks of other answers.
+    The function has the name of the question and lies in the lesson's quiz.py. Raises QuizError where there is none, or
+    where it speaks of other answers.
     """
-    if not question.computed_by:
-        raise QuizError(f"question {question.id!r} has no computed_by: {question.not_computed}")
-    module, _, name = question.computed_by.partition(":")
+    module, name = f"course_lib.lessons.{chapter.replace('-', '_')}.quiz", question.id.replace("-", "_")
     try:
-        function = getattr(importlib.import_module(module), name)
+        verdicts = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError) as error:
-        raise QuizError(f"question {question.id!r}: computed_by is {question.computed_by!r}: {error}") from None
-    verdicts = function()
+        raise QuizError(f"question {question.id!r}: expected the function {name!r} in {module}: {error}") from None
     expected = [answer.id for answer in question.answers]
     if set(verdicts) != set(expected):
-        raise QuizError(
-            f"question {question.id!r}: {question.computed_by} speaks of {sorted(verdicts)}; expected {expected}"
-        )
-    return {name: bool(verdicts[name]) for name in expected}
+        raise QuizError(f"question {question.id!r}: {module}:{name} speaks of {sorted(verdicts)}; expected {expected}")
+    return {answer: bool(verdicts[answer]) for answer in expected}
