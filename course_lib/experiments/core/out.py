@@ -124,20 +124,12 @@ def _words(table: pd.DataFrame) -> pd.DataFrame:
 
 def latex(table: pd.DataFrame, caption: str) -> str:
     """A table of texts with the rules of booktabs; \\usepackage{booktabs} is all that it needs."""
-    lines = [" & ".join(map(escaped, line)) + r" \\" for line in table.to_numpy().tolist()]
-    head = " & ".join(escaped(str(name)) for name in table.columns) + r" \\"
     numbers = [all(re.match(r"^-?[\d.]+|^$", text) for text in table.iloc[:, at]) for at in range(table.shape[1])]
     columns = "".join("r" if number else "l" for number in numbers)
-    body = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *lines,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join([r"\begin{table}", rf"\caption{{{escaped(caption)}}}", r"\centering", *body, r"\end{table}", ""])
+    plain = table.map(escaped).rename(columns=lambda name: escaped(str(name))).style.hide()
+    look: dict[str, Any] = {"hrules": True, "column_format": columns, "position_float": "centering"}
+    text: str = plain.to_latex(caption=escaped(caption), **look)
+    return text
 
 
 def escaped(text: str) -> str:
