@@ -485,6 +485,21 @@ def test_intervals_are_paired_corrected_and_wider_where_splits_overlap() -> None
     assert wider.high["better"] - gains.mean() == pytest.approx(half * np.sqrt(2))
 
 
+@pytest.mark.seconds
+def test_one_seed_says_that_it_has_no_interval(tmp_path) -> None:
+    losses = {"plain": 1.0, "better": 2.0, "popularity": 0.5}
+    rows = [{"data": "d", "loss": name, "metric": "P@5", "seed": 0, "value": v} for name, v in losses.items()]
+    result = experiments.Result("P3-T5", "smoke", "A table", rows, layout={"rows": ("data", "loss")})
+    table = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"})
+    shown, same = own_run.telling(table)
+    assert [*shown] == ["loss", "mean", "against", "difference"] and same == {"data": "d", "seeds": 1}
+    assert [*own_run.telling(table[:1])[0]] == ["mean", "against", "difference"]  # a line alone, too, is shown
+    files = {path.name: path for path in out.write(result, tmp_path, table, metric="P@5")}
+    text = files["P3-T5-smoke-intervals.tex"].read_text()
+    assert "of one seed, without intervals" in text and "data d" in text and "Popularity & 0.5" in text
+    assert out.figure(result, metric="P@5").axes[-1].get_xlabel() == "P@5; a single run each"
+
+
 # ----------------------------------------------------------------------------------------------------------------- out
 @pytest.mark.seconds
 @pytest.mark.parametrize("name, scale", [("P3-T6", "laptop"), ("P1-T3", "laptop"), ("PRACTICE-1", "laptop")])
