@@ -93,6 +93,7 @@ def test_a_spreadsheet_of_another_country_gives_the_same_pairs(shop, tmp_path) -
     words = {"when": table.when.dt.strftime("%d.%m.%Y"), "stars": table.stars.map("{:.1f}".format)}
     words["stars"], words["what"] = words["stars"].str.replace(".", ","), table.what.str.replace("thing", "Stück")
     table.assign(**words).to_csv(path, sep=";", index=False, encoding="cp1252")
+    path.write_bytes(path.read_bytes() + b";;;\n")  # as a spreadsheet leaves an emptied row
     plain = read(Source(tmp_path / "plain.csv", **COLUMNS, min_rating=2))
     found = read(Source(path, **COLUMNS, min_rating=2, encoding="cp1252"))
     assert np.array_equal(found.times, plain.times) and np.array_equal(found.ratings, plain.ratings)
@@ -155,6 +156,10 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
         lambda t, p: (saved(t.assign(stars=t.stars.astype(str).where(t.index != 1, "good")), p / "s.csv"), {}),
         "line 3 holds 'good'; expected a finite number",
     ),
+    "decimal commas between tabs": (
+        lambda t, p: (saved(t.assign(stars="4,5"), p / "s.tsv", sep="\t"), {}),
+        "line 2 holds '4,5'; expected a decimal point, or semicolons between the columns",
+    ),
     "milliseconds": (lambda t, p: (saved(t.assign(when=1000 * t.when), p / "s.csv"), {}), "expected --time-unit ms"),
     "no times to split by": (
         lambda t, p: (saved(t.drop(columns="when"), p / "s.csv"), {"time": None, "split": "time"}),
@@ -184,7 +189,7 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
     ),
     "days that may be months": (
         lambda t, p: (saved(t.assign(when=["01.02.2020", "05.06.2020"] * (len(t) // 2)), p / "s.csv"), {}),
-        "'01.02.2020' may be of two days; expected dates such as 2026-12-31",
+        "'01.02.2020' may be 2020-01-02 or 2020-02-01; expected dates such as 2026-12-31",
     ),
     "one user": (
         lambda t, p: (saved(t.assign(who="me", what=t.index), p / "s.csv"), {}),
@@ -478,6 +483,21 @@ def test_intervals_are_paired_corrected_and_wider_where_splits_overlap() -> None
     assert table["Holm p"]["better"] == pytest.approx(2 * p)
     wider = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"}, splits=1 / 4).set_index("loss")
     assert wider.high["better"] - gains.mean() == pytest.approx(half * np.sqrt(2))
+
+
+@pytest.mark.seconds
+def test_one_seed_says_that_it_has_no_interval(tmp_path) -> None:
+    losses = {"plain": 1.0, "better": 2.0, "popularity": 0.5}
+    rows = [{"data": "d", "loss": name, "metric": "P@5", "seed": 0, "value": v} for name, v in losses.items()]
+    result = experiments.Result("P3-T5", "smoke", "A table", rows, layout={"rows": ("data", "loss")})
+    table = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"})
+    shown, same = own_run.telling(table)
+    assert [*shown] == ["loss", "mean", "against", "difference"] and same == {"data": "d", "seeds": 1}
+    assert [*own_run.telling(table[:1])[0]] == ["mean", "against", "difference"]  # a line alone, too, is shown
+    files = {path.name: path for path in out.write(result, tmp_path, table, metric="P@5")}
+    text = files["P3-T5-smoke-intervals.tex"].read_text()
+    assert "of one seed, without intervals" in text and "data d" in text and "Popularity & 0.5" in text
+    assert out.figure(result, metric="P@5").axes[-1].get_xlabel() == "P@5; a single run each"
 
 
 # ----------------------------------------------------------------------------------------------------------------- out

@@ -83,6 +83,18 @@ def test_towers_learn_and_the_sphere_is_kept(small, model):
         assert liked > (users @ items.mean(0)).mean() + 0.05  # positives score above the average item
 
 
+def test_the_runs_that_are_compared_have_starts_of_their_own(monkeypatch):
+    def drawn(data, cell, start):  # in place of a training
+        rng = np.random.default_rng(start)
+        return tuple(rng.standard_normal((rows, cell["k"])) for rows in data.shape)
+
+    monkeypatch.setattr(p2, "train_towers", drawn)
+    cell = {"data": SMALL, "model": "dot", "k": 4, "epochs": 1, "batch": 512, "seed": 7, "runs": 3}
+    found = values(p2.x2_cell(cell))
+    assert found["overlap"] < 0.5 and abs(found["scores"]) < 0.5  # those of one start would be 1
+    assert values(p2.x2_cell({**cell, "seed": 8}))["scores"] != found["scores"]
+
+
 def test_an_unknown_model_is_refused(small):
     with pytest.raises(ValueError, match="expected one of"):
         p2.train_towers(small, {"model": "cube", "k": 4, "epochs": 1, "batch": 64, "seed": 0}, start=[0])

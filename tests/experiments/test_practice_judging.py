@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from course_lib import experiments, metrics
 from course_lib.checking import some
@@ -53,6 +54,11 @@ def test_the_training_is_the_librarys_and_alone_is_a_weight_of_zero(small: Inter
     theirs = cosine_tables(window.train, tau=0.5, passes=2, seed=3)
     assert all(np.array_equal(one, other.numpy()) for one, other in zip(tables, theirs, strict=True))
     assert len(losses) == len(rates) == 2
+    corrected, _, _ = scoreboard.cosine_training(window, scoreboard.recall, tau=0.5, corrected=True, passes=2, seed=3)
+    log_q = np.log(np.maximum(window.train.col_counts, 1) / len(window.train))
+    theirs = cosine_tables(window.train, tau=0.5, log_q=torch.tensor(log_q), passes=2, seed=3)
+    assert all(np.array_equal(one, other.numpy()) for one, other in zip(corrected, theirs, strict=True))
+    assert not np.array_equal(corrected[0], tables[0])
     users, items = scoreboard.alone(tables, 0.5)
     served = scoreboard.with_hits(tables, window, 0.5, half_life=1.0, weight=1.0)
     assert np.allclose(served[0][:, :-1], users) and np.allclose(served[1][:, :-1], items)

@@ -210,6 +210,14 @@ def test_all_batches_are_whole_and_both_halves_are_measured() -> None:
     assert first != second and min(first, second) < whole < max(first, second)
 
 
+def test_each_pass_has_every_pair_at_most_once_in_an_order_of_its_own() -> None:
+    train_part, _ = synthetic()
+    one = stack(train_part, losses=("unbiased",), batch_size=33)
+    first, second = (np.concatenate([one.draw()[0] for _ in range(one.steps_per_epoch)]) for _ in range(2))
+    assert len(np.unique(first)) == len(np.unique(second)) == len(first) > len(train_part) - 33
+    assert not np.array_equal(first, second)
+
+
 def test_the_two_batches_of_sogram_are_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """P4, footnote 5. Two independent batches of s of N pairs have s^2 / N pairs in common on average.
 

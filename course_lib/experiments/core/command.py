@@ -166,8 +166,10 @@ def _run_own(arguments: argparse.Namespace) -> int:
         compared = own_run.of_door(result, ready.door, ready) if ready.door.main else None
     print(result.to_markdown(**ready.door.main))
     if compared is not None and len(compared):
-        telling = compared.loc[:, compared.nunique(dropna=False) > 1].drop(columns="p", errors="ignore")
-        print(telling.to_string(index=False, float_format="{:.3g}".format, na_rep="–"))
+        shown = own_run.telling(compared)[0].drop(columns="p", errors="ignore")
+        print(shown.to_string(index=False, float_format="{:.3g}".format, na_rep="–"))
+        if "low" not in compared:
+            print("One seed has no interval, so none of these differences can be said: --seeds 0 1 2, or more.")
     files = out.write(result, arguments.out or "results", compared, **ready.door.main)
     print("written:", *files, sep="\n  ")
     return 0

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from course_lib.datasets.catalogue import ENTRIES
-from course_lib.experiments.core import beside, display
+from course_lib.experiments.core import beside, display, own_run
 from course_lib.experiments.core.provenance import ROOT, git_state
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row, half_width
@@ -76,7 +76,10 @@ def write(result: Result, folder: str | Path, compared: pd.DataFrame | None = No
         path = stem.with_name(f"{stem.name}-intervals.csv")
         compared.to_csv(path, index=False)
         files.append(path)
-        texts["-intervals.tex"] = latex(_words(compared), "Differences of pairs with simultaneous 95 % intervals.")
+        shown, same = own_run.telling(compared)
+        kind = "with simultaneous 95 % intervals" if "low" in compared else "of one seed, without intervals"
+        about_all = display.everywhere("In every row", same)
+        texts["-intervals.tex"] = latex(_words(shown), f"Differences of pairs {kind}. {about_all}".strip())
     for end, text in texts.items():
         path = stem.with_name(f"{stem.name}{end}")
         path.write_text(text, encoding="utf-8")
@@ -115,29 +118,22 @@ def _said(cell: Any, digits: int) -> str:
 def _words(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers to four places, coordinates by their names."""
 
-    def one(value: Any) -> str:
+    def one(value: Any, column: str) -> str:
         missing = value is None or (isinstance(value, float) and pd.isna(value))
-        return "" if missing else f"{value:.4g}" if isinstance(value, float) else display.text_of(value)
+        return "" if missing else f"{value:.4g}" if isinstance(value, float) else display.text_of(value, column)
 
-    return table.map(one).rename(columns=display.name_of)
+    said = {name: [one(value, name) for value in table[name]] for name in table}
+    return pd.DataFrame(said).rename(columns=display.name_of)
 
 
 def latex(table: pd.DataFrame, caption: str) -> str:
     """A table of texts with the rules of booktabs; \\usepackage{booktabs} is all that it needs."""
-    lines = [" & ".join(map(escaped, line)) + r" \\" for line in table.to_numpy().tolist()]
-    head = " & ".join(escaped(str(name)) for name in table.columns) + r" \\"
     numbers = [all(re.match(r"^-?[\d.]+|^$", text) for text in table.iloc[:, at]) for at in range(table.shape[1])]
     columns = "".join("r" if number else "l" for number in numbers)
-    body = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *lines,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join([r"\begin{table}", rf"\caption{{{escaped(caption)}}}", r"\centering", *body, r"\end{table}", ""])
+    plain = table.map(escaped).rename(columns=lambda name: escaped(str(name))).style.hide()
+    look: dict[str, Any] = {"hrules": True, "column_format": columns, "position_float": "centering"}
+    text: str = plain.to_latex(caption=escaped(caption), **look)
+    return text
 
 
 def escaped(text: str) -> str:
@@ -157,13 +153,14 @@ def figure(result: Result, **main: Any) -> Figure:
         panel = panels.setdefault(display.text_of(row.get("data")), {})
         panel.setdefault(", ".join(named) or result.id, []).append(row["value"])
     heights = [len(panel) for panel in panels.values()]
+    several = any(len(values) > 1 for panel in panels.values() for values in panel.values())
     with mpl.rc_context({"font.size": 8, "pdf.fonttype": 42}):
         drawn = Figure(figsize=(WIDTH, 0.7 * len(panels) + LINE * sum(heights)), layout="constrained")
         axes = drawn.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
         for ax, (title, panel) in zip(axes, panels.items(), strict=True):
             _panel(ax, panel)
             ax.set_title(title, loc="left", weight="bold", fontsize=8)
-        words = "dots: runs, diamond: mean with 95 % interval"
+        words = "dots: runs, diamond: mean with 95 % interval" if several else "a single run each"
         axes[-1].set_xlabel(f"{display.name_of(main.get('metric', 'value'))}; {words}")
     return drawn
 

@@ -205,21 +205,25 @@ def _frame(path: Path, encoding: str, **how: Any) -> pd.DataFrame:
 
 
 def _table(source: Source, columns: Mapping[str, str]) -> pd.DataFrame:
-    """The file with ids as texts: 007 stays 007."""
+    """The file with ids as texts: 007 stays 007. Rows of separators alone, as spreadsheets leave them, are no rows."""
     path, how = source.path, dict[str, Any]()
     heads = _heads(path, source.encoding)
     if path.suffix.lower() != ".parquet":
         ids = {heads.index(columns[side]): str for side in ("user", "item")}
         how = {"dtype": ids, "keep_default_na": False, "na_values": [""]}  # somebody may be called NA
-    return _frame(path, source.encoding, **how).set_axis(heads, axis=1)
+    table = _frame(path, source.encoding, **how).set_axis(heads, axis=1).reset_index(drop=True)
+    return table.dropna(how="all")
+
+
+def _line(wrong: pd.Series[bool]) -> int:
+    """The line of a file in which the first wrong value stands; the header is line 1."""
+    return int(wrong.idxmax()) + 2
 
 
 def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
-    if missing := int(table[column].isna().sum()):
-        row = int(np.flatnonzero(table[column].isna())[0]) + 2  # the header is line 1
-        raise ValueError(
-            f"{path.name}, column {column!r}: {missing} ids are missing, the first in line {row}; expected none"
-        )
+    if (missing := table[column].isna()).any():
+        found = f"{missing.sum()} ids are missing, the first in line {_line(missing)}"
+        raise ValueError(f"{path.name}, column {column!r}: {found}; expected none")
     return table[column].astype(str).str.strip().to_numpy(dtype=str)
 
 
@@ -230,14 +234,13 @@ def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any
     if side == "time" and not pd.api.types.is_numeric_dtype(values):
         dates = _dates(values, where)
         if dates.isna().any():
-            raise ValueError(
-                f"{where}: line {int(np.flatnonzero(dates.isna())[0]) + 2} has no time; expected one in each"
-            )
+            raise ValueError(f"{where}: line {_line(dates.isna())} has no time; expected one in each")
         return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)
     found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
-    if not np.isfinite(found).all():
-        line = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise ValueError(f"{where}: line {line + 2} holds {str(values.iloc[line])!r}; expected a finite number")
+    if (wrong := pd.Series(~np.isfinite(found), values.index)).any():
+        text = str(values[wrong].iloc[0])
+        expected = "a decimal point, or semicolons between the columns" if "," in text else "a finite number"
+        raise ValueError(f"{where}: line {_line(wrong)} holds {text!r}; expected {expected}")
     if side == "time":
         found = found / UNITS[source.time_unit]
         if found.max() > LATEST:
@@ -261,7 +264,9 @@ def _dates(values: pd.Series[Any], where: str) -> pd.Series[Any]:
     if not found:
         raise ValueError(f"{where}: {values.iloc[0]!r} and others; expected seconds since 1970 or dates in one format")
     if not found[0].equals(found[-1]):
-        raise ValueError(f"{where}: {values.iloc[0]!r} may be of two days; expected dates such as 2026-12-31")
+        two = pd.concat(found, axis=1)[found[0].notna() & (found[0] != found[-1])].iloc[0]
+        days = " or ".join(f"{one:%Y-%m-%d}" for one in two)
+        raise ValueError(f"{where}: {values[two.name]!r} may be {days}; expected dates such as 2026-12-31")
     return found[0]
 
 

@@ -34,6 +34,7 @@ LATELY = 0.1
 OWN_COST = 4.0  # times the pattern's seconds, of a cell with an own function: gradients by autograd
 BASE_GB, COPIES = 0.6, 12  # torch and the libraries; tables of float64: parameters, gradients, moments, best state
 SAID = 0.05
+COMPARED = ("mean", "against", "difference", "low", "high", "Holm p", "said")
 DAY, UNITS = 86_400.0, " or ".join(own_data.UNITS)
 
 
@@ -354,6 +355,12 @@ def _family(table: pd.DataFrame) -> pd.DataFrame:
         ends = {"low": family["difference"] - half, "high": family["difference"] + half, "Holm p": holm}
         parts.append(family.assign(**ends, said=holm < SAID))
     return pd.concat(parts).drop(columns="error")
+
+
+def telling(compared: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The columns of `intervals` in which its lines differ, and those that compare; and what all lines have."""
+    shown = (compared.nunique(dropna=False) > 1) | compared.columns.isin(COMPARED)
+    return compared.loc[:, shown], {name: compared[name].iloc[0] for name in compared.columns[~shown]}
 
 
 def of_door(result: Result, door: Door, asked: Ready) -> pd.DataFrame:

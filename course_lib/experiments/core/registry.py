@@ -37,7 +37,7 @@ from course_lib.experiments.core.provenance import (
     results_folder,
     write_json,
 )
-from course_lib.experiments.core.results import Layout, Result
+from course_lib.experiments.core.results import Layout, Result, agrees
 from course_lib.experiments.core.summary import Row
 from course_lib.training import resumable
 
@@ -143,7 +143,7 @@ def chosen_cells(cells: list[Any], only: Cell, of: str) -> list[Any]:
         if not any(key in cell for cell in cells):
             raise ValueError(f"only: no cell of {of.split()[0]} has {key!r}; expected one of {sorted(cells[0])}")
         there = ", ".join(map(repr, dict.fromkeys(str(cell.get(key)) for cell in cells)))
-        cells = [cell for cell in cells if _wanted(cell.get(key), value)]
+        cells = [cell for cell in cells if agrees(cell.get(key), value)]
         if not cells:
             raise ValueError(f"only: no cell of {of} has {key} {value!r}; expected one of {there}")
     return cells
@@ -363,10 +363,6 @@ def assemble(
 def distinct(values: Iterable[Any]) -> list[Any]:
     """The different values in order of appearance: one when the whole run came from one machine and one commit."""
     return list({json.dumps(value, sort_keys=True): value for value in values}.values())
-
-
-def _wanted(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list | tuple) else bool(value == wanted)
 
 
 def duration(seconds: float) -> str:

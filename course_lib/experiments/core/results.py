@@ -57,7 +57,7 @@ class Result:
         for key in where:
             if not any(key in row for row in self.rows):
                 raise ValueError(f"{key!r} is no column of {self.id}; expected one of {sorted(self.columns())}")
-        return [row for row in self.rows if all(_agrees(row.get(key), wanted) for key, wanted in where.items())]
+        return [row for row in self.rows if all(agrees(row.get(key), wanted) for key, wanted in where.items())]
 
     def frame(self, **where: Any) -> pd.DataFrame:
         """The rows of `select` as a table of pandas, one line for each number; what a row does not say is NaN."""
@@ -228,7 +228,8 @@ def load_result(name: str, scale: str, folder: Path | None = None) -> Result:
     return Result(**read_json(path))
 
 
-def _agrees(value: Any, wanted: Any) -> bool:
+def agrees(value: Any, wanted: Any) -> bool:
+    """Whether a value is the wanted one, or one of several that are."""
     return value in wanted if isinstance(wanted, tuple | list | set) else bool(value == wanted)
 
 
