@@ -168,8 +168,8 @@ def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> N
 def booked(course: Path) -> list[Path]:
     """The notebooks of those whose grading has ended."""
     room = Room(course, "in-batch-bias")
-    students = [path.name.partition("--")[0] for path in course.glob("verdicts/in-batch-bias/*.json")]
-    return [room.notebook("autograded", student) for student in students if room.told(student).get("booked")]
+    students = [path.name.partition("--")[0] for path in course.glob("verdicts/in-batch-bias/*.booked")]
+    return [room.notebook("autograded", student) for student in students if room.booked(student)]
 
 
 @pytest.mark.slow

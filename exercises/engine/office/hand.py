@@ -47,11 +47,11 @@ def _marks(submission: Any) -> Iterator[tuple[str, Mark]]:
 def _booked(room: Room, student: str, given: Mapping[str, Mark]) -> dict[str, str]:
     """The answers to which these marks of a student belong; none while a submission is being booked.
 
-    Where nbgrader's own commands booked it, or it was judged anew since, those on the page.
+    Where nbgrader's own commands booked it, those on the page.
     """
-    told, page = room.told(student), room.notebook("autograded", student)
-    if "booked" in told:
-        return dict(told["booked"]["answers"]) if told["booked"] else {}
+    noted, page = room.booked(student), room.notebook("autograded", student)
+    if noted is not None:
+        return dict(noted.get("answers", {}))
     marked = any(mark != NONE for mark in given.values())
     return answers(notebooks.read_source(page)) if marked and page.exists() else {}
 

@@ -60,14 +60,14 @@ class Room:
         """Where the judge's verdict on a student's work lies."""
         return self.course / "verdicts" / self.assignment / f"{student}--{self.assignment}.json"
 
-    def told(self, student: str) -> dict[str, Any]:
-        """What lies there: the verdict, and in `booked` as what it was booked; None while it is being booked."""
-        found: dict[str, Any] = json.loads(text_of(self.verdict(student)) or "{}")
+    def booked(self, student: str) -> dict[str, Any] | None:
+        """As what a submission was booked; {} while it is being booked, None where nobody noted anything."""
+        found: dict[str, Any] | None = json.loads(text_of(self.verdict(student).with_suffix(".booked")) or "null")
         return found
 
-    def note_booking(self, student: str, booked: dict[str, Any] | None) -> None:
-        """Writes beside the verdict that it is being booked, or as what it was."""
-        write_whole(self.verdict(student), json.dumps({**self.told(student), "booked": booked}, indent=1))
+    def note_booking(self, student: str, **booked: Any) -> None:
+        """Writes beside the verdict as what it was booked, or that it is being booked."""
+        write_whole(self.verdict(student).with_suffix(".booked"), json.dumps(booked, indent=1))
 
     def judged(self, student: str) -> dict[str, Any]:
         """The verdict on a student's working copy: the stored one, or a new one."""

@@ -173,12 +173,12 @@ def book(room: Room, student: str) -> None:
     """Has nbgrader book a judged submission, and gives back the marks that a person gave for the same answers."""
     state = room.fingerprint(student)
     hand.keep(room, {student})
-    room.note_booking(student, None)  # a booking that is cut short does not pass for a whole one
+    room.note_booking(student)  # a booking that is cut short does not pass for a whole one
     autograde(room, student)
     notebook = notebooks.read_source(room.notebook("submitted", student))
     shas = hand.answers(notebook)
     hand.put(room, student, shas, notebooks.text_to_place(notebook))
-    room.note_booking(student, {"as": state, "answers": shas})
+    room.note_booking(student, state=state, answers=shas)
 
 
 def autograde(room: Room, student: str) -> None:
@@ -191,8 +191,8 @@ def graded(room: Room, students: Iterable[str]) -> set[str]:
     with room.gradebook() as gradebook:
         booked = {one.student_id for one in gradebook.assignment_submissions(room.assignment)}
     there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
-    told = {student: room.told(student).get("booked") or {} for student in booked.intersection(there)}
-    return {student for student, one in told.items() if one.get("as") == room.fingerprint(student)}
+    noted = {student: room.booked(student) or {} for student in booked.intersection(there)}
+    return {student for student, one in noted.items() if one.get("state") == room.fingerprint(student)}
 
 
 def feedback(desk: Desk, room: Room) -> None:
