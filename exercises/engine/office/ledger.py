@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,7 +55,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Receipt:
-    """One file that arrived, as the ledger keeps it; times are UTC, in ISO format."""
+    """One file that arrived, as the ledger keeps it, in the order of `_RECEIPTS`; times are UTC, in ISO format."""
 
     id: int
     collection: int
@@ -175,10 +175,7 @@ class Ledger:
 
 
 def _read(database: sqlite3.Connection) -> list[Receipt]:
-    rows = database.execute(f"{_RECEIPTS} ORDER BY receipt.id")
-    names = [field.name for field in fields(Receipt)]
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    return [Receipt(**{**one, "stamped": bool(one["stamped"]), "withdrawn": bool(one["withdrawn"])}) for one in found]
+    return [Receipt(*row) for row in database.execute(f"{_RECEIPTS} ORDER BY receipt.id")]
 
 
 def _key(one: Arrival | Receipt, sha: str | None, stamp: str) -> tuple[object, ...]:
