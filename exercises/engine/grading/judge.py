@@ -52,10 +52,7 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
 
 def _stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
     """The verdict at `path`, unless something changed since, or it is not whole."""
-    try:
-        verdict = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    verdict = read_json(path)
     return verdict if verdict.get("fingerprint") == fingerprint(source, submitted) else None
 
 
@@ -126,6 +123,15 @@ def grading_code(assignment: str) -> list[Path]:
         checks |= {hidden, exercises / "engine" / "inputs.py"} | dependencies(hidden.read_text(encoding="utf-8"))
     rules = ROOT / "course_lib" / "lessons" / "shared" / "grading"  # also of modules that only a process imports
     return sorted(checks.union((exercises / "engine" / "grading").glob("*.py"), rules.glob("*.py")))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file of JSON holds; nothing where it is not there, or not whole."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
 
 
 def write_whole(path: Path, text: str) -> None:

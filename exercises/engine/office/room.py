@@ -17,7 +17,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
-from exercises.engine.grading.judge import fingerprint, verdict_on, write_whole
+from exercises.engine.grading.judge import fingerprint, read_json, verdict_on, write_whole
 from tools.address import repository
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Room:
 
     def booked(self, student: str) -> dict[str, Any] | None:
         """As what a submission was booked; {} while it is being booked, None where nobody noted anything."""
-        found: dict[str, Any] | None = json.loads(text_of(self.verdict(student).with_suffix(".booked")) or "null")
-        return found
+        path = self.verdict(student).with_suffix(".booked")
+        return read_json(path) if path.exists() else None
 
     def note_booking(self, student: str, **booked: Any) -> None:
         """Writes beside the verdict as what it was booked, or that it is being booked."""

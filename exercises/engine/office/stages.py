@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.sandbox import NoWalls
-from exercises.engine.grading.judge import write_whole
+from exercises.engine.grading.judge import read_json, write_whole
 
 from . import hand
 from .desk import Desk
@@ -45,9 +45,8 @@ def is_released(room: Room) -> bool:
     """Whether release/ was made from the present source, and the gradebook knows it, which a new gradebook does not."""
     with room.gradebook() as gradebook:
         known = {assignment.name for assignment in gradebook.assignments}
-    released = json.loads(text_of(room.notebook("release")) or '{"metadata": {}}')
-    state = released["metadata"].get("course", {}).get("made_from")
-    return room.assignment in known and state == room.release_state()
+    about = read_json(room.notebook("release")).get("metadata", {}).get("course", {})
+    return room.assignment in known and about.get("made_from") == room.release_state()
 
 
 def _make_way(room: Room, source: Any) -> None:
