@@ -685,6 +685,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
     said = capsys.readouterr().out
     assert f"make grade-by-hand): {WEEK_1} 2\n" in said and "look_at of the tables): nothing waits\n" in said
+    assert by_hand.queue(term.course) == {WEEK_1: 2}
     term.mark("asmith", 5)
     term.mark("amiller", 5)
     term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4), "a stranger/ddc.ipynb": work(WEEK_1, 2)}))
@@ -692,6 +693,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     assert f"make grade-by-hand): {WEEK_1} 1\n" in said and f"look_at of the tables): {WEEK_1} 1\n" in said
     term.run("undo")
     assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
+    assert by_hand.queue(term.course) == {WEEK_1: 0}
     term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
     term.run("export", "--to", "moodle")
     assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out
