@@ -17,8 +17,7 @@ try:
     if find_spec("nbgrader") is None:  # it is imported where it is asked
         raise ModuleNotFoundError(name="nbgrader")
     from exercises.engine.chapters import HERE
-    from exercises.engine.office.desk import Desk
-    from exercises.engine.office.room import Failed, Room, rooms, settings, usable
+    from exercises.engine.office.room import Failed, Room, settings, usable
 except ImportError as error:
     sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
@@ -27,13 +26,9 @@ def queue(course: Path) -> dict[str, int]:
     """assignment -> how many of the submissions that count a person must look at, where anything was graded."""
     if not (course / "gradebook.db").exists():
         return {}
-    desk, every, found = Desk(course), {room.assignment: room for room in rooms(course)}, {}
     with Room(course, "").gradebook() as book:
-        for name in sorted(every.keys() & {one.name for one in book.assignments}):
-            if submissions := book.notebook_submissions(name, name):
-                here = desk.standings(every[name])
-                found[name] = sum(bool(one.needs_manual_grade) and one.student.id in here for one in submissions)
-    return found
+        every = {one.name: book.notebook_submissions(one.name, one.name) for one in book.assignments}
+        return {name: sum(bool(one.needs_manual_grade) for one in every[name]) for name in sorted(every) if every[name]}
 
 
 def described(waiting: dict[str, int]) -> str:

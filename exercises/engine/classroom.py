@@ -23,7 +23,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -49,7 +49,6 @@ from exercises.engine.grading import judge
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "undo", "table", "export")
-REPORTED = (Failed, NoWalls, BadRoster, BadDeadlines)
 
 
 @contextmanager
@@ -112,50 +111,50 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> None:
     given = parsed(arguments)
-    course, began = given.course.resolve(), time.monotonic()
-    try:
-        with only_one(usable(course)):
-            if given.step == "roster":
-                rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
-            else:
-                prepare(course)
-                run(given, course)
-    except REPORTED as error:
-        sys.exit("\n".join(f"{given.step}: {reason}" for reason in _reasons(error)))
+    course, began, failures = given.course.resolve(), time.monotonic(), list[str]()
+    with reported(failures), only_one(usable(course)):
+        if given.step == "roster":
+            rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
+        else:
+            prepare(course)
+            run(given, course, failures)
+    if failures:
+        sys.exit("\n".join(f"{given.step}: {failure}" for failure in dict.fromkeys(failures)))
     print(f"{given.step}: {time.monotonic() - began:.0f} s")
 
 
-def _reasons(error: BaseException | None) -> list[str]:
-    """What was reported, and before it what failed before the tables did; each once."""
-    found: list[str] = []
-    while isinstance(error, REPORTED):
-        found.insert(0, str(error))
-        error = error.__context__
-    return list(dict.fromkeys(found))
+@contextmanager
+def reported(failures: list[str]) -> Iterator[None]:
+    """What cannot be done inside is added to `failures`, and stops nothing that follows."""
+    try:
+        yield
+    except (Failed, NoWalls, BadRoster, BadDeadlines) as error:
+        failures.append(str(error))
 
 
-def run(given: argparse.Namespace, course: Path) -> None:
-    """The steps asked for. One that fails is reported and stops no other; the tables are written in any case."""
+def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
+    """The steps asked for. One that fails stops no other, and the tables are written in any case."""
     every, asked = rooms(course), rooms(course, given.assignment, judge.limits_of(given))
     if given.step == "release":
-        _each(asked, {"release": stages.release})
+        _each(asked, {"release": stages.release}, failures)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
-    desk = Desk(course)
-    written: dict[str, list[tables.Line]] = {}
+    desk, written = Desk(course), dict[str, list[tables.Line]]()
     for room in every:
         hand.keep(room)
-    with ExitStack() as last:  # from the last of these to the first, each also after a failure
-        last.callback(_gradebook, desk, every, written)
-        last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
-        last.callback(_tables, desk, every, written)
-        _work(given, desk, asked)
-    if given.step == "export":
+    with reported(failures):
+        _work(given, desk, asked, failures)
+    with reported(failures):
+        _tables(desk, every, written, failures)
+    with reported(failures):
+        print(f"files: {tables.files(desk, every)}")
+        _gradebook(desk, every, written)
+    if given.step == "export" and not failures:
         own = {room.assignment: written[room.assignment] for room in _in_use(desk, asked)}
         print(f"export: {exports.export(desk, own, given.to)}")
 
 
-def _work(given: argparse.Namespace, desk: Desk, asked: list[Room]) -> None:
+def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: list[str]) -> None:
     """All but the tables."""
     if given.step in ("collect", "all"):
         stages.collect(desk, given.submissions, given.assignment)
@@ -173,17 +172,17 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room]) -> None:
     }
     if given.step in ("undo", "table", "export"):
         steps = {given.step: steps["collect"]}
-    _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")})
+    _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")}, failures)
 
 
 def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
     return [room for room in asked if desk.is_in_use(room)]
 
 
-def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
+def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]], failures: list[str]) -> None:
     """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
     here = _in_use(desk, every)
-    _each(here, {"table": lambda room: tables.table(desk, room, written)}, told=False)
+    _each(here, {"table": lambda room: tables.table(desk, room, written)}, failures, told=False)
     if here:
         print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
 
@@ -199,9 +198,10 @@ def _gradebook(desk: Desk, every: list[Room], written: dict[str, list[tables.Lin
         print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
 
 
-def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]], *, told: bool = True) -> None:
-    """Every step for every assignment; Failed at the end, with all that went wrong. NoWalls ends the run."""
-    failures = []
+def _each(
+    asked: list[Room], steps: dict[str, Callable[[Room], None]], failures: list[str], *, told: bool = True
+) -> None:
+    """Every step for every assignment; what went wrong is added to `failures`. NoWalls ends the run."""
     for room in asked:
         if told and len(asked) > 1:
             print(f"== {room.assignment}")
@@ -212,8 +212,6 @@ def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]], *, told: 
                 raise
             except Exception as error:
                 failures.append(f"{room.assignment}, {name}: {stages.reason(error)}")
-    if failures:
-        raise Failed("\n".join(failures))
 
 
 if __name__ == "__main__":

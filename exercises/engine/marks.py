@@ -119,16 +119,15 @@ def read_table(path: Path, columns: Iterable[str], *, nobodys: bool = True) -> p
     if not path.exists():
         raise BadMarks(f"{path} is missing; expected columns student and {', '.join(columns)}")
     try:
-        found = [(cells.pop("student"), {"line": line, **cells}) for line, cells in lines_of(written(path))]
+        rows = [{"line": line, **cells} for line, cells in lines_of(written(path)) if cells["student"] or nobodys]
     except ValueError as error:
         raise BadMarks(f"{path}: {error}") from None
-    found = [(name, cells) for name, cells in found if name or nobodys]
-    table = pd.DataFrame([cells for _, cells in found], index=pd.Index([name for name, _ in found], name="student"))
-    if found and (lacking := [column for column in columns if column not in table]):
+    table = pd.DataFrame(rows, columns=None if rows else ["line", "student", *columns]).set_index("student")
+    if lacking := [column for column in columns if column not in table]:
         raise BadMarks(f"{path} has no column {lacking[0]!r}; it has student, {', '.join(table.columns[1:])}")
     if len(twice := table[table.index.duplicated()]):
         raise BadMarks(f"{path}, line {twice.line.iloc[0]}: {twice.index[0]}; expected each student once")
-    return table if found else pd.DataFrame(columns=["line", *columns], index=table.index)
+    return table
 
 
 def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
@@ -144,9 +143,9 @@ def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame
 
 def cells(source: Path) -> pd.DataFrame:
     """The graded cells of an assignment: columns points and by_hand, a row a cell under its name."""
-    found = [(notebooks.grading(cell), cell.cell_type) for cell in notebooks.read_source(source).cells]
-    graded = [(about, about.get("solution") or kind != "code") for about, kind in found if about.get("grade")]
-    rows = {about["grade_id"]: (float(about["points"]), bool(by_hand)) for about, by_hand in graded}
+    graded = [cell for cell in notebooks.read_source(source).cells if notebooks.grading(cell).get("grade")]
+    abouts = [(notebooks.grading(cell), not notebooks.is_test(cell)) for cell in graded]
+    rows = {about["grade_id"]: (float(about["points"]), by_hand) for about, by_hand in abouts}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["points", "by_hand"])
 
 

@@ -169,25 +169,29 @@ def test_a_mark_belongs_to_its_text(term: Class) -> None:
     assert (float(row["total"]), row["to_grade_by_hand"]) == (4, "1"), "the mark of another text is none of this one"
 
 
+@pytest.mark.parametrize(("where", "step"), [(stages, "autograde"), (stages.hand, "put")])
 def test_a_booking_that_was_cut_short_does_not_pass_for_a_whole_one(
-    term: Class, monkeypatch: pytest.MonkeyPatch
+    term: Class, monkeypatch: pytest.MonkeyPatch, where: Any, step: str
 ) -> None:
-    """nbgrader ends in the middle of the second file's booking; then that file is taken back."""
+    """Booking the second file ends after nbgrader's part, or after the marks by hand; then that file is taken back."""
     term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
-    second = term.folder(anna__ddc=work(WEEK_1, 4))
+    term.mark("anna", 5)
+    second, whole = term.folder(anna__ddc=work(WEEK_1, 4)), getattr(where, step)
 
-    def cut_short(room: Room, student: str) -> None:
-        planted_class.booked(room, student)
+    def cut_short(*arguments: Any) -> None:
+        whole(*arguments)
         raise RuntimeError("the power failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "autograde", cut_short)
+        patch.setattr(where, step, cut_short)
         with pytest.raises(SystemExit, match="anna"):
             term.all(second)
     assert "not graded yet" in term.looks()
     term.run("undo")
     term.run("grade")
-    assert term.totals() == {"anna": 2}
+    assert term.totals() == {"anna": 7}, "with the mark that was given for it"
+    row = term.all(second)["anna"]
+    assert (row["total"], row["to_grade_by_hand"]) == ("4.0", "1"), "which is no mark of the other text"
 
 
 def test_one_students_failure_stops_no_other(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,8 +274,7 @@ def test_marks_in_a_gradebook_that_the_ledger_has_never_seen_belong_to_the_text_
     """As in a class that was begun with nbgrader's own commands."""
     term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
     term.mark("anna", 4)
-    with sqlite3.connect(term.course / "submissions.db") as database:
-        database.execute("DELETE FROM done")
+    shutil.rmtree(term.course / "verdicts")
     row = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))["anna"]
     assert (float(row["total"]), row["to_grade_by_hand"]) == (7, "0")
 
@@ -682,6 +685,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
     said = capsys.readouterr().out
     assert f"make grade-by-hand): {WEEK_1} 2\n" in said and "look_at of the tables): nothing waits\n" in said
+    assert by_hand.queue(term.course) == {WEEK_1: 2}
     term.mark("asmith", 5)
     term.mark("amiller", 5)
     term.all(term.files({"jmueller/ddc.ipynb": work(WEEK_1, 4), "a stranger/ddc.ipynb": work(WEEK_1, 2)}))
@@ -689,6 +693,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     assert f"make grade-by-hand): {WEEK_1} 1\n" in said and f"look_at of the tables): {WEEK_1} 1\n" in said
     term.run("undo")
     assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
+    assert by_hand.queue(term.course) == {WEEK_1: 0}
     term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
     term.run("export", "--to", "moodle")
     assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out

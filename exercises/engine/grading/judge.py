@@ -1,5 +1,6 @@
 """Judges one submission: `python -m exercises.engine.grading.judge SOURCE SUBMITTED VERDICT`.
 
+A verdict is made in a process of its own, and kept until the submission or the grading changes (`verdict_on`).
 The student's cells run in the sandbox, in the notebook's order; each check of the instructor's SOURCE, hidden ones
 included, runs here, at its place between them, with the course_lib of this checkout (`replay`). The verdict, a JSON
 file, says for every graded cell whether it passed and what its message was, and what a person should look at.
@@ -11,6 +12,9 @@ import argparse
 import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -20,6 +24,62 @@ from course_lib.dependencies import dependencies
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.replay import checks_name, replay
 from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWalls
+
+ATTEMPTS = 2
+JUDGE_SECONDS = 30
+"""So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops far
+earlier, even on a busy machine."""
+SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
+REFUSED = "Not graded: "
+
+
+class NotJudged(RuntimeError):
+    """A judge came to no verdict, twice: the machine's fault, or that of an attack. No marks follow from it."""
+
+
+def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL) -> dict[str, Any]:
+    """The verdict that lies at `path`, or a new one, which is then stored there."""
+    last = ""
+    for attempt in range(1 + ATTEMPTS):
+        if attempt:
+            last = _judged(path, source, submitted, limits)
+        if last.startswith(REFUSED):
+            raise NoWalls(last.removeprefix(REFUSED))
+        if (found := _stored(path, source, submitted)) is not None:
+            return found
+    raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
+
+
+def _stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
+    """The verdict at `path`, unless something changed since, or it is not whole."""
+    verdict = read_json(path)
+    return verdict if verdict.get("fingerprint") == fingerprint(source, submitted) else None
+
+
+def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
+    """Lets a judge write its verdict to `path`; returns the last line of what it complained about."""
+    command = [sys.executable, "-m", __name__, str(source), str(submitted), str(path)]
+    command += [f"--step-seconds={limits.step}", f"--submission-seconds={limits.submission}"]
+    command += [] if limits.walls else ["--without-walls"]
+    most = JUDGE_SECONDS * limits.submission
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **SETTINGS},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, errors = process.communicate(timeout=most)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return f"the judge took longer than {most:.0f} seconds"
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return errors.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
 
 
 def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:
@@ -65,6 +125,15 @@ def grading_code(assignment: str) -> list[Path]:
     return sorted(checks.union((exercises / "engine" / "grading").glob("*.py"), rules.glob("*.py")))
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file of JSON holds; nothing where it is not there, or not whole."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
 def write_whole(path: Path, text: str) -> None:
     """Writes a file that is either not there or whole, also when the power fails in between."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +165,7 @@ def main() -> None:
     try:
         verdict = judge(arguments.source, arguments.submitted, limits_of(arguments))
     except NoWalls as error:
-        raise SystemExit(f"Not graded: {error}") from None
+        raise SystemExit(f"{REFUSED}{error}") from None
     except notebooks.Unreadable as error:
         verdict = nothing_handed_in(arguments.source, str(error))
     verdict["fingerprint"] = fingerprint(arguments.source, arguments.submitted)

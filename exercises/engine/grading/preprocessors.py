@@ -28,7 +28,7 @@ class _Course(NbGraderPreprocessor):
         return Room(Path(self.config.CourseDirectory.root), resources["nbgrader"]["assignment"], limits)
 
 
-class NameGrader(NbGraderPreprocessor):
+class NameGrader(_Course):
     """At release: the second cell says on what the answers will run, and the last one replays the saved notebook."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
@@ -46,7 +46,8 @@ class NameGrader(NbGraderPreprocessor):
         about = notebooks.locked(notebooks.GRADED_WITH)
         nb.cells.insert(1, new_markdown_cell(text, metadata={"nbgrader": about}, id=notebooks.GRADED_WITH))
         nb.cells.append(notebooks.last_cell(name))
-        nb.metadata["course"] = {**nb.metadata.get("course", {}), "assignment": name, "graded_with": graded_with()}
+        made = {"assignment": name, "graded_with": graded_with(), "made_from": self.room(resources).release_state()}
+        nb.metadata["course"] = {**nb.metadata.get("course", {}), **made}
         return nb, resources
 
 

@@ -21,29 +21,18 @@ NONE: Mark = (None, None, None)
 
 
 def keep(room: Room, students: Iterable[str] | None = None) -> None:
-    """Takes the marks of these students, or of all, that are new in nbgrader's gradebook into the ledger.
-
-    While a submission is being booked, its place in the gradebook is no answer's, and nothing is taken from there.
-    """
+    """Takes the marks of these students, or of all, that are new in nbgrader's gradebook into the ledger."""
     ledger, name = Ledger(room.course), room.assignment
     if not (room.course / "gradebook.db").exists():
         return
-    graded, booked, known = ledger.state(name, "graded"), ledger.state(name, "answers"), ledger.marks(name)
-    new = []
+    known, new = ledger.marks(name), []
     with room.gradebook() as gradebook:
         for one in gradebook.notebook_submissions(name, name):
-            student = one.student.id
-            if students is not None and student not in students:
-                continue
-            given = dict(_marks(one))
-            if student in graded:
-                shas = json.loads(booked[student])
-            elif student not in booked and any(mark != NONE for mark in given.values()):
-                shas = _on_the_page(room, student)  # nbgrader's own commands graded it
-            else:
-                continue
-            keys = {cell: (student, cell, shas[cell]) for cell in given.keys() & shas.keys()}
-            new += [(*key, given[cell]) for cell, key in keys.items() if given[cell] != known.get(key, NONE)]
+            student, given = one.student.id, dict(_marks(one))
+            if students is None or student in students:
+                shas = _booked(room, student, given)
+                keys = {cell: (student, cell, shas[cell]) for cell in given.keys() & shas.keys()}
+                new += [(*key, given[cell]) for cell, key in keys.items() if given[cell] != known.get(key, NONE)]
     if new:
         ledger.keep(name, new)
 
@@ -55,9 +44,16 @@ def _marks(submission: Any) -> Iterator[tuple[str, Mark]]:
         yield grade.name, (grade.manual_score, grade.extra_credit, comments.get(grade.name) or None)
 
 
-def _on_the_page(room: Room, student: str) -> dict[str, str]:
-    path = room.notebook("autograded", student)
-    return answers(notebooks.read_source(path)) if path.exists() else {}
+def _booked(room: Room, student: str, given: Mapping[str, Mark]) -> dict[str, str]:
+    """The answers to which these marks of a student belong; none while a submission is being booked.
+
+    Where nbgrader's own commands booked it, those on the page.
+    """
+    noted, page = room.booked(student), room.notebook("autograded", student)
+    if noted is not None:
+        return dict(noted.get("answers", {}))
+    marked = any(mark != NONE for mark in given.values())
+    return answers(notebooks.read_source(page)) if marked and page.exists() else {}
 
 
 def put(room: Room, student: str, shas: Mapping[str, str], look: Collection[str]) -> None:

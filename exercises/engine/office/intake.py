@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from heapq import nlargest
 from pathlib import Path
 
 from course_lib.lessons.shared.grading import notebooks
@@ -227,29 +228,25 @@ def stamp_of(path: Path) -> datetime | None:
 
 def _identified(arrival: Arrival, assignments: list[Assignment]) -> Arrival:
     """With the assignment, where the answer cells of the file or its name say which."""
-    if arrival.assignment or arrival.content is None or arrival.opened:
+    if arrival.content is None or arrival.opened:
         return arrival
-    return replace(arrival, assignment=recognised(arrival.content, assignments) or _named(arrival.path, assignments))
+    return replace(arrival, assignment=_recognised(arrival.content, assignments) or _named(arrival.path, assignments))
 
 
-def recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
+def _recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
     """The assignment with most of whose answer cells a file shares its names; None where no single one has most."""
-    try:
-        names = {cell.name for cell in notebooks.handed_in(content)}
-    except notebooks.Unreadable:
-        return None
-    shared = sorted(((len(names & each.answers), each.name) for each in assignments), reverse=True)
-    clear = bool(shared) and shared[0][0] > (shared[1][0] if len(shared) > 1 else 0)
-    return shared[0][1] if clear else None
+    names, _ = _names(content)
+    shared = [(len(names & each.answers), each.name) for each in assignments]
+    first, second = nlargest(2, [*shared, (0, ""), (0, "")])
+    return first[1] if first[0] > second[0] else None
 
 
-def _unreadable(content: bytes) -> str | None:
-    """Why no cell of a file can be read; None where they can."""
+def _names(content: bytes) -> tuple[set[str | None], str | None]:
+    """The names of a file's cells, and why none of them can be read, if so."""
     try:
-        notebooks.handed_in(content)
+        return {cell.name for cell in notebooks.handed_in(content)}, None
     except notebooks.Unreadable as error:
-        return str(error)
-    return None
+        return set(), str(error)
 
 
 def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
@@ -268,25 +265,22 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
     arrival = replace(arrival, name=name, student=match.student)
     if arrival.problem or arrival.opened:
         return arrival
-    if match.problem:
-        return replace(arrival, problem=match.problem, advice=match.advice)
-    if (arrival.content or b"").startswith(archives.OTHERS):
-        return replace(arrival, problem="it is an archive, and no zip file", advice=archives.BY_HAND)
-    if not looks_like_a_notebook(arrival):
-        return replace(arrival, problem="it is no notebook", advice=SAVE_AGAIN)
-    if arrival.assignment is None and (unreadable := _unreadable(arrival.content or b"")):
-        return replace(arrival, problem=unreadable, advice=SAVE_AGAIN)
+    problem, advice = (match.problem, match.advice) if match.problem else _wrong(arrival)
+    return replace(arrival, problem=problem, advice=advice)
+
+
+def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
+    """Why a file cannot count, and what to do about it."""
+    content = arrival.content or b""
+    if content.startswith(archives.OTHERS):
+        return "it is an archive, and no zip file", archives.BY_HAND
+    named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one
+    unreadable = None if named and arrival.assignment else _names(content)[1]
+    if unreadable:
+        return unreadable if named else "it is no notebook", SAVE_AGAIN
     if arrival.assignment is None:
-        advice = "give --assignment NAME, or put the assignment's name into the file's"
-        return replace(arrival, problem="it is none of the assignments", advice=advice)
-    return arrival
-
-
-def looks_like_a_notebook(arrival: Arrival) -> bool:
-    """By its name, or by its content: '.ipynb.json' and '.ipynb.txt' are what some browsers make of one."""
-    if ".ipynb" in Path(arrival.path).name.lower():
-        return True
-    return _unreadable(arrival.content or b"") is None
+        return "it is none of the assignments", "give --assignment NAME, or put the assignment's name into the file's"
+    return None, None
 
 
 def _person(arrival: Arrival) -> str:

@@ -1,9 +1,8 @@
-"""What was ever handed in, every mark that a person gave, and which steps are done, in one SQLite file: submissions.db.
+"""What was ever handed in, and every mark that a person gave, in one SQLite file: submissions.db.
 
 A collection writes its receipts in one transaction: it is there whole or not at all, also after `kill -9`. A receipt
 says when a file came, from where, whose and of which assignment it is, and its SHA-256; the bytes lie beside it.
-Of files and marks nothing is ever changed or deleted; what is taken back is marked as withdrawn, and a later mark
-follows an earlier one. `done` alone changes: it only saves work.
+Nothing is ever changed or deleted: what is taken back is marked as withdrawn, and a later mark follows an earlier one.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,7 +25,6 @@ _TABLES = {
     "working_copy": "sha256 TEXT PRIMARY KEY",
     "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
         student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
-    "done": "assignment TEXT, student TEXT, step TEXT, state TEXT, PRIMARY KEY (assignment, student, step)",
 }
 _SCHEMA = "\n".join(f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items())
 
@@ -57,7 +55,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Receipt:
-    """One file that arrived, as the ledger keeps it; times are UTC, in ISO format."""
+    """One file that arrived, as the ledger keeps it, in the order of `_RECEIPTS`; times are UTC, in ISO format."""
 
     id: int
     collection: int
@@ -166,36 +164,18 @@ class Ledger:
             rows = database.execute(f"{asked} ORDER BY id", (assignment,))
             return {(student, cell, answer): tuple(mark) for student, cell, answer, *mark in rows}
 
-    # ---- steps that are done ----
-
-    def state(self, assignment: str, step: str) -> dict[str, str]:
-        """student -> what was there when a step ended for them; the step is done while that is still true."""
-        asked = "SELECT student, state FROM done WHERE assignment = ? AND step = ?"
-        with self._open() as database:
-            return dict(database.execute(asked, (assignment, step)).fetchall())
-
-    def note(self, assignment: str, student: str, **steps: str | None) -> None:
-        """Steps have ended for a student; those that are None are to be done again."""
-        with self._open() as database:
-            rows = [(assignment, student, step, state) for step, state in steps.items()]
-            database.executemany("INSERT OR REPLACE INTO done VALUES (?, ?, ?, ?)", rows)
-            database.execute("DELETE FROM done WHERE state IS NULL")
-
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all that is done inside is there afterwards, or nothing."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
-            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'done'").fetchone():
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'hand_mark'").fetchone():
                 database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
             yield database
 
 
 def _read(database: sqlite3.Connection) -> list[Receipt]:
-    rows = database.execute(f"{_RECEIPTS} ORDER BY receipt.id")
-    names = [field.name for field in fields(Receipt)]
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    return [Receipt(**{**one, "stamped": bool(one["stamped"]), "withdrawn": bool(one["withdrawn"])}) for one in found]
+    return [Receipt(*row) for row in database.execute(f"{_RECEIPTS} ORDER BY receipt.id")]
 
 
 def _key(one: Arrival | Receipt, sha: str | None, stamp: str) -> tuple[object, ...]:

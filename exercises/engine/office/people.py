@@ -25,13 +25,11 @@ from .texts import written
 ROSTER = "roster.csv"
 LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of which no system takes more than 255
 _COPY = re.compile(r"\s*(\(\d+\)|- ?copy|[-_ ]?kopie)\s*$", re.IGNORECASE)
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(file|onlinetext)_?(?P<rest>.*)")
+_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(file|onlinetext).*")
 _CANVAS = re.compile(  # letters and digits of any script
-    r"(?P<name>(?:[A-Za-z0-9]|[^\x00-\x7f])+?)(_late)?_(?P<number>\d+)_\d+_(?P<rest>.+)", re.IGNORECASE
+    r"(?P<name>(?:[A-Za-z0-9]|[^\x00-\x7f])+?)(_late)?_(?P<number>\d+)_\d+_.+", re.IGNORECASE
 )
-_BLACKBOARD = re.compile(
-    r".+?_(?P<name>[^_]+)_attempt_(?P<when>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(_(?P<rest>.+))?", re.IGNORECASE
-)
+_BLACKBOARD = re.compile(r".+?_(?P<name>[^_]+)_attempt_(?P<when>\d{4}(-\d\d){5})(_.+)?", re.IGNORECASE)
 # Letters that Unicode does not take apart into a plain one and a mark, and letters of two alphabets that look the same.
 _LETTERS = str.maketrans("łđðøħŧıɖƀǥɨ" + "یىکة", "lddohtidbgi" + "ييكه", "\u0640") | str.maketrans(
     {"æ": "ae", "œ": "oe", "þ": "th", "ß": "ss", "ŋ": "ng", "ə": "e"}
@@ -45,10 +43,9 @@ class BadRoster(ValueError):
 
 @dataclass(frozen=True)
 class Label:
-    """What the name of a file or a folder says: a person, the rest of the name, and a time, where there is one."""
+    """What the name of a file or a folder says: a person, and a time and a number, where there are any."""
 
     name: str
-    rest: str = ""
     when: datetime | None = None
     platform: str = ""
     number: str | None = None
@@ -88,12 +85,12 @@ def label(text: str) -> Label:
     """Reads the names that Moodle, Canvas and Blackboard give to files and folders; any other name is a person's."""
     text = unicodedata.normalize("NFC", text).strip()
     if found := _MOODLE.fullmatch(text):
-        return Label(found["name"], found["rest"], platform="moodle", number=found["number"])
+        return Label(found["name"], platform="moodle", number=found["number"])
     if found := _BLACKBOARD.fullmatch(text):
         when = datetime.strptime(found["when"], "%Y-%m-%d-%H-%M-%S").astimezone()
-        return Label(found["name"], found["rest"] or "", when)
+        return Label(found["name"], when)
     if found := _CANVAS.fullmatch(text):
-        return Label(found["name"], found["rest"], platform="canvas", number=found["number"])
+        return Label(found["name"], platform="canvas", number=found["number"])
     return Label(without_copy(text))
 
 

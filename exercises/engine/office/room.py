@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import hashlib
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -12,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from traitlets.config.loader import PyFileConfigLoader
 
+from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
-from exercises.engine.grading.judge import fingerprint
-from exercises.engine.grading.verdicts import verdict_on
+from exercises.engine.grading.judge import fingerprint, read_json, verdict_on, write_whole
+from tools.address import repository
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -48,9 +51,23 @@ class Room:
         released = self.notebook("release")
         return released if released.exists() else self.notebook("source")
 
+    def release_state(self) -> str:
+        """Changes with what a release is made of: the source, on what answers will run, and the course's address."""
+        besides = f"{graded_with()}, {repository()}"
+        return hashlib.sha256(self.notebook("source").read_bytes() + besides.encode()).hexdigest()
+
     def verdict(self, student: str) -> Path:
         """Where the judge's verdict on a student's work lies."""
         return self.course / "verdicts" / self.assignment / f"{student}--{self.assignment}.json"
+
+    def booked(self, student: str) -> dict[str, Any] | None:
+        """As what a submission was booked; {} while it is being booked, None where nobody noted anything."""
+        path = self.verdict(student).with_suffix(".booked")
+        return read_json(path) if path.exists() else None
+
+    def note_booking(self, student: str, **booked: Any) -> None:
+        """Writes beside the verdict as what it was booked, or that it is being booked."""
+        write_whole(self.verdict(student).with_suffix(".booked"), json.dumps(booked, indent=1))
 
     def judged(self, student: str) -> dict[str, Any]:
         """The verdict on a student's working copy: the stored one, or a new one."""

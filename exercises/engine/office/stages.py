@@ -15,19 +15,15 @@ from typing import Any
 from tqdm import tqdm
 
 from course_lib.lessons.shared.grading import notebooks
-from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import NoWalls
-from tools.address import repository
+from exercises.engine.grading.judge import read_json, write_whole
 
 from . import hand
 from .desk import Desk
 from .late import Lateness
-from .ledger import Ledger, Receipt
-from .room import Failed, Room, checked
+from .ledger import Receipt
+from .room import Failed, Room, checked, text_of
 from .standing import Standing, in_order
-
-RELEASED = "-"
-"""In place of a student, where a step is the whole assignment's."""
 
 
 def release(room: Room) -> None:
@@ -40,10 +36,8 @@ def release(room: Room) -> None:
     if is_released(room):
         print(f"release: {released.parent} is up to date")
         return
-    now = _checksum(room)
     _make_way(room, notebooks.read_source(room.notebook("source")))
     checked(room.api().generate_assignment(room.assignment, force=True, create=True))
-    Ledger(room.course).note(room.assignment, RELEASED, release=now)
     print(f"release: {released.parent} is what students get")
 
 
@@ -51,14 +45,8 @@ def is_released(room: Room) -> bool:
     """Whether release/ was made from the present source, and the gradebook knows it, which a new gradebook does not."""
     with room.gradebook() as gradebook:
         known = {assignment.name for assignment in gradebook.assignments}
-    state = Ledger(room.course).state(room.assignment, "release").get(RELEASED)
-    return room.assignment in known and room.notebook("release").exists() and state == _checksum(room)
-
-
-def _checksum(room: Room) -> str:
-    """Of the source, and of what stands in a release besides: on what answers will run, and the course's address."""
-    besides = f"{graded_with()}, {repository()}"
-    return hashlib.sha256(room.notebook("source").read_bytes() + besides.encode()).hexdigest()
+    about = read_json(room.notebook("release")).get("metadata", {}).get("course", {})
+    return room.assignment in known and about.get("made_from") == room.release_state()
 
 
 def _make_way(room: Room, source: Any) -> None:
@@ -137,7 +125,6 @@ def _unlist(room: Room, students: set[str]) -> None:
     with room.gradebook() as gradebook:
         booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
         for student in sorted(students & booked):
-            Ledger(room.course).note(room.assignment, student, graded=None)
             for step in ("autograded", "feedback"):
                 shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
             gradebook.remove_submission(room.assignment, student)
@@ -183,14 +170,14 @@ def judge(room: Room, student: str) -> dict[str, Any]:
 
 def book(room: Room, student: str) -> None:
     """Has nbgrader book a judged submission, and gives back the marks that a person gave for the same answers."""
-    state, ledger = room.fingerprint(student), Ledger(room.course)
+    state = room.fingerprint(student)
     hand.keep(room, {student})
-    ledger.note(room.assignment, student, graded=None)  # a booking that is cut short does not pass for a whole one
+    room.note_booking(student)  # a booking that is cut short does not pass for a whole one
     autograde(room, student)
     notebook = notebooks.read_source(room.notebook("submitted", student))
     shas = hand.answers(notebook)
     hand.put(room, student, shas, notebooks.text_to_place(notebook))
-    ledger.note(room.assignment, student, answers=json.dumps(shas), graded=state)
+    room.note_booking(student, state=state, answers=shas)
 
 
 def autograde(room: Room, student: str) -> None:
@@ -200,11 +187,11 @@ def autograde(room: Room, student: str) -> None:
 
 def graded(room: Room, students: Iterable[str]) -> set[str]:
     """Those whose present submission is booked under the present grading."""
-    done = Ledger(room.course).state(room.assignment, "graded")
     with room.gradebook() as gradebook:
         booked = {one.student_id for one in gradebook.assignment_submissions(room.assignment)}
     there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
-    return {student for student in there if student in booked and done.get(student) == room.fingerprint(student)}
+    noted = {student: room.booked(student) or {} for student in booked.intersection(there)}
+    return {student for student, one in noted.items() if one.get("state") == room.fingerprint(student)}
 
 
 def feedback(desk: Desk, room: Room) -> None:
@@ -214,14 +201,15 @@ def feedback(desk: Desk, room: Room) -> None:
     ready = graded(room, everybody)
     if waiting := len(everybody) - len(ready):
         print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
-    failures, done = {}, desk.ledger.state(room.assignment, "feedback")
+    failures = {}
     for student in tqdm(sorted(ready), desc="feedback", unit="student"):
+        page = room.notebook("feedback", student).with_suffix(".html")
         now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
-        if room.notebook("feedback", student).with_suffix(".html").exists() and done.get(student) == now:
+        if text_of(page).endswith(f"<!-- {now} -->"):
             continue
         failures[student] = _tried(write_page, room, student)
         if failures[student] is None:
-            desk.ledger.note(room.assignment, student, feedback=now)
+            write_whole(page, f"{text_of(page)}<!-- {now} -->")
     _report("feedback", "written", failures)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.grading import items
+from exercises.engine.grading.judge import read_json
 
 from .desk import Desk
 from .late import Lateness
 from .ledger import Receipt
-from .room import Room, text_of
+from .room import Room
 from .stages import graded, settle
 from .standing import Content, Standing, nobodys, shown, undo
 
@@ -78,7 +78,7 @@ def _marks(notebook: Any) -> dict[str, Any]:
 
 def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
-    verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
+    verdict = read_json(room.verdict(standing.student))
     looks = [*standing.notes, *unplaced, late.note(), _earlier(standing, late), verdict.get("look")]
     looks += verdict.get("look_at", [])
     return {
