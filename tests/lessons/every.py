@@ -63,8 +63,7 @@ class Script(NamedTuple):
     ask: str  # JavaScript: from a list of cases to the answers
     cases: Callable[[], list[Any]]
     off: Callable[[Any, Any], Any]  # of a case and the page's answer: what is not as Python has it, if anything
-    wrong: list[tuple[str, str]]  # what stands in the script once, and a mistake in its place
-    few: Callable[[], list[Any]] | None = None  # cases that show each mistake, where all of them take long
+    wrong: tuple[str, str]  # what stands in the script once, and a mistake in its place, which `off` must notice
     given: Callable[[Any], Any] = lambda case: case.state()  # what the page gets of a case
 
 

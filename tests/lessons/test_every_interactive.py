@@ -7,6 +7,7 @@ interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, a
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -33,22 +34,24 @@ SHOWN = {name: arguments for _, shown in tables("SHOWN") for name, arguments in 
 REFUSED = [case for _, cases in tables("REFUSED") for case in cases]
 
 
-def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
-    """Name -> how to make it, of the interactives whose JavaScript lies in a lesson."""
-    found: dict[str, Callable[[], CourseWidget]] = {}
+def kinds_of(lesson: str) -> dict[str, type[CourseWidget]]:
+    """Name -> class, of the interactives whose JavaScript lies in a lesson."""
+    found: dict[str, type[CourseWidget]] = {}
     for name in bundle.interactives():
         if (bundle.LESSONS / lesson / f"{name}.js").exists():
             module = import_module(f"course_lib.lessons.{lesson}.{name}")
-            [kind] = [one for one in vars(module).values() if getattr(one, "module_name", "") == name]
-            state = SHOWN.get(name, {}) | ({"everything": True} if issubclass(kind, paper.Hero) else {})
-            found[name] = lambda kind=kind, state=state: kind(**state)
+            [found[name]] = [one for one in vars(module).values() if getattr(one, "module_name", "") == name]
     return found
 
 
-INTERACTIVES = {name: make for lesson in LESSONS for name, make in of_lesson(lesson).items()}
+KINDS = {name: kind for lesson in LESSONS for name, kind in kinds_of(lesson).items()}
+HEROES = [name for name, kind in KINDS.items() if issubclass(kind, paper.Hero)]
+INTERACTIVES = {
+    name: partial(kind, **SHOWN.get(name, {}) | ({"everything": True} if name in HEROES else {}))
+    for name, kind in KINDS.items()
+}
 every = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in INTERACTIVES.items()])
 two_quickly = pytest.mark.parametrize("make", one_quickly(list(INTERACTIVES.values()), most=2), ids=INTERACTIVES)
-HEROES = [name for name, make in INTERACTIVES.items() if isinstance(make(), paper.Hero)]
 BESIDE = [name for name in INTERACTIVES if "beside(" in bundle.sources()[name]]  # controls beside the picture
 WITH_PRESETS = [name for name in INTERACTIVES if "presets(" in bundle.sources()[name]]
 Make = Callable[[], CourseWidget]
@@ -91,7 +94,7 @@ def test_nonsense_is_refused_by_the_name_of_its_trait_and_changes_nothing(make: 
 @pytest.mark.parametrize(("name", "arguments", "message"), REFUSED)
 def test_what_it_cannot_show_is_named(name: str, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TraitError), match=re.escape(message)):
-        type(INTERACTIVES[name]())(**arguments)
+        KINDS[name](**arguments)
 
 
 @every
@@ -127,7 +130,7 @@ SEEN_CONTROLS = """new Set([...document.querySelectorAll('.cw :is(button, select
 def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_opens_the_rest(
     site_page: Callable[..., Any], name: str
 ) -> None:
-    shown = type(INTERACTIVES[name]())()
+    shown = KINDS[name]()
     page = site_page(shown.static_html(), width=390, reduced_motion="reduce")
     for width, height in ((1280, 800), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})

@@ -74,8 +74,3 @@ def test_every_notebook_gives_the_numbers_it_stores(path: Path, build: tuple[Cac
     cache, passed = build
     result = validate(path, name=name_of(path), claims=CLAIMS, cache=cache, passed=passed)
     assert result.problems == [], "\n".join(result.problems)
-
-
-@pytest.mark.parametrize("notebook", sorted({s.notebook for claim in CLAIMS for s in claim.scalars if s.notebook}))
-def test_every_notebook_that_a_claim_names_exists(notebook: str) -> None:
-    assert (BOOK / f"{notebook}.ipynb").is_file()

@@ -88,6 +88,7 @@ def find_pages(folder: Path) -> list[Path]:
     return sorted(pages)
 
 
+@cache
 def is_outside(address: str) -> bool:
     """Whether an address names another host (or a scheme that is not a file of this site)."""
     parts = urlsplit(address)
@@ -96,6 +97,12 @@ def is_outside(address: str) -> bool:
 
 def target_of(page: Path, address: str) -> tuple[Path, str]:
     """The file and the anchor ("" for none) that a link on a page leads to."""
-    parts = urlsplit(address)
-    file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    return file, unquote(parts.fragment)
+    path, _, anchor = address.partition("#")
+    return _file(page.parent, path.partition("?")[0]) if path else page, unquote(anchor)
+
+
+@cache
+def _file(folder: Path, path: str) -> Path:
+    """What a path means on the pages of a folder: each of them repeats the links of the book's contents."""
+    file = (folder / unquote(path)).resolve()
+    return file / "index.html" if file.is_dir() else file

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +34,7 @@ def test_a_column_that_is_not_there_is_found() -> None:
     assert strangers(f"<article>{table}{text}</article>") == ["share"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_a_page_has_the_columns_that_its_sentences_name(page: Path, site_folder: Path) -> None:
-    assert strangers((site_folder / page).read_text(encoding="utf-8")) == []
+def test_a_page_has_the_columns_that_its_sentences_name(site_folder: Path) -> None:
+    """To read them all says also that every page of the book was built."""
+    found = {str(page): strangers((site_folder / page).read_text(encoding="utf-8")) for page in PAGES}
+    assert found and {page: names for page, names in found.items() if names} == {}

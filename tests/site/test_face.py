@@ -248,11 +248,12 @@ def test_what_lies_over_a_block_can_be_seen_in_forced_colours(theme: str, opened
 
 
 @pytest.mark.slow
-def test_the_face_is_there_without_a_server(browser, site_folder: Path) -> None:
+def test_the_face_and_the_interactives_are_there_without_a_server(browser, site_folder: Path) -> None:
     tab = browser.new_context().new_page()
     tab.goto((site_folder / PAGES[1]).as_uri(), wait_until="load")
     tab.evaluate("() => document.fonts.ready.then(() => true)")
     loaded = tab.evaluate("[...document.fonts].filter((font) => font.status === 'loaded').map((font) => font.family)")
     assert {name.strip('"') for name in loaded} >= {"Source Serif 4", "Source Sans 3"}
     assert all(one.evaluate("(image) => image.naturalWidth") > 0 for one in pictures(tab))
+    tab.locator('[data-course-widget-ready="true"]').first.wait_for()
     tab.context.close()

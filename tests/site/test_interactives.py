@@ -36,12 +36,6 @@ def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: st
     assert "quiz" in modules and set(modules) - {"quiz"}
 
 
-@pytest.mark.parametrize("name", ONE_QUICKLY)
-def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
-    open_without_mathematics(page, (site_folder / name).as_uri())
-    assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
-
-
 @pytest.fixture(scope="module", params=ONE_QUICKLY)
 def chapter(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator[Any]:
     """The page of a chapter, opened once for the tests that press keys on it; no script may fail meanwhile."""
@@ -86,18 +80,6 @@ def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(chapte
         page.keyboard.press("Tab")
     assert seen >= 4, "the keyboard must walk through the interactive"
     assert not page.evaluate("document.activeElement.closest('[data-course-widget]') !== null"), "and out of it"
-
-
-@pytest.mark.parametrize("name", ONE_QUICKLY)
-def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(browser, site: str, name: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{site}/{name}")
-    widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
-    assert len(widget.locator(".cw-summary").inner_text().split()) > 20
-    assert widget.locator("svg[role=img]").count() >= 1
-    assert widget.locator("table tr").count() >= 2  # a head and a row
-    context.close()
 
 
 def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None:

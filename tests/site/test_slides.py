@@ -85,11 +85,6 @@ def shown(browser: Any, written: Callable[[str], str]) -> Iterator[Callable[...,
     assert faults == []
 
 
-def test_its_page_holds_every_word_that_a_deck_quotes(written: Callable[[str], str]) -> None:
-    """The other decks are written among the pipelines; tests/lessons/test_every_deck.py asks their sources."""
-    assert written(ONE).endswith(f"{ONE}.html")  # or `Missing` says which sentence is gone
-
-
 def at(tab: Any) -> tuple[int, int]:
     """(slide, fragment) that stands on the screen."""
     found = tab.evaluate("[Reveal.getIndices().h, Reveal.getIndices().f ?? -1]")

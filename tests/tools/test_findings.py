@@ -15,7 +15,7 @@ from course_lib.lessons.shared import findings
 from course_lib.lessons.shared.findings import Difference, FindingError, finding
 from tools import conclusions
 from tools import findings as stored_findings
-from tools.claims import checks, rows
+from tools.claims import rows
 
 ALL = [found for some in stored_findings.by_lesson().values() for found in some]
 STORED = [found for found in ALL if found.rests_on]
@@ -202,9 +202,8 @@ def test_no_finding_of_the_course_has_seeds_as_cases() -> None:
     assert [found.name for found in ALL if findings.REPETITION.search(found.case)] == []
 
 
-@pytest.mark.parametrize("found", ALL, ids=lambda found: f"{found.lesson}.{found.name}")
-def test_every_finding_tells_the_reader_what_its_difference_is(found: findings.Finding) -> None:
-    assert found.difference and not re.search("->|`", found.difference)
+def test_every_finding_tells_the_reader_what_its_difference_is() -> None:
+    assert [found.name for found in ALL if not found.difference or re.search("->|`", found.difference)] == []
 
 
 def test_a_claimed_case_that_fails_is_named_with_its_difference() -> None:
@@ -238,13 +237,6 @@ def test_pages_find_their_lesson() -> None:
     assert findings.find("ddc.served-loss-rises", "book/reference/errata").lesson == "ddc"
     with pytest.raises(KeyError, match="served-loss-rises"):
         findings.find("no-such", "book/debiasing/ddc")
-
-
-@pytest.mark.seconds
-def test_claims_name_findings_that_exist() -> None:
-    for claim in rows.load():
-        for name in claim.findings:
-            assert checks.run_finding(name) in ("", None), claim.id
 
 
 # ------------------------------------------------------------------------------------------------ conclusions

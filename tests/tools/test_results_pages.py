@@ -14,6 +14,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
+from course_lib.checking import some
 from course_lib.experiments.core.printed import compare
 from course_lib.experiments.core.results import Result
 from course_lib.papers import table
@@ -68,12 +69,12 @@ def test_each_stored_result_of_a_page_has_a_link_to_its_file_once(tmp_path: Path
     assert not list(nothing.findall(nodes.raw))
 
 
-@pytest.mark.parametrize("stored", results_pages.stored(), ids=lambda stored: f"{stored.id}-{stored.scale}")
-def test_a_file_has_a_line_for_each_number(stored: Result, tmp_path: Path) -> None:
-    with results_pages.write(stored, tmp_path).open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert len(lines) == len(stored.rows)
-    assert [float(line["value"]) for line in lines[:50]] == [row["value"] for row in stored.rows[:50]]
+def test_a_file_has_a_line_for_each_number(tmp_path: Path) -> None:
+    for stored in some(results_pages.stored()):
+        with results_pages.write(stored, tmp_path).open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        assert len(lines) == len(stored.rows), stored.id
+        assert [float(line["value"]) for line in lines[:50]] == [row["value"] for row in stored.rows[:50]]
 
 
 def test_the_verdicts_count_every_printed_number() -> None:

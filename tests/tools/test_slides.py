@@ -103,6 +103,7 @@ def test_a_page_without_a_list_at_its_head_promises_its_first_sentence(chapter: 
         ("statement", "thm-two", "no label 'thm-two'"),
         ("proof", "fig-a", "no proof behind 'fig-a'"),
         ("words", "Nobody said", "no sentence begins with 'Nobody said'"),
+        ("words", "It is known to nobody", "no sentence begins with 'It is known to nobody'"),
         ("table", "why", "no table in the section 'why'"),
         ("code", "g", "no cell defines g"),
     ],

@@ -1,6 +1,7 @@
 """The interactives on gauges: the page computes what course_lib.gauge says, and works by mouse, touch and keys."""
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import words
-from drafts import one_quickly
 
 from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import films as chapter
@@ -22,7 +22,6 @@ from tests.widget_pages import (
     Elements,
     differences,
     misfits,
-    replacing,
     run,
     settled,
 )
@@ -169,12 +168,6 @@ def gauge_off(one: StretchedAxes, answer: dict[str, Any]) -> bool | list[str]:
     """A stretch of 15 and its inverse lose two digits of the twelve."""
     numbers = {**answer["numbers"], "scoreChanges": np.round(answer["numbers"]["scoreChanges"], 10)}
     return answer["freedom"] != freedom(one) or differences(python_answer(one), numbers)
-
-
-def test_the_cases_have_every_freedom() -> None:
-    shown = [StretchedAxes(**case) for case in cases()]
-    assert {freedom(one) for one in shown} == {"all", "family", "other", "none"}
-    assert any(feasible(one) and freedom(one) == "other" and not np.allclose(one.stretch, 1) for one in shown)
 
 
 STAY = """(cases) => cases.map(([state, held]) => {
@@ -441,49 +434,41 @@ def shown(count: int, seed: int = 0, **state: Any) -> ChosenNeighbours:
 
 
 def on_the_page(
-    library: Callable[..., Any],
-    people: np.ndarray,
-    films: np.ndarray,
-    rows: tuple[int, list[int]],
-    *,
-    stretch: float,
-    source: Callable[[str], str] = lambda text: text,
+    page: Callable[..., Any], people: np.ndarray, films: np.ndarray, rows: tuple[int, list[int]], *, stretch: float
 ) -> dict[str, Any]:
     asked = {"query": rows[0], "chosen": rows[1], "stretch": stretch}
     evaluate = f"(given) => (({AS_LISTS.replace('run', f'({EVALUATE_CHOSEN})')}))(given)"
-    return library(CHOSEN_MATH, source)(evaluate, [people.tolist(), films.tolist(), asked])
+    return page(evaluate, [people.tolist(), films.tolist(), asked])
 
 
 # ---- the JavaScript computes what course_lib computes
 
 
-@pytest.mark.parametrize("count", [1, 2, 6, 10, 14])
-@pytest.mark.parametrize("stretch", [1.0, 3.0, 100.0])
-def test_the_page_builds_the_gauge_of_the_library(library: Callable[..., Any], count: int, stretch: float) -> None:
-    one = shown(min(count, 10), seed=count)
-    people, films = one.tables
-    rows = (one.rows[0], np.random.default_rng(count).permutation(one.rows[0])[:count].tolist())
-    answer = on_the_page(library, people, films, rows, stretch=stretch)
-    R = gauge.gauge_for_neighbours(films, *rows, stretch=stretch)
-    new_people, new_films = gauge.apply_linear_gauge(people, films, R)
-    for name, ours in (
-        ("people", new_people),
-        ("films", new_films),
-        ("after", geometry.cosine(new_films[rows[0]], new_films)),
-    ):
-        np.testing.assert_allclose(answer[name], ours, atol=1e-8 * np.abs(ours).max())  # the inverse costs digits
-    assert answer["order"] == gauge.neighbours(new_films, len(films) - 1, queries=[rows[0]])[0].tolist()
-    np.testing.assert_allclose(np.array(answer["people"]) @ np.array(answer["films"]).T, people @ films.T, atol=1e-8)
+def test_the_page_builds_the_gauge_of_the_library(library: Callable[..., Any]) -> None:
+    page = library(CHOSEN_MATH)
+    for count, stretch in itertools.product([1, 2, 6, 10, 14], [1.0, 3.0, 100.0]):
+        one = shown(min(count, 10), seed=count)
+        people, films = one.tables
+        rows = (one.rows[0], np.random.default_rng(count).permutation(one.rows[0])[:count].tolist())
+        answer = on_the_page(page, people, films, rows, stretch=stretch)
+        R = gauge.gauge_for_neighbours(films, *rows, stretch=stretch)
+        new_people, new_films = gauge.apply_linear_gauge(people, films, R)
+        after = geometry.cosine(new_films[rows[0]], new_films)
+        for name, ours in (("people", new_people), ("films", new_films), ("after", after)):
+            np.testing.assert_allclose(answer[name], ours, atol=1e-8 * np.abs(ours).max())  # the inverse costs digits
+        assert answer["order"] == gauge.neighbours(new_films, len(films) - 1, queries=[rows[0]])[0].tolist()
+        scores = np.array(answer["people"]) @ np.array(answer["films"]).T
+        np.testing.assert_allclose(scores, people @ films.T, atol=1e-8)
 
 
 @pytest.mark.parametrize("width", [4, 8, 16])
 def test_the_page_refuses_what_the_library_refuses(library: Callable[..., Any], width: int) -> None:
     """More films than there are directions; and a film that is a mixture of two others."""
-    one = shown(0, width=width)
+    one, page = shown(0, width=width), library(CHOSEN_MATH)
     people, films = one.tables
     for count in range(1, 16):
         chosen = list(range(count))
-        answer = on_the_page(library, people, films, (20, chosen), stretch=50)
+        answer = on_the_page(page, people, films, (20, chosen), stretch=50)
         if count + 1 < width:
             assert "refusal" not in answer
             gauge.gauge_for_neighbours(films, 20, chosen)
@@ -493,30 +478,10 @@ def test_the_page_refuses_what_the_library_refuses(library: Callable[..., Any], 
                 gauge.gauge_for_neighbours(films, 20, chosen)
     films[7] = 2 * films[20] - 0.5 * films[3]
     if width > 4:
-        answer = on_the_page(library, people, films, (20, [1, 3, 7, 9]), stretch=50)
+        answer = on_the_page(page, people, films, (20, [1, 3, 7, 9]), stretch=50)
         assert answer == {"refusal": "dependent", "at": 7}
         with pytest.raises(ValueError, match="linearly dependent"):
             gauge.gauge_for_neighbours(films, 20, [1, 3, 7, 9])
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    one_quickly(
-        [
-            ("within: 1 / stretch, beside: stretch }", "within: stretch, beside: stretch }"),
-            ("(1 + stretch * mean * size)", "(stretch * mean * size)"),
-            ("within: stretch, beside: 1 / stretch }", "within: stretch, beside: stretch }"),
-            ("{ along: mean / size,", "{ along: mean,"),
-        ]
-    ),
-)
-def test_a_wrong_gauge_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
-    one = shown(5)
-    people, films = one.tables
-    answer = on_the_page(library, people, films, one.rows, stretch=2, source=replacing(right, wrong))
-    R = gauge.gauge_for_neighbours(films, *one.rows, stretch=2)
-    new_people, new_films = gauge.apply_linear_gauge(people, films, R)
-    assert not np.allclose(answer["people"], new_people) or not np.allclose(answer["films"], new_films)
 
 
 # ---- the tables
@@ -667,13 +632,6 @@ SCRIPTS = [
         EVALUATE,
         cases=lambda: [StretchedAxes(**case) for case in cases()] + [StretchedAxes(**BOTH)],
         off=gauge_off,
-        wrong=[
-            ("[-b / determinant, a / determinant]", "[b / determinant, a / determinant]"),
-            ("[-Math.sin(angle), Math.cos(angle)]", "[Math.sin(angle), Math.cos(angle)]"),
-            ("dot(q, k) / (norm(q) * norm(k))", "dot(q, k)"),
-            ("Math.max(0, 3 - lines.length)", "Math.max(0, 2 - lines.length)"),
-            ("Math.abs(b[k]) / Math.abs(value)", "Math.abs(value) / Math.abs(b[k])"),
-            ("rows.map(([x, y]) => [x * x, y * y])", "rows.map(([x, y]) => [x, y])"),
-        ],
+        wrong=("[-b / determinant, a / determinant]", "[b / determinant, a / determinant]"),
     ),
 ]

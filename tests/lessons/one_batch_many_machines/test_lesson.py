@@ -158,11 +158,6 @@ def test_all_findings_of_the_trainings_have_a_case_here() -> None:
     assert {case[0].name.replace("-", "_") for case in OPPOSITES} == ours - of_the_lab
 
 
-@pytest.mark.parametrize("finding", [case[0] for case in OPPOSITES], ids=[case[0].name for case in OPPOSITES])
-def test_a_finding_holds_of_the_stored_table(finding: Finding) -> None:
-    assert "3 seeds" in finding.evidence(stops.stored()).support
-
-
 def test_the_stop_that_validation_chooses_is_read_from_the_test() -> None:
     validation = np.array([[1.0, 3.0, 2.0], [5.0, 4.0, 1.0]])
     found = Stopped(validation, np.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]), validation)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 from matplotlib.figure import Figure
 
 from course_lib import geometry, norms
@@ -55,14 +54,6 @@ WRONG = [
 ]
 
 
-def test_the_quartic_law_needs_its_factor_two() -> None:
-    """Dropping the 2, or the last sum, leaves something."""
-    s, lr, h = proofs.s, proofs.lr, proofs.h
-    step2 = lr**2 * h**2 / s
-    assert sp.simplify((s + step2) ** 2 - (s**2 + lr**2 * h**2 + step2**2)) != 0
-    assert sp.simplify((s + step2) ** 2 - (s**2 + 2 * lr**2 * h**2)) == sp.simplify(step2**2)
-
-
 def test_the_theorem_of_the_increments_says_how_much() -> None:
     """A single positive increment at the end: E f moves by its own probability."""
     pi = Fraction(1, 2)
@@ -82,12 +73,6 @@ def test_the_audits_two_items() -> None:
     consistent, conflicting = proofs.conflicting_items((1000, 100))
     assert consistent == pytest.approx(1.0895, abs=5e-5)
     assert conflicting == pytest.approx(2.3227, abs=5e-5)
-
-
-def test_corrected_theorem_by_hand() -> None:
-    """One batch, pi = 1, h^2 = 1 or 3: E s^2 = 4 + 2 lr^2 2 + lr^4 (1 + 9)/2 / 4 from s = 2, lr = 1."""
-    after = [(2 + Fraction(h2, 2)) ** 2 for h2 in (1, 3)]
-    assert sum(after) / 2 == 4 + 2 * 2 + Fraction(10, 2) / 4
 
 
 def test_ordering_in_the_corrected_theorem_is_tight_enough_to_use() -> None:

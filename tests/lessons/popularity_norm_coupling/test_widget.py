@@ -334,18 +334,10 @@ SCRIPTS = [
         MATH,
         EVALUATE,
         cases=lambda: SETTINGS,
-        few=lambda: [{**SETTINGS[0], "step": 200}],
         off=lambda state, answer: far_apart(
             python_answer(state), answer | {"crossover": np.inf if answer["crossover"] is None else answer["crossover"]}
         ),
         given=lambda state: state,
-        wrong=[
-            ("- Number(j - i === i / BATCH)) /", ") /"),
-            ("slope * cosines[pair]", "slope"),
-            ("2 * lr * lr * h2 * n", "lr * lr * h2 * n"),
-            ("fourth[item] += 2 * lr * lr * h2 + step2 * step2", "fourth[item] += 2 * lr * lr * h2"),
-            ("(byCosine ? lengths[item] : 1)", "1"),
-            ("square * rowDot(this.table, row, this.table, row)", "square"),
-        ],
+        wrong=("- Number(j - i === i / BATCH)) /", ") /"),
     ),
 ]

@@ -2,19 +2,16 @@
 
 import json
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 from matplotlib.figure import Figure
 
 from course_lib import index, metrics
 from course_lib.lessons.serving import findings, ivf, make_map_of_cells, map_of_cells, plots, proofs
 from course_lib.lessons.serving.map_of_cells import MapOfCells
 from course_lib.lessons.shared.findings import FindingError
-from course_lib.lessons.shared.symbolic import simplified
 from tests.lessons.every import printed
 
 
@@ -32,18 +29,6 @@ WRONG = [
     (proofs, "_lifted", too_small, [proofs.enumerate_one_more_coordinate]),
     (proofs, "_best", lambda f: nearest, [proofs.enumerate_cells_of_directions]),
 ]
-
-
-def test_half_the_bound_and_half_the_margin_are_found_out() -> None:
-    step, part = Fraction(1, 3), 1
-    assert abs(part * step / 2) > step / 4  # the worst error exceeds half the bound
-    exact, rounded = (4, 6), (5, 5)  # each moved by 1: a margin of 0 certifies nothing
-    assert int(np.argmax(rounded)) != int(np.argmax(exact))
-
-
-def test_a_wrong_size_of_the_error_is_no_zero() -> None:
-    s1, s2 = sp.symbols("s1 s2", positive=True)
-    assert simplified(s1**2 + s2**2 - s2**2) != [0]
 
 
 @pytest.mark.seconds

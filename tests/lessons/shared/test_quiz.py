@@ -65,7 +65,7 @@ def answer(page: Any, name: str, *choices: str) -> Any:
     return box
 
 
-def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) -> None:
+def test_the_quiz_mounts_with_groups_and_legends_and_announces_what_it_says(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     questions = quiz.load(NAME).questions
     assert page.locator(".cw-quiz fieldset > legend").count() == len(questions)
@@ -75,10 +75,22 @@ def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) 
         assert box.locator(f"input[type={kind}]").count() == len(one.answers)
         assert box.locator("legend").inner_text().startswith(f"Question {n}. ")
     assert page.locator(".course-widget > ol").count() == 0  # the static list made room
+    assert page.locator(".cw-feedback[aria-live=polite]").count() == TOTAL
+    assert page.locator(".cw-summary[aria-live=polite]").count() == 1
+    assert page.get_by_role("group").count() == 1 + TOTAL
+    assert page.get_by_role("button", name="Check question 2").count() == 1
 
 
-def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) -> None:
+def test_a_part_of_the_right_answers_none_and_a_shown_one_are_not_enough(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
+    box = answer(page, "coefficient")
+    assert box.locator(".cw-feedback").inner_text() == "Choose an answer first."
+    box = question(page, "serving")
+    box.locator('[data-action="show"]').click()
+    assert box.get_attribute("data-result") == "shown"
+    assert box.locator(".cw-verdict").inner_text() == "A and B are right."
+    assert box.locator(".cw-reasons li").count() == 4
+    assert page.locator(".cw-summary").inner_text().startswith("0 of ")
     box = answer(page, "bigger-batch", "harder", "bias-fades")
     assert box.locator(".cw-verdict").inner_text() == (
         "✗ Not yet. 1 choice is right, 1 is wrong, 1 right answer is missing."
@@ -88,23 +100,6 @@ def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) 
     assert answer(page, "bigger-batch").get_attribute("data-result") == "wrong"  # a right one is still missing
     box = answer(page, "bigger-batch", "same-ratio")
     assert box.get_attribute("data-result") == "right"
-
-
-def test_nothing_chosen_is_said(site_page: Callable[..., Any]) -> None:
-    page = page_with_quiz(site_page)
-    box = answer(page, "coefficient")
-    assert box.locator(".cw-feedback").inner_text() == "Choose an answer first."
-    assert page.locator(".cw-summary").inner_text().startswith("0 of ")
-
-
-def test_the_answer_can_be_shown_and_does_not_count(site_page: Callable[..., Any]) -> None:
-    page = page_with_quiz(site_page)
-    box = question(page, "serving")
-    box.locator('[data-action="show"]').click()
-    assert box.get_attribute("data-result") == "shown"
-    assert box.locator(".cw-verdict").inner_text() == "A and B are right."
-    assert box.locator(".cw-reasons li").count() == 4
-    assert page.locator(".cw-summary").inner_text().startswith("0 of ")
 
 
 def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:
@@ -151,14 +146,6 @@ def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]
         page.keyboard.press("Tab")
         assert page.evaluate(where) == "SUMMARY"  # why not the others
     assert page.locator(".cw-summary").inner_text() == f"All {TOTAL} answered right, {TOTAL} of them at the first try."
-
-
-def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:
-    page = page_with_quiz(site_page)
-    assert page.locator(".cw-feedback[aria-live=polite]").count() == TOTAL
-    assert page.locator(".cw-summary[aria-live=polite]").count() == 1
-    assert page.get_by_role("group").count() == 1 + TOTAL
-    assert page.get_by_role("button", name="Check question 2").count() == 1
 
 
 def test_without_javascript_the_answers_are_folded_below(site_page: Callable[..., Any]) -> None:
