@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import toys
 
 from course_lib import experiments
 from course_lib.experiments.core import code, extend, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
-from course_lib.experiments.core.registry import Experiment
 
 pytestmark = pytest.mark.seconds
 
@@ -28,35 +28,22 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
-    """An experiment of six cells, registered for one test; the list notes the cells that were really run."""
-    ran: list[dict] = []
+    """An experiment of six cells; the list notes the cells that were really run."""
 
-    def run_cell(cell: dict) -> list[dict]:
-        ran.append(cell)
-        return [
-            {
-                "x": cell["x"],
-                "seed": cell["seed"],
-                "metric": "square",
-                "value": cell["x"] ** 2 + cell["seed"],
-                "paper": 4.0 if cell["x"] == 2 else None,
-            }
-        ]
+    def rows(cell: dict) -> list[dict]:
+        value = {"metric": "square", "value": cell["x"] ** 2 + cell["seed"], "paper": 4.0 if cell["x"] == 2 else None}
+        return [{"x": cell["x"], "seed": cell["seed"], **value}]
 
-    made = Experiment(
-        id="TOY",
-        title="a toy",
+    return toys.register(
+        monkeypatch,
+        rows,
         plan=lambda scale, seeds, power=1: [
             {"x": x**power, "seed": seed, "scale": scale} for seed in seeds for x in (1, 2, 3)
         ],
-        run_cell=run_cell,
-        estimate=lambda cell: 0.1,
         describe=lambda cell: {"name": "numbers", "recipe": {}, "sha256": f"of {cell['scale']}", "positives": 3},
         finish=lambda rows: {"total": float(sum(row["value"] for row in rows))},
         layout={"rows": ("x",), "columns": ("metric",)},
     )
-    monkeypatch.setitem(registry.REGISTRY, "TOY", made)
-    return ran
 
 
 def test_a_run_gives_rows_scalars_and_provenance(toy, tmp_path: Path) -> None:

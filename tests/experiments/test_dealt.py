@@ -12,38 +12,28 @@ from typing import Any
 
 import pytest
 import torch
+import toys
 from torch.distributed import HashStore
 
 from course_lib import experiments
-from course_lib.experiments.core import dealt, registry
+from course_lib.experiments.core import dealt
 from course_lib.experiments.core.dealt import Share
-from course_lib.experiments.core.registry import Experiment
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """An experiment of five cells; the list notes those that were really run."""
-    ran: list[int] = []
-
-    def run_cell(cell: dict[str, int]) -> list[dict[str, Any]]:
-        ran.append(cell["x"])
-        return [{"x": cell["x"], "metric": "square", "value": cell["x"] ** 2}]
-
-    made = Experiment(
-        id="TOY",
-        title="a toy",
+    return toys.register(
+        monkeypatch,
+        lambda cell: [{"x": cell["x"], "metric": "square", "value": cell["x"] ** 2}],
         plan=lambda scale, seeds: [{"x": x, "seed": seeds[0]} for x in range(5)],
-        run_cell=run_cell,
-        estimate=lambda cell: 0.1,
-        describe=lambda cell: {"name": "numbers", "recipe": {}, "sha256": "", "positives": 5},
-        finish=lambda rows: {},
     )
-    monkeypatch.setitem(registry.REGISTRY, "TOY", made)
-    return ran
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one store of cells", "a store on each machine"])
-def test_shares_of_torchrun_make_the_result_of_one_process(toy: list[int], tmp_path: Path, shared: bool) -> None:
+def test_shares_of_torchrun_make_the_result_of_one_process(
+    toy: list[dict[str, Any]], tmp_path: Path, shared: bool
+) -> None:
     """Process 1 had a cell of its own share already."""
     alone = experiments.run("TOY", store=tmp_path / "alone", progress=False)
     folders = [tmp_path / "0", tmp_path / ("0" if shared else "1")]
@@ -59,7 +49,7 @@ def test_shares_of_torchrun_make_the_result_of_one_process(toy: list[int], tmp_p
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    assert sorted(toy) == [0, 1, 2, 4]
+    assert sorted(cell["x"] for cell in toy) == [0, 1, 2, 4]
     assert found[0].rows == found[1].rows == alone.rows
     assert found[0].provenance["cells"] == {"planned": 5, "finished": 5}
 
@@ -87,7 +77,9 @@ def test_what_ends_a_process_is_said(work: Callable[..., Any], error: type[Excep
         list(dealt.each_done(work, tasks, 2))
 
 
-def test_the_variable_says_how_many_processes(toy: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_says_how_many_processes(
+    toy: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
     monkeypatch.setattr(dealt, "each_done", lambda work, tasks, processes: iter(asked.append(processes) or []))
     monkeypatch.setenv("COURSE_DEVICES", "3")
@@ -96,7 +88,7 @@ def test_the_variable_says_how_many_processes(toy: list[int], tmp_path: Path, mo
     experiments.run("TOY", store=tmp_path, progress=False, devices=9)
     assert asked == [3, 5]  # no more than there are cells
     experiments.run("TOY", store=tmp_path, progress=False, devices=1)
-    assert asked == [3, 5] and toy == [0, 1, 2, 3, 4]
+    assert asked == [3, 5] and [cell["x"] for cell in toy] == [0, 1, 2, 3, 4]
     monkeypatch.setenv("COURSE_DEVICES", "all")
     with pytest.raises(ValueError, match="COURSE_DEVICES is 'all'; expected a whole number of at least 1"):
         experiments.run("TOY", store=tmp_path, progress=False)

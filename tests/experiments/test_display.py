@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from course_lib.experiments.core import display, pictures, printed
 from course_lib.experiments.core.provenance import results_folder
@@ -27,39 +27,21 @@ def result(**paper: float) -> Result:
     return Result("P3-T6", "laptop", "a table", rows(**paper), layout=layout)
 
 
-class Cells(HTMLParser):
+def shown(text: str) -> dict[str, list[str]]:
     """The words of heads, captions and cells, and the descriptions of pictures, in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: dict[str, list[str]] = {"th": [], "td": [], "caption": [], "svg": []}
-        self.inside: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag in self.found:
-            self.inside.append(tag)
-            self.found[tag].append("")
-        if tag == "svg":
-            self.found["svg"][-1] = dict(attributes)["aria-label"] or ""
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self.found:
-            self.inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        if self.inside and self.inside[-1] != "svg":
-            self.found[self.inside[-1]][-1] += data
+    page = BeautifulSoup(text, "html.parser")
+    pictures = [picture.extract()["aria-label"] for picture in page("svg")]
+    return {"svg": pictures} | {tag: [part.get_text() for part in page(tag)] for tag in ("th", "td", "caption")}
 
 
 def test_columns_that_say_nothing_go_and_what_is_the_same_stands_in_the_caption() -> None:
-    found = Cells(result().to_html()).found
+    found = shown(result().to_html())
     assert found["th"] == ["loss", "P@5", "Unbiased", "In-Batch"]
     assert "laptop scale; ML-1M; mean" in found["caption"][0] and "ratio" not in found["caption"][0]
 
 
 def test_a_table_of_one_row_keeps_a_name() -> None:
-    found = Cells(result().to_html(loss="unbiased")).found
+    found = shown(result().to_html(loss="unbiased"))
     assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss Unbiased." in found["caption"][0]
 
 
@@ -86,7 +68,7 @@ def test_a_long_table_is_folded_under_its_title() -> None:
 
 
 def test_the_papers_number_stands_under_ours() -> None:
-    cells = Cells(result(unbiased=17.07).to_html()).found["td"]
+    cells = shown(result(unbiased=17.07).to_html())["td"]
     assert cells == ["17.50 ±\xa00.71paper 17.07", "1.00 ±\xa00.71"]
 
 
@@ -128,7 +110,7 @@ def test_a_run_that_diverged_is_said_and_draws_no_dot() -> None:
 
 
 def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() -> None:
-    (said,) = Cells(result(unbiased=17.07).to_html()).found["svg"]
+    (said,) = shown(result(unbiased=17.07).to_html())["svg"]
     assert said.startswith("P@5. Unbiased — undecided: ours 17.5 ±") and said.endswith("paper 17.07.")
     assert "In-Batch" not in said
 
@@ -158,9 +140,7 @@ def test_single_runs_are_said_to_be_single() -> None:
 def test_the_caption_names_each_data_set_once() -> None:
     found = result()
     given = {"data": [{"name": "ml-1m-5core"}, {"name": "ml-1m-5core"}], "seconds": 0, "vouched": None, "code": []}
-    text = Cells(Result(found.id, "laptop", "a table", found.rows, {}, given, found.layout).to_html()).found["caption"][
-        0
-    ]
+    text = shown(Result(found.id, "laptop", "a table", found.rows, {}, given, found.layout).to_html())["caption"][0]
     assert text.count("ML-1M") == 1 and "seeds 0, 1" in text and "stale" in text  # no code: nobody can tell
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refused import refused
 
-from course_lib import datasets, experiments, gauge
+from course_lib import gauge
 from course_lib.experiments import p2
 from course_lib.interactions import Interactions
 
@@ -95,11 +96,6 @@ def test_the_runs_that_are_compared_have_starts_of_their_own(monkeypatch):
     assert values(p2.x2_cell({**cell, "seed": 8}))["scores"] != found["scores"]
 
 
-def test_an_unknown_model_is_refused(small):
-    with pytest.raises(ValueError, match="expected one of"):
-        p2.train_towers(small, {"model": "cube", "k": 4, "epochs": 1, "batch": 64, "seed": 0}, start=[0])
-
-
 @pytest.mark.parametrize("which", ["first", "second"])
 def test_the_loss_from_the_gramian_is_the_loss(which):
     rng = np.random.default_rng(0)
@@ -131,54 +127,9 @@ def test_the_first_objective_leaves_the_cosines_to_the_start_and_the_second_does
     assert first["score rows"] > 0.99  # the same model all the same
 
 
-def test_plans_name_every_scale():
-    for which in ("P2-X1", "P2-X2", "P2-X3"):
-        for scale in experiments.SCALES:
-            cells = experiments.cells_of(which, scale)
-            assert cells and all(cell["data"] in p2.RECIPES.table for cell in cells)
-
-
-def test_unknown_data_is_refused():
-    with pytest.raises(ValueError, match="no recipe"):
-        p2.load_data("netflix")
-    with pytest.raises(ValueError, match="expected more than 10"):
-        p2.shown_items(p2.load_data(SMALL), 10**6)
-
-
-@pytest.mark.parametrize("which", ["P2-X1", "P2-X2", "P2-X3"])
-def test_stored_laptop_results_support_the_chapter(which):
-    """The signs that the text relies on, in the stored results of every data set."""
-    result = experiments.load_result(which, "laptop")
-    assert result.provenance["cells"]["finished"] == result.provenance["cells"]["planned"]
-    if which == "P2-X1":
-        assert max(row["value"] for row in result.select(metric="difference")) < 1e-10
-        for data in p2.SETS["laptop"]:
-            for k in (16, 64):
-                means = [
-                    np.mean(
-                        [
-                            row["value"]
-                            for row in result.select(data=data, k=k, gauge="linear", metric="overlap", spread=s)
-                        ]
-                    )
-                    for s in p2.SPREADS["laptop"]
-                ]
-                assert means == sorted(means, reverse=True) and means[-1] < 0.4
-        assert min(row["value"] for row in result.select(metric="chosen found")) > 0.95
-    elif which == "P2-X2":
-        for data in p2.SETS["laptop"]:
-            lost = {
-                model: values(result.select(data=data, model=model))["score rows"]
-                - values(result.select(data=data, model=model))["overlap"]
-                for model in p2.MODELS
-            }
-            assert all(value >= -0.05 for value in lost.values())
-    else:
-        assert max(row["value"] for row in result.select(objective="second", metric="rotation")) < 1e-10
-        assert max(abs(row["value"]) for row in result.select(objective="first", metric="gauge")) < 1e-9
-        assert min(row["value"] for row in result.select(objective="second", metric="gauge")) > 0.001
-
-
-def test_data_sets_carry_titles_and_genres():
-    for name in ("movietweetings",):
-        assert {"name", "genres"} <= set(datasets.load(name).item_table)
+CUBE = {"model": "cube", "k": 4, "epochs": 1, "batch": 64, "seed": 0}
+test_what_there_is_not_is_refused = refused(
+    (lambda: p2.load_data("netflix"), "no recipe"),
+    (lambda: p2.shown_items(p2.load_data(SMALL), 10**6), "expected more than 10"),
+    (lambda: p2.train_towers(p2.load_data(SMALL), CUBE, start=[0]), "expected one of"),
+)

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import toys
 
 from course_lib import experiments
 from course_lib.experiments.core import queue, registry, verify
 from course_lib.experiments.core.provenance import cells_folder
-from course_lib.experiments.core.registry import Experiment
 
 SECOND = 1 / 60
+
+
+class Clock:
+    """Stands still but for what sleeps: on a busy machine a queue has the same minutes."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+CLOCK = Clock()
 
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict]:
     """An experiment whose cells take as long as they say; the list notes those that ran."""
-    ran: list[dict] = []
 
-    def run_cell(cell: dict) -> list[dict]:
-        ran.append(cell)
-        time.sleep(cell["x"] / 20)
+    def rows(cell: dict) -> list[dict]:
+        CLOCK.sleep(cell["x"] / 20)
         return [{"x": cell["x"], "seed": cell["seed"], "metric": "double", "value": 2.0 * cell["x"]}]
 
     def plan(scale: str, seeds: tuple, *, device: str = "cpu") -> list[dict]:
@@ -32,12 +44,10 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict]:
 
     monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
-    told = {"describe": lambda cell: {"sha256": "toy"}, "finish": lambda rows: {}, "module": "toy"}
-    made = Experiment("TOY", "a toy", plan, run_cell, lambda cell: 1.0 * cell["x"], **told)
-    monkeypatch.setitem(registry.REGISTRY, "TOY", made)
     monkeypatch.setattr(queue, "SPARE", 0.05)
+    monkeypatch.setattr(queue, "time", CLOCK)
     monkeypatch.setattr(queue, "device_speed", lambda device: 10.0)  # it will be seen to be 20
-    return ran
+    return toys.register(monkeypatch, rows, plan=plan, estimate=lambda cell: 1.0 * cell["x"], module="toy")
 
 
 def run(*seeds: int, **more) -> queue.Run:
@@ -46,7 +56,7 @@ def run(*seeds: int, **more) -> queue.Run:
 
 def work(seconds: float, *runs: queue.Run, device: str = "cpu") -> tuple[list[experiments.Result], list[str]]:
     said: list[str] = []
-    return queue.Queue(runs, seconds * SECOND, device, said.append).work(), said
+    return queue.Queue(runs, seconds * SECOND, device, said.append, started=CLOCK.now).work(), said
 
 
 def test_all_that_fits_is_run_in_order_and_stored(toy) -> None:
@@ -58,9 +68,9 @@ def test_all_that_fits_is_run_in_order_and_stored(toy) -> None:
 
 
 def test_a_cell_that_would_not_end_is_left_and_a_shorter_one_takes_its_place(toy) -> None:
-    begun = time.monotonic()
+    begun = CLOCK.now
     (result,), said = work(0.5, run(0))
-    assert time.monotonic() - begun < 0.5
+    assert CLOCK.now - begun < 0.5
     assert [cell["x"] for cell in toy] == [1, 2] and "2 of 3 missing" in said[1]
     assert result.provenance["cells"] == {"planned": 3, "finished": 2}
 
@@ -131,7 +141,7 @@ def test_several_processes_make_first_what_cells_share(toy, monkeypatch, tmp_pat
     assert begun[:2] == [[(1,), (2,)], [(8,)]] and len(begun[2]) == 3 and len(result.rows) == 3
     assert "stage 0, 2 of 2" in said[1] and "stage 1, 1 of 1" in said[2]
     begun.clear()
-    monkeypatch.setitem(registry.AHEAD, "TOY", (time.sleep, lambda cells: iter([[0.3, 0.3, 0.3, 0.3]])))
+    monkeypatch.setitem(registry.AHEAD, "TOY", (CLOCK.sleep, lambda cells: iter([[0.3, 0.3, 0.3, 0.3]])))
     results, said = work(0.6, run(3, processes=2))
     assert results == [] and len(begun) == 1 and "stage 0, 1 of 4" in said[1]
 

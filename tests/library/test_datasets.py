@@ -178,7 +178,7 @@ def test_each_format_is_read(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ENVELOPES)
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", ["ml-1m", "ml-32m", "gowalla", "eurlex"])  # one of each reader of lines
 def test_each_format_is_read_compressed(name: str, suffix: str, folder: Path) -> None:
     for path in list((folder / name).iterdir()):
         path.with_name(path.name + suffix).write_bytes(ENVELOPES[suffix](path.read_bytes()))

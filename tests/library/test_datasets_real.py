@@ -1,4 +1,4 @@
-"""The real data sets: the counts that are published, the script behind the embedded set, and P3's Table 3."""
+"""The real data sets: the counts that are published, and the script behind the embedded set."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from course_lib import datasets
 from course_lib.checking import some
 from course_lib.datasets.catalogue import ENTRIES
 from course_lib.datasets.embedded import EMBEDDED_FILE
-from course_lib.interactions import Interactions
 from tools import make_movietweetings
 
 pytestmark = pytest.mark.data
-# P3, Table 3, first row
-P3_TABLE_3 = {"m": 6_037, "n": 3_513, "positives": 517_770, "mean_pair_popularity": 12_640.8}
 
 
 @pytest.fixture
@@ -103,41 +100,3 @@ def test_the_embedded_set_is_the_original_with_other_user_numbers(real: Path) ->
     counts = np.bincount(original[:, 0])
     assert sorted(data.row_counts) == sorted(counts[counts > 0])
     assert not np.array_equal(data.row_counts, counts[1:])  # relabelled
-
-
-# --------------------------------------------------------------------------------------------------------- P3's Table 3
-@pytest.fixture
-def ml_1m(real: Path) -> Interactions:
-    need(real, "ml-1m")
-    return datasets.load("ml-1m", min_rating=4)
-
-
-@pytest.mark.seconds
-def test_table_3_is_an_ordinary_draw_of_independent_90_percent_splits(ml_1m: Interactions) -> None:
-    """No number of the row is in the outer 2 % of what 100 splits give on its side."""
-    rng = np.random.default_rng(0)
-    rows = [ml_1m.split_bernoulli(0.9, rng)[0].compact().statistics() for _ in range(100)]
-    table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
-    for key, printed in P3_TABLE_3.items():
-        tail = min((table[key] <= printed).mean(), (table[key] >= printed).mean())
-        assert tail > 0.02, f"{key}: {printed} is further out than {1 - tail:.0%} of the splits"
-    assert table["positives"].std() == pytest.approx((0.9 * 0.1 * 575_281) ** 0.5, rel=0.25)
-
-
-def test_table_3_lost_a_user_which_one_split_in_eight_does(ml_1m: Interactions) -> None:
-    """A user with c positives loses all of them with probability 0.1^c; P3's m is one below the 6,038 users of the
-    set."""
-    loses_nobody = np.prod(1 - 0.1 ** ml_1m.row_counts.astype(float))
-    assert 1 - loses_nobody == pytest.approx(0.118, abs=0.0005)
-    expected_items = (1 - 0.1 ** ml_1m.col_counts.astype(float)).sum()
-    assert expected_items == pytest.approx(3516.7, abs=0.05)
-
-
-def test_table_3_is_no_split_of_exact_size(ml_1m: Interactions) -> None:
-    train, test = ml_1m.split_random(0.9, np.random.default_rng(0))
-    assert len(train) == 517_753
-    assert len(train) != P3_TABLE_3["positives"]
-    assert len(train) + len(test) == 575_281
-    users = np.round(0.9 * ml_1m.row_counts).sum()  # 90 % of every user, rounded: not it either
-    items = np.round(0.9 * ml_1m.col_counts).sum()
-    assert P3_TABLE_3["positives"] not in (users, items)

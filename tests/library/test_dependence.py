@@ -27,18 +27,6 @@ def test_known_pairs() -> None:
     assert distance_correlation(x, noise).item() == pytest.approx(distance_correlation(noise, x).item(), rel=1e-12)
 
 
-def test_against_loops() -> None:
-    x, y = normal(12, 3).numpy(), normal(12, 2, seed=1).numpy()
-
-    def centred(rows: np.ndarray) -> np.ndarray:
-        table = np.array([[np.linalg.norm(a - b) for b in rows] for a in rows])
-        return table - table.mean(0) - table.mean(1)[:, None] + table.mean()
-
-    a, b = centred(x), centred(y)
-    wanted = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-    assert distance_correlation(torch.as_tensor(x), torch.as_tensor(y)).item() == pytest.approx(wanted, rel=1e-12)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [2.0**-7, 0.01, 1e-4, 100.0])
 def test_the_scale_of_the_embeddings_does_not_matter(scale: float, dtype: torch.dtype) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -27,23 +26,6 @@ def test_gramian_is_the_mean_of_outer_products(data: st.DataObject, n: int, d: i
     weighted = sum(w[i] * np.outer(e[i], e[i]) for i in range(n)) / n
     assert (gramians.gramian(e) == plain).all()
     assert (gramians.gramian(e, weights=w) == weighted).all()
-
-
-@pytest.mark.seconds
-@given(data=st.data(), m=st.integers(1, 4), n=st.integers(1, 4))
-def test_all_pairs_square_is_the_double_sum(data: st.DataObject, m: int, n: int) -> None:
-    u, v = data.draw(exact_arrays((m, 2))), data.draw(exact_arrays((n, 2)))
-    w, z = abs(data.draw(exact_arrays((m,)))), abs(data.draw(exact_arrays((n,))))
-    double = sum(w[i] * z[j] * (u[i] @ v[j]) ** 2 for i in range(m) for j in range(n))
-    assert gramians.all_pairs_square(u, v, left_weights=w, right_weights=z) == double
-    assert gramians.all_pairs_square(u, v) == sum((u[i] @ v[j]) ** 2 for i in range(m) for j in range(n))
-
-
-@pytest.mark.seconds
-@given(data=st.data(), n=st.integers(1, 4))
-def test_gravity_is_the_mean_over_all_pairs(data: st.DataObject, n: int) -> None:
-    u, v = data.draw(exact_arrays((n, 2))), data.draw(exact_arrays((n, 2)))
-    assert gramians.gravity(u, v) == sum((u[x] @ v[y]) ** 2 for x in range(n) for y in range(n)) / n**2
 
 
 @pytest.mark.seconds
@@ -335,33 +317,6 @@ def test_the_long_run_of_a_random_walk_is_what_the_formula_says() -> None:
         estimate = lfilter([alpha], [1, alpha - 1], seen)
         measured = np.mean((estimate - path)[1000:] ** 2)
         assert measured == pytest.approx(gramians.random_walk_error(alpha, delta=delta, sigma=sigma), rel=0.05)
-
-
-def test_the_rate_that_varies_as_a_larger_batch_does() -> None:
-    alpha = gramians.alpha_like_batch(128, 1024)
-    assert alpha == pytest.approx(2 / 9)
-    assert gramians.sogram_variance(alpha) / 128 == pytest.approx(1 / 1024)
-    assert gramians.alpha_like_batch(1, 3) == 0.5
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-def test_one_batch_for_both_adds_the_observed_pairs(replacement: bool) -> None:
-    """X16, every batch of size 2 out of 4, in float64: E grad = grad g + share (grad h - grad g)."""
-    rng = np.random.default_rng(0)
-    n, b = 4, 2
-    u, v = (torch.tensor(some(rng, n, 3), requires_grad=True) for _ in range(2))
-    batches = list(itertools.product(range(n), repeat=b) if replacement else itertools.permutations(range(n), b))
-    mean = [torch.zeros(n, 3, dtype=torch.float64) for _ in range(2)]
-    for batch in batches:
-        i = list(batch)
-        loss = gramians.gravity_loss(u[i], v[i], gramians.gramian(u[i]), gramians.gramian(v[i]))
-        slopes = torch.autograd.grad(loss, (u, v))
-        mean = [total + part / len(batches) for total, part in zip(mean, slopes, strict=True)]
-    g = torch.autograd.grad(gramians.gravity(u, v), (u, v))
-    h = torch.autograd.grad(((u * v).sum(1) ** 2).mean(), (u, v))
-    share = gramians.same_batch_share(b, None if replacement else n)
-    for found, a, c in checking.some(zip(mean, g, h, strict=True)):
-        assert torch.allclose(found, a + share * (c - a), atol=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------

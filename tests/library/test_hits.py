@@ -172,14 +172,6 @@ def test_training_finds_two_groups_of_people_and_films() -> None:
     assert metrics.evaluate(*(table.detach() for table in before), train, test, 5)["recall@5"] < 0.5
 
 
-def test_the_bootstrap_over_people_agrees_with_the_normal_law() -> None:
-    values = np.random.default_rng(0).normal(size=400)
-    mean, low, high = bootstrap_interval(values, np.random.default_rng(1))
-    error = stats.sem(values)
-    assert mean == values.mean() and abs(low - (mean - 1.96 * error)) < 0.2 * error
-    assert abs(high - (mean + 1.96 * error)) < 0.2 * error
-
-
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_interval_of_one_person_in_twenty_is_that_of_the_binomial_law(level: float) -> None:
     found = bootstrap_interval([1.0] + [0.0] * 19, np.random.default_rng(2), level=level, draws=20_000)

@@ -254,12 +254,14 @@ def test_every_split_partitions_the_pairs(labels: np.ndarray, fraction: float, s
     assert len(exact[0]) == round(fraction * len(data))
 
 
-def test_random_split_is_uniform_over_the_subsets() -> None:
+def test_random_split_is_uniform_over_the_subsets_and_an_independent_one_binomial() -> None:
     data, rng = from_labels(np.ones((2, 2), dtype=bool)), np.random.default_rng(0)
     drawn = [tuple(data.split_random(0.5, rng)[0].pairs.ravel()) for _ in range(3000)]
     counts = np.unique(np.array(drawn), axis=0, return_counts=True)[1]
     assert len(counts) == 6  # 4 choose 2
     assert stats.chisquare(counts).pvalue > 1e-3
+    sizes = [len(data.split_bernoulli(0.3, rng)[0]) for _ in range(1000)]
+    assert stats.chisquare(np.bincount(sizes, minlength=5), 1000 * stats.binom(4, 0.3).pmf(range(5))).pvalue > 1e-3
 
 
 def test_splits_repeat_with_the_seed() -> None:
@@ -384,11 +386,6 @@ REFUSED = [
 
 
 test_what_cannot_be_done_is_refused_by_name = refused(*REFUSED)
-
-
-def test_the_law_of_everything_draws_every_item() -> None:
-    drawn = sample_negatives(example(), np.zeros(4000, int), np.random.default_rng(0), law="everything")
-    assert set(drawn.tolist()) == set(range(5))
 
 
 def test_positions_and_tensors_are_taken() -> None:

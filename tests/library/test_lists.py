@@ -31,12 +31,6 @@ def test_overlap_leaves_out_empty_lists_and_the_places_without_an_item() -> None
     assert metrics.overlap([[3, -1], [-1, -1], [0, 1]], [[3, -1], [0, 1], [2, 0]]) == (1 + 1 / 2) / 2
 
 
-def test_popularity_lately_counts_the_latest_pairs() -> None:
-    data = Interactions([0, 0, 1, 1], [0, 1, 0, 2], n_users=2, n_items=4, times=[1.0, 2.0, 3.0, 4.0])
-    assert metrics.popularity_scores(data).tolist() == [2, 1, 1, 0]
-    assert metrics.popularity_scores(data, lately=0.5).tolist() == [1, 0, 1, 0]
-
-
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
 def test_sampled_hits_by_visiting_every_sample(m: int) -> None:
     n = 5
@@ -45,34 +39,6 @@ def test_sampled_hits_by_visiting_every_sample(m: int) -> None:
         for k in range(1, n + 2):
             expected = Fraction(sum(better < k for better in samples), len(samples))
             assert metrics.sampled_hit([rank], n, m, k)[0] == pytest.approx(float(expected), abs=1e-14)
-
-
-def test_a_sampled_metric_can_prefer_the_worse_pair_of_ranks_and_no_smaller_case_does() -> None:
-    def flips(n: int, people: int) -> bool:
-        groups = [list(ranks) for ranks in combinations(range(1, n + 2), people)]
-        groups += [[rank] * people for rank in range(1, n + 2)]
-        hits = [(sum(r == 1 for r in ranks), metrics.sampled_hit(ranks, n, 1, 1).sum()) for ranks in groups]
-        return any(a[0] > b[0] and a[1] < b[1] - 1e-12 for a in hits for b in hits)
-
-    assert flips(3, 2)
-    assert not flips(2, 2) and not flips(3, 1)
-
-
-def test_the_repair_is_exact_for_the_whole_and_biased_for_a_sample() -> None:
-    """With m = N the estimate is the hit. For m < N the mean is a polynomial of degree m, which no step is."""
-    n, k = 6, 2
-    step = np.arange(1, n + 2) <= k
-    for m in range(1, n + 1):
-        mean = sampled.better_in_sample(np.arange(1, n + 2), n, m) @ metrics.estimate_hit(np.arange(m + 1), n, m, k)
-        assert (np.abs(mean - step).max() < 1e-8) == (m == n)
-
-
-def test_variance_weighs_as_gamma_says() -> None:
-    """gamma = 1 is the mean of the step given J, the least mean squared error."""
-    n, m, k = 6, 2, 2
-    law = sampled.better_in_sample(np.arange(1, n + 2), n, m)
-    expected = law[:k].sum(axis=0) / law.sum(axis=0)
-    assert metrics.estimate_hit(np.arange(m + 1), n, m, k, gamma=1.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2, 0.7, 1.0])
@@ -94,16 +60,6 @@ def test_places_without_an_item_are_no_places_of_an_exact_list() -> None:
     exact, found = [[0, -1, -1], [1, 2, -1]], [[0, -1, -1], [3, -1, -1]]
     assert metrics.index_recall(found, exact) == pytest.approx(1 / 3)
     assert metrics.index_recall(found, exact, groups=[0, 0, 1, 1]).tolist() == [1 / 2, 0.0]
-
-
-def test_index_recall_by_group_adds_up_to_the_whole() -> None:
-    rng = np.random.default_rng(0)
-    exact = np.stack([rng.permutation(20)[:5] for _ in range(30)])
-    found = np.where(rng.random(exact.shape) < 0.7, exact, -1)
-    groups = rng.permutation(20) % 3
-    by_group = metrics.index_recall(found, exact, groups)
-    places = np.bincount(groups[exact.ravel()])
-    assert metrics.index_recall(found, exact) == pytest.approx((by_group * places).sum() / places.sum())
 
 
 def test_leave_last_takes_the_latest_of_each_user() -> None:

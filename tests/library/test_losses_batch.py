@@ -1,4 +1,4 @@
-"""Losses of a batch: InfoNCE and the margins, against torch and each other."""
+"""Losses of a batch: InfoNCE and the margins, against torch and each other; what their floor refuses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from refused import refused
 from torch.nn import functional
 
 from course_lib import geometry, losses
+from course_lib.losses.floors import largest_tau, loss_floor, most_probable
 
 
 @st.composite
@@ -108,3 +109,18 @@ test_errors = refused(
     (lambda: losses.cosine_scores(np.ones((2, 3)), np.ones((2, 4))), r"Q has shape \(2, 3\) and K \(2, 4\)"),
     (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"K\[0\] is the zero vector"),
 )
+
+
+NO_COUNTS = (1, 2.0, "5", None, float("nan"), 10**400)
+FLOORS = (lambda n: loss_floor(n, 0.2), lambda n: most_probable(n, 0.2), lambda n: largest_tau(n, 0.9))
+test_what_counts_no_films_is_refused = refused(
+    *(
+        (lambda n=n, of=of: of(n), r"n is .*; expected a whole number from 2 to 10{15}")
+        for n in NO_COUNTS
+        for of in FLOORS
+    )
+)
+
+
+def test_the_largest_number_of_films_still_has_an_inverse() -> None:
+    assert most_probable(10**15, largest_tau(10**15, 0.5)) == pytest.approx(0.5, rel=1e-9)

@@ -108,31 +108,6 @@ def test_the_mixture_draws_items_without_a_pair_as_well() -> None:
     assert law == pytest.approx([1 / 16 + 0.75 * share for share in (0.6, 0.3, 0.1, 0)])
 
 
-def test_subtracting_log_q_of_the_mixture_makes_the_best_free_scores_log_p() -> None:
-    """Slots drawn from a law q: the expected loss is least at log p - log q - c, so with c = -log q at log p."""
-    p, counts = np.array([0.5, 0.3, 0.2]), np.array([6.0, 3.0, 1.0])
-    log_q = losses.mixed_log_q(counts, 0.25)
-    assert np.exp(log_q).sum() == pytest.approx(1)
-    q = np.exp(log_q)
-
-    def slope(correction: np.ndarray) -> np.ndarray:
-        """The gradient of the expected loss in the scores, at the scores log p; one positive and two negatives."""
-        z = np.log(p) - correction
-        total = np.zeros(3)
-        for positive in range(3):
-            for one in range(3):
-                for two in range(3):
-                    slots = [positive, one, two]
-                    chance = p[positive] * q[one] * q[two]
-                    soft = np.exp(z[slots]) / np.exp(z[slots]).sum()
-                    np.add.at(total, slots, chance * soft)
-                    total[positive] -= chance
-        return total
-
-    assert np.abs(slope(log_q)).max() < 1e-15
-    assert np.abs(slope(np.log(counts / counts.sum()))).max() > 1e-3
-
-
 def test_false_negatives_are_the_known_pairs_off_the_diagonal() -> None:
     known = Interactions([0, 0, 1, 2], [0, 1, 1, 3], n_users=3, n_items=4)
     found = losses.false_negatives(known, [0, 1, 2], [0, 1, 3, 1])

@@ -307,15 +307,6 @@ def test_ranx_says_the_same(name: str, k: int) -> None:
     assert len(set(theirs.round(6))) > 1  # the problems are not all alike
 
 
-def test_the_stored_answers_are_ranx_s() -> None:
-    pytest.importorskip("ranx")
-    from fixtures.make_ranx import numbers
-
-    fresh = numbers(RANX["ranked"], RANX["wanted"])
-    for name, values in some(RANX["ranx"].items()):
-        np.testing.assert_allclose(fresh[name], values, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("ranked", "cutoffs", "words"),
     [

@@ -51,11 +51,6 @@ def test_a_law_of_items_watched_equally_long_has_their_mean_however_uneven_they_
     assert prior.mean([0], [0])[0] == pytest.approx(counts.mean() / 4, rel=1e-4)
 
 
-def test_the_first_time_of_a_film_is_its_earliest_whoever_rated_it() -> None:
-    pairs = Interactions([0, 1, 2, 0], [0, 0, 0, 1], n_users=3, n_items=3, times=[5.0, 3.0, 4.0, 7.0])
-    assert new_items.first_times(pairs).tolist() == [3.0, 7.0, np.inf]
-
-
 def test_features_are_unit_rows_of_genres_and_years() -> None:
     rows, columns = new_items.film_features(["A (1940)", "B (2013)", "C (2004)"], ["Drama", "", "Comedy|Drama"])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1)

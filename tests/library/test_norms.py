@@ -87,18 +87,6 @@ test_bad_arguments_are_named = refused(
 )
 
 
-# ------------------------------------------------------------------------------------------------------------- coupling
-
-
-@given(st.lists(probabilities, min_size=2, max_size=6), st.integers(0, 2**32 - 1))
-def test_coupled_counts_are_ordered_in_every_run(chances: list[float], seed: int) -> None:
-    chances = sorted(chances)
-    moved = norms.coupled_updates(np.array(chances), np.random.default_rng(seed).random(50))
-    assert moved.shape == (len(chances), 50)
-    counts = np.cumsum(moved, axis=1)
-    assert (np.diff(counts, axis=0) >= 0).all()
-
-
 # ------------------------------------------------------------------------------------------------------------- paths
 
 

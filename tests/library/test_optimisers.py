@@ -61,3 +61,25 @@ def test_several_are_stepped_together_and_their_rates_follow_one_triangle() -> N
         both.step()
         for table, old, rate in some(zip(tables, before, (share, 10 * share), strict=True)):
             torch.testing.assert_close(table.detach(), old - rate * (at + 1))
+
+
+def test_a_restart_of_several_keeps_what_they_remember_and_their_place_in_the_triangle() -> None:
+    def start() -> tuple[list[torch.nn.Parameter], Together]:
+        tables = [torch.nn.Parameter(torch.tensor(TABLE)) for _ in range(2)]
+        return tables, Together(torch.optim.AdamW([tables[0]], lr=0.1), torch.optim.SGD([tables[1]], lr=1.0), cycle=4)
+
+    def go(tables: list[torch.nn.Parameter], both: Together, steps: range) -> None:
+        for at in steps:
+            for table in tables:
+                table.grad = torch.full_like(table, at + 1.0)
+            both.step()
+
+    (whole, straight), (first, half), (second, resumed) = start(), start(), start()
+    go(whole, straight, range(5))
+    go(first, half, range(2))
+    resumed.load_state_dict(half.state_dict())
+    for table, old in some(zip(second, first, strict=True)):
+        table.data.copy_(old.data)
+    go(second, resumed, range(2, 5))
+    assert all(torch.equal(table, other) for table, other in some(zip(second, whole, strict=True)))
+    assert [group["lr"] for group in resumed.param_groups] == [group["lr"] for group in straight.param_groups]

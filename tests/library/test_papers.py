@@ -45,11 +45,6 @@ def test_table_4_has_every_cell_once_and_agrees_with_table_5():
     assert p3.disagreements_with_table_4() == 0
 
 
-def test_table_3_is_consistent_with_itself():
-    for row in some(table("P3", "T3")):
-        assert row["positives"] ** 2 / (row["m"] * row["n"]) == pytest.approx(row["mean_pair_popularity"], abs=0.05)
-
-
 @pytest.mark.parametrize("name", ["T4", "T5", "T6"])
 def test_values_are_percentages(name):
     assert all(0 < cell["value"] < 100 for cell in some(table("P3", name)))
@@ -231,11 +226,8 @@ def test_a_wrong_percentage_would_be_noticed(monkeypatch):
     assert len(p4.improvements_off_by_a_rounding()) == 2 and p4.worse_than_sampling() == []
 
 
-def test_what_follows_from_the_sizes_of_p4():
+def test_sizes_and_numbers_of_the_text_of_p4():
     assert [row["dataset"] for row in table("P4", "T1")] == ["simple", "fr", "en"]
-    assert p4.steps_per_epoch("en") == 490e6 / 1024
-    assert p4.sagram_gigabytes("en") == pytest.approx(2 * 490e6 * 128 * 4 / 1e9)
-    assert p4.share_of_candidates("simple") == pytest.approx(50 / 85) and p4.share_of_candidates("en") < 0.01
     assert table("P4", "T3") == [{"dataset": "movielens", "users": 72_000, "movies": 10_000, "ratings": 10_000_000}]
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in some(table("P4", "numbers")))
     with pytest.raises(ValueError, match="selects 0 cells"):

@@ -11,7 +11,7 @@ import torch
 from refused import refused
 from torch import Tensor
 
-from course_lib import in_batch, losses, processes
+from course_lib import in_batch, processes
 from course_lib.checking import some
 
 B, D = 3, 4
@@ -159,9 +159,3 @@ test_nonsense_is_refused_by_name = refused(
     (lambda: meetings_of_shards(n_positives=4, same_shard="no"), "same_shard is 'no'"),
     (lambda: processes.mean_push(ALONE, processes=1, batch_size=1), "batch_size is 1"),
 )
-
-
-def test_the_softmax_of_the_rows_is_the_librarys() -> None:
-    q, k, _ = tables(2)
-    ours = rows_loss(q, k, torch.tensor(0.7), torch.arange(2 * B), "mean")
-    torch.testing.assert_close(ours, losses.infonce(q @ k.T, tau=0.7))

@@ -12,6 +12,7 @@ import pytest
 import torch
 from differences import assert_gradient_of_the_whole_loss
 from long_tails import long_tailed
+from refused import refused
 from scipy import stats
 
 from course_lib import backbones, debiasing, losses
@@ -77,11 +78,14 @@ def sigmoid(x: np.ndarray | float) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------- all of them
+OTHERS = [kind for kind in backbones.names() if kind != "LightGCN"]
 
 
-@pytest.mark.parametrize("kind", backbones.names())
-@pytest.mark.parametrize("name", debiasing.names())
-def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"), [*((name, "LightGCN") for name in debiasing.names()), *(("DICE", kind) for kind in OTHERS)]
+)
+def test_a_rival_wraps_a_backbone_trains_and_ranks(name: str, kind: str) -> None:
+    """Each rival around LightGCN, and one of them around each other backbone."""
     data = long_tailed(timed=True)
     options = {"NCL": {"clusters": 5}}.get(kind, {})
     model = backbones.make(kind, data, d=8, decay=1e-4, generator=seeded(), **options)
@@ -219,25 +223,26 @@ def test_pairs_are_found_where_they_stand() -> None:
     assert (found[found >= 0] == np.arange(len(data))).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda data, model: debiasing.make("CausE", model, data, generator=seeded()), "expected one of"),
-        (lambda data, model: IPS("MF", data, generator=seeded()), "expected a Backbone"),
-        (lambda data, _: IPS(MF(3, 3, 2, generator=seeded()), data, generator=seeded()), r"backbone, \(3, 3\)"),
-        (lambda data, model: IPS(model, data, generator=0), "torch.Generator"),
-        (lambda data, model: IPS(model, data, propensities=[0.5, 0.0], generator=seeded()), r"\(0, 1\]"),
-        (lambda data, model: IPS(model, data, propensities=[0.5], generator=seeded()), "one number per item"),
-        (lambda data, model: IPS(model, data, cap="mean", generator=seeded()), "'median' or None"),
-        (lambda data, model: MACR(model, data, c=float("nan"), generator=seeded()), "c is nan"),
-        (lambda data, model: DICE(model, data, independence="hsic", generator=seeded()), "distance correlation"),
-        (lambda data, model: PC(model, data, beta=float("nan"), generator=seeded()), "beta is nan"),
-    ],
+TWO = pairs((0, 0), (1, 1), shape=(2, 2))
+
+
+def wrapped(kind: type[Rival], size: int = 2, **options: object) -> Rival:
+    """A rival around a table of `size` users and items, on data of two."""
+    return kind(MF(size, size, 2, generator=seeded()), TWO, **{"generator": seeded()} | options)
+
+
+test_wrong_arguments_are_named = refused(
+    (lambda: debiasing.make("CausE", wrapped(IPS).backbone, TWO, generator=seeded()), "expected one of"),
+    (lambda: IPS("MF", TWO, generator=seeded()), "expected a Backbone"),
+    (lambda: wrapped(IPS, 3), r"backbone, \(3, 3\)"),
+    (lambda: wrapped(IPS, generator=0), "torch.Generator"),
+    (lambda: wrapped(IPS, propensities=[0.5, 0.0]), r"\(0, 1\]"),
+    (lambda: wrapped(IPS, propensities=[0.5]), "one number per item"),
+    (lambda: wrapped(IPS, cap="mean"), "'median' or None"),
+    (lambda: wrapped(MACR, c=float("nan")), "c is nan"),
+    (lambda: wrapped(DICE, independence="hsic"), "distance correlation"),
+    (lambda: wrapped(PC, beta=float("nan")), "beta is nan"),
 )
-def test_wrong_arguments_are_named(make, message: str) -> None:
-    data = pairs((0, 0), (1, 1), shape=(2, 2))
-    with pytest.raises(ValueError, match=message):
-        make(data, MF(2, 2, 2, generator=seeded()))
 
 
 DEFAULTS = {  # those that each class takes from its source
@@ -331,14 +336,6 @@ def unobserved(u: int, i: int, observed: list) -> list[int]:
 def test_ips_is_unbiased_with_the_true_propensities() -> None:
     rival, full = ips_case(propensities=CHANCES, cap=None)
     assert expected_loss(rival, any_other) == pytest.approx(full, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "options", [{"propensities": np.ones(4), "cap": None}, {"cap": None}, {"propensities": CHANCES, "cap": "median"}]
-)
-def test_ips_is_biased_without_weights_with_guessed_ones_and_under_a_cap(options: dict) -> None:
-    rival, full = ips_case(**options)
-    assert abs(expected_loss(rival, any_other) / full - 1) > 0.02
 
 
 def test_ips_is_biased_when_negatives_are_the_unobserved_items() -> None:
@@ -450,12 +447,9 @@ def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
     assert np.abs(share - law).max() < 4 * np.sqrt(law.max() / len(drawn))
 
 
-COUNTS = [(1, 1, 2, 3, 5, 5, 6, 7, 8, 9), (1, 2, 3), (2, 1), (1, 2), (1, 1, 1)]
-
-
-@pytest.mark.parametrize("pool", [1, 3, 4, 5])
-@pytest.mark.parametrize("margin", [0.5, 1.0, 2.0, 5.0])
-@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("pool", [1, 3, 4])
+@pytest.mark.parametrize("margin", [0.5, 1.0, 5.0])
+@pytest.mark.parametrize("counts", [(1, 1, 2, 3, 5, 5, 6, 7, 8, 9), (1, 2, 3), (1, 1, 1)])
 def test_dice_draws_all_that_its_law_allows_and_nothing_else(counts: tuple[int, ...], margin: float, pool: int) -> None:
     """Items exactly on the margin are on neither side. User 0 has item 0. The batch's negative is the positive here."""
     rows = [(u, i) for i, count in enumerate(counts) for u in range(i > 0, count + (i > 0))]

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from refused import refused
 
 from course_lib import step_cost
 from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import OneBatchManyMachines
@@ -54,30 +55,27 @@ def test_prices_are_found_again_and_never_negative() -> None:
     assert len(alone) == 6 and step_cost.fitted_prices(alone, [row[0] for row in alone])[3] == 0
 
 
-def test_refused() -> None:
-    where = {"processes": 2, "batch_size": 4, "width": 4}
-    with pytest.raises(ValueError, match="gather is 'none'; expected one of local, constant, gradients"):
-        step_cost.amounts("none", "own", **where)
-    with pytest.raises(ValueError, match="batch_size is 0; expected a whole number of at least 1"):
-        step_cost.amounts("local", "own", **where | {"batch_size": 0})
-    what = [step_cost.amounts("local", "own", **where)] * 6
-    with pytest.raises(ValueError, match=r"what has shape \(3, 4\); expected \(n, 4\) with n of at least 4"):
-        step_cost.fitted_prices(what[:3], [1.0] * 3)
-    with pytest.raises(ValueError, match=r"measured has shape \(5,\); expected \(6,\)"):
-        step_cost.fitted_prices(what, [1.0] * 5)
-    with pytest.raises(ValueError, match="rows is 'all'; expected one of own"):
-        step_cost.amounts("local", "all", **where)
-    with pytest.raises(ValueError, match=r"measured is 0.0; expected seconds above 0"):
-        step_cost.fitted_prices(what, [1, 1, 1, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"what has shape \(3,\); expected \(..., 4\), an amount for each price"):
-        step_cost.seconds([1, 2, 3, 4], [1, 2, 3], processes=1, cores=1)
-    with pytest.raises(ValueError, match=r"what\[3\] = nan"):
-        step_cost.seconds([1, 2, 3, 4], [1, 2, 3, np.nan], processes=1, cores=1)
-    with pytest.raises(ValueError, match=r"prices has shape \(3,\); expected \(4,\)"):
-        step_cost.seconds([1, 2, 3], what, processes=1, cores=1)
-    for name in ("processes", "cores"):
-        with pytest.raises(ValueError, match=f"{name} is 0"):
-            step_cost.turns(**{"processes": 1, "cores": 1} | {name: 0})
+WHERE = {"processes": 2, "batch_size": 4, "width": 4}
+ALONE = {"processes": 1, "cores": 1}
+WHAT = [[1, 2, 3, 4]] * 6
+test_refused = refused(
+    (lambda: step_cost.amounts("none", "own", **WHERE), "gather is 'none'; expected one of local, constant, gradients"),
+    (
+        lambda: step_cost.amounts("local", "own", **WHERE | {"batch_size": 0}),
+        "batch_size is 0; expected a whole number",
+    ),
+    (lambda: step_cost.amounts("local", "all", **WHERE), "rows is 'all'; expected one of own"),
+    (lambda: step_cost.fitted_prices(WHAT[:3], [1.0] * 3), r"what has shape \(3, 4\); expected \(n, 4\) with n of at"),
+    (lambda: step_cost.fitted_prices(WHAT, [1.0] * 5), r"measured has shape \(5,\); expected \(6,\)"),
+    (lambda: step_cost.fitted_prices(WHAT, [1, 1, 1, 0, 1, 1]), r"measured is 0.0; expected seconds above 0"),
+    (
+        lambda: step_cost.seconds([1, 2, 3, 4], [1, 2, 3], **ALONE),
+        r"what has shape \(3,\); expected \(..., 4\), an amount",
+    ),
+    (lambda: step_cost.seconds([1, 2, 3, 4], [1, 2, 3, np.nan], **ALONE), r"what\[3\] = nan"),
+    (lambda: step_cost.seconds([1, 2, 3], WHAT, **ALONE), r"prices has shape \(3,\); expected \(4,\)"),
+    *((lambda name=name: step_cost.turns(**ALONE | {name: 0}), f"{name} is 0") for name in ("processes", "cores")),
+)
 
 
 def test_amounts_that_are_fractions_cost_seconds_in_float64() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refused import refused
 
 from course_lib import in_batch
 from course_lib.checking import some
@@ -254,22 +255,11 @@ def test_it_stops_after_the_patience_or_at_the_cap() -> None:
     assert stochastic._stop(capped, schedule) and capped.stopped == "epoch cap"
 
 
-def test_errors_name_what_is_wrong() -> None:
-    data, _ = synthetic()
-    with pytest.raises(ValueError, match="stack of its own"):
-        stack(data, losses=("sogram", "unbiased"))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("first_lr", 0),
-        ("patience", 0),
-        ("max_epochs", 2.5),
-        ("evaluations_per_epoch", 0),
-        ("start_scale", float("nan")),
-    ],
+NO_SCHEDULE = [
+    *(("first_lr", 0), ("patience", 0), ("max_epochs", 2.5), ("evaluations_per_epoch", 0)),
+    ("start_scale", float("nan")),
+]
+test_errors_name_what_is_wrong = refused(
+    (lambda: stack(synthetic()[0], losses=("sogram", "unbiased")), "stack of its own"),
+    *((lambda n=n, x=x: stochastic.Schedule(**{n: x}), f"{n} is {x}") for n, x in NO_SCHEDULE),
 )
-def test_a_schedule_that_is_none_is_refused(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}"):
-        stochastic.Schedule(**{name: value})
