@@ -24,6 +24,15 @@ export const element = (tag, attributes = {}, ...children) => {
   made.append(...children);
   return made;
 };
+
+const RUNS = `${STORE} runs on ${location.pathname}`;
+const session = (does) => { try { return does(sessionStorage); } catch { return null; } };
+const unmark = () => session((kept) => kept.removeItem(RUNS));
+/** What a tab that was ended in the midst of a run says when it is loaded again: before that it cannot speak. */
+export const lost = session((kept) => kept.getItem(RUNS)) ? "The page was ended while Python ran: this device may have too little memory for it." : "";
+unmark();
+addEventListener("pagehide", unmark); // a reader who leaves lost nothing
+
 export const remove = () => globalThis.caches?.delete(STORE);
 
 async function fetched(name, loaded) {
@@ -59,7 +68,7 @@ export function run(message, onText, seconds) {
   let finish, waiting = "";
   const ended = new Promise((resolve) => (finish = resolve));
   const flush = () => { if (waiting) onText(waiting); waiting = ""; };
-  const end = (how) => { clearTimeout(timer); worker.terminate(); flush(); finish(how); };
+  const end = (how) => { clearTimeout(timer); unmark(); worker.terminate(); flush(); finish(how); };
   const timer = setTimeout(end, 1000 * seconds, { ended: "late" });
   worker.onerror = () => end({ ended: "broken" });
   worker.onmessage = ({ data: { text, ...how } }) => {
@@ -67,6 +76,7 @@ export function run(message, onText, seconds) {
     waiting += text ?? "";
     if (how.ended) end(how);
   };
-  worker.postMessage(message);
+  session((kept) => kept.setItem(RUNS, "yes"));
+  worker.postMessage(message, Object.values(message.files ?? {}).map(({ buffer }) => buffer)); // handed over: no second copy
   return { ended, stop: () => end({ ended: "stopped" }) };
 }

@@ -87,6 +87,24 @@ def test_what_fails_floods_or_fills_memory_ends_and_the_page_lives(browser: Any,
 
 @pytest.mark.pipeline
 @pytest.mark.browser
+def test_a_page_that_was_ended_in_a_run_says_so_when_it_is_loaded_again(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+        page.get_by_role("button", name="Run Python here").click()
+        printed(page)
+        assert page.evaluate("sessionStorage.length") == 0
+        page.fill("textarea", "while True: pass")
+        page.keyboard.press("Control+Enter")
+        page.get_by_text("Running").wait_for()
+        [mark] = page.evaluate("Object.keys(sessionStorage)")
+        page.reload()  # a reader who leaves has lost nothing
+        assert page.text_content(".run-here output") == "Nothing leaves your computer."
+        page.add_init_script(f"sessionStorage.setItem({mark!r}, 'yes')")  # what a tab leaves that crashes
+        page.reload()
+        page.get_by_text("The page was ended while Python ran").wait_for()
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
 def test_by_the_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     """Enter opens, Tab indents, Escape and Tab leave, Ctrl+Enter runs, Stop stops; axe finds no fault."""
     with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
