@@ -51,8 +51,14 @@ async function fetched(name, loaded) {
 const whole = async (stream) => new Uint8Array(await new Response(stream).arrayBuffer());
 const compiled = (packed) => WebAssembly.compileStreaming(new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "content-type": "application/wasm" } }));
 
+// The engine catches exceptions by reference (exnref, 0x69), the newest thing that it asks of a browser: a module whose only
+// type gives one back says whether this one knows them, before anything is loaded.
+const KNOWS = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x69);
+const TOO_OLD = "this browser is too old; Chrome or Edge 137, Firefox 131, Safari 18.4 and newer ones can";
+
 /** The parts of these names, each loaded once: the engine as a module, others as bytes. say: told how much has come. */
 export async function load(names, megabytes, say) {
+  if (!WebAssembly.validate(KNOWS)) throw new Error(TOO_OLD);
   let bytes = 0;
   const loaded = (count) => say(`Loading: ${Math.round((bytes += count) / 1e6)} of ${megabytes} MB`);
   const one = async (name) => {

@@ -87,16 +87,17 @@ def test_the_audit_of_the_sample_is_made_and_kept(page: Any, tmp_path: Path) -> 
 
 def test_a_warm_up_is_done_and_taken_along(page: Any, tmp_path: Path) -> None:
     page, folder = page
-    about = {"page": "in-batch-bias", "tasks": "3", "minutes": "20"}
+    chapter = PAGES[0].rpartition("/")[2]
+    about = {"page": chapter, "tasks": "5", "minutes": "60"}
     body = '<section id="exercises"><h2>Exercises</h2></section>'
     with pages_that_run.served(tmp_path, body, "run_here.js", **about) as address:
         page.opens(address)
         page.waits("document.querySelector('.tasks-here button')")
-        page.clicks("Do 3 tasks here")
+        page.clicks("Do 5 tasks here")
         page.waits("document.querySelector('.tasks-here textarea')")
         written(page, "def mine():\n    return 1\n")
         page.types(f"# mine{CONTROL}{ENTER}")
         assert page.waits(DONE).startswith(("Not yet.", "It ended with an error."))
         page.clicks("Download as the notebook")
-        made = downloaded(folder / "in-batch-bias-warm-up.ipynb")
+        made = downloaded(folder / f"{chapter}-warm-up.ipynb")
         assert any("# mine" in cell["source"] for cell in made["cells"])

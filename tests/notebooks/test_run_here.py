@@ -105,6 +105,16 @@ def test_a_page_that_was_ended_in_a_run_says_so_when_it_is_loaded_again(browser:
 
 @pytest.mark.pipeline
 @pytest.mark.browser
+def test_an_older_browser_is_told_before_anything_is_loaded(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, _address, asked):
+        page.evaluate("WebAssembly.validate = (bytes) => !bytes.includes(0x69)")  # one that knows no exnref
+        page.get_by_role("button", name="Run Python here").click()
+        page.get_by_text("this browser is too old; Chrome or Edge 137").wait_for()
+        assert not any("python/" in url for url in asked)
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
 def test_by_the_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     """Enter opens, Tab indents, Escape and Tab leave, Ctrl+Enter runs, Stop stops; axe finds no fault."""
     with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
