@@ -107,7 +107,7 @@ def test_a_page_that_was_ended_in_a_run_says_so_when_it_is_loaded_again(browser:
 @pytest.mark.browser
 def test_an_older_browser_is_told_before_anything_is_loaded(browser: Any, tmp_path: Path) -> None:
     with shown(browser, tmp_path, BODY, "run_here.js") as (page, _address, asked):
-        page.evaluate("WebAssembly.validate = (bytes) => !bytes.includes(0x69)")  # one that knows no exnref
+        page.evaluate("() => { WebAssembly.validate = (bytes) => !bytes.includes(0x69); }")  # one that knows no exnref
         page.get_by_role("button", name="Run Python here").click()
         page.get_by_text("this browser is too old; Chrome or Edge 137").wait_for()
         assert not any("python/" in url for url in asked)
