@@ -2,6 +2,11 @@
 import { ENDS, about, element, load, lost, remove, run } from "./python_engine.js";
 
 const CELL = { "python.wasm.gz": null, "library.zip": "python315.zip" }; // what is loaded, and under which name it lies
+const FAILED = [ // what Python says, and what a reader has to know of it
+  [/ModuleNotFoundError/, "That package is not here: NumPy and Python's own library are."],
+  [/getaddrinfo|start new thread|wasi does not support|no attribute '(_ssock|pipe)'|EOF when reading/, "Here Python has no network, no threads, no second process and no input()."],
+  [/MemoryError/, "This page has no more memory for it."],
+];
 let cells = 0;
 
 const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
@@ -48,8 +53,7 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
       stop.hidden = false;
       running = run({ module: got["python.wasm.gz"], zips, ...message(editor.value) }, show, 60);
       const how = await running.ended;
-      const lacking = output.textContent.includes("ModuleNotFoundError");
-      const failed = lacking ? "That package is not here: NumPy and Python's own library are." : "It ended with an error.";
+      const failed = FAILED.find(([words]) => words.test(output.textContent))?.[1] ?? "It ended with an error.";
       status.textContent = ENDS[how.ended] ?? said(how) ?? (how.status ? failed : "Done.");
     } catch (error) {
       status.textContent = `Python could not be loaded: ${error.message}`;

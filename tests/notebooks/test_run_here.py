@@ -45,7 +45,14 @@ HARMFUL = [  # what it runs, what it prints, how it ends
     ("import numpy as np\nnp.ones((50_000, 50_000))", "ValueError: array is too big", "It ended with an error."),
     ("def f(): return f()\nf()", "RecursionError", "It ended with an error."),
     ("import os\nos._exit(3)", "", "It ended with an error."),
-    ("input()", "EOFError", "It ended with an error."),
+    ("input()", "EOFError", "Here Python has no network, no threads"),
+    ("import threading\nthreading.Thread().start()", "RuntimeError", "Here Python has no network, no threads"),
+    ("from urllib.request import urlopen\nurlopen('http://127.0.0.1')", "getaddrinfo", "Here Python has no network"),
+    ("import asyncio\nasyncio.run(asyncio.sleep(0))", "_ssock", "Here Python has no network"),
+    ("import subprocess\nsubprocess.run(['ls'])", "OSError", "Here Python has no network"),
+    ("if True\n    print(1)", "SyntaxError: expected ':'", "It ended with an error."),
+    ("import sys\nsys.exit()", "", "Done."),
+    ("print('α → 数 🎬')", "α → 数 🎬\n", "Done."),
 ]
 
 
