@@ -24,8 +24,8 @@ class Shown(NamedTuple):
 
 
 @contextmanager
-def shown(browser: Any, folder: Path, body: str, module: str, **about: str) -> Iterator[Shown]:
-    """The page, open; skips where the engine was not fetched."""
+def served(folder: Path, body: str, module: str, **about: str) -> Iterator[str]:
+    """The address of the page; skips where the engine was not fetched."""
     if not (python_in_page.FOLDER / "about.json").is_file():
         pytest.skip("make python-in-page fetches the engine")
     python_in_page.pack_course(None)  # type: ignore[arg-type]
@@ -42,10 +42,18 @@ def shown(browser: Any, folder: Path, body: str, module: str, **about: str) -> I
         encoding="utf-8",
     )
     with browsing.served(static.parent) as address:
+        yield f"{address}/page.html"
+
+
+@contextmanager
+def shown(browser: Any, folder: Path, body: str, module: str, **about: str) -> Iterator[Shown]:
+    """The page, open."""
+    with served(folder, body, module, **about) as opened:
+        address = opened.removesuffix("/page.html")
         page = browser.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{address}/page.html")
+        page.goto(opened)
         yield Shown(page, address, asked)
         assert all(url.startswith((address, "blob:")) for url in asked)
         page.close()

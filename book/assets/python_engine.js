@@ -24,6 +24,15 @@ export const element = (tag, attributes = {}, ...children) => {
   made.append(...children);
   return made;
 };
+
+const RUNS = `${STORE} runs on ${location.pathname}`;
+const session = (does) => { try { return does(sessionStorage); } catch { return null; } };
+const unmark = () => session((kept) => kept.removeItem(RUNS));
+/** What a tab that was ended in the midst of a run says when it is loaded again: before that it cannot speak. */
+export const lost = session((kept) => kept.getItem(RUNS)) ? "The page was ended while Python ran: this device may have too little memory for it." : "";
+unmark();
+addEventListener("pagehide", unmark); // a reader who leaves lost nothing
+
 export const remove = () => globalThis.caches?.delete(STORE);
 
 async function fetched(name, loaded) {
@@ -42,8 +51,14 @@ async function fetched(name, loaded) {
 const whole = async (stream) => new Uint8Array(await new Response(stream).arrayBuffer());
 const compiled = (packed) => WebAssembly.compileStreaming(new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "content-type": "application/wasm" } }));
 
+// The engine catches exceptions by reference (exnref, 0x69), the newest thing that it asks of a browser: a module whose only
+// type gives one back says whether this one knows them, before anything is loaded.
+const KNOWS = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x69);
+const TOO_OLD = "this browser is too old; Chrome or Edge 137, Firefox 131, Safari 18.4 and newer ones can";
+
 /** The parts of these names, each loaded once: the engine as a module, others as bytes. say: told how much has come. */
 export async function load(names, megabytes, say) {
+  if (!WebAssembly.validate(KNOWS)) throw new Error(TOO_OLD);
   let bytes = 0;
   const loaded = (count) => say(`Loading: ${Math.round((bytes += count) / 1e6)} of ${megabytes} MB`);
   const one = async (name) => {
@@ -59,7 +74,7 @@ export function run(message, onText, seconds) {
   let finish, waiting = "";
   const ended = new Promise((resolve) => (finish = resolve));
   const flush = () => { if (waiting) onText(waiting); waiting = ""; };
-  const end = (how) => { clearTimeout(timer); worker.terminate(); flush(); finish(how); };
+  const end = (how) => { clearTimeout(timer); unmark(); worker.terminate(); flush(); finish(how); };
   const timer = setTimeout(end, 1000 * seconds, { ended: "late" });
   worker.onerror = () => end({ ended: "broken" });
   worker.onmessage = ({ data: { text, ...how } }) => {
@@ -67,6 +82,7 @@ export function run(message, onText, seconds) {
     waiting += text ?? "";
     if (how.ended) end(how);
   };
-  worker.postMessage(message);
+  session((kept) => kept.setItem(RUNS, "yes"));
+  worker.postMessage(message, Object.values(message.files ?? {}).map(({ buffer }) => buffer)); // handed over: no second copy
   return { ended, stop: () => end({ ended: "stopped" }) };
 }

@@ -1,7 +1,12 @@
 // Cells that run in the page: change a line, press Run. And the chapter's tasks, where it has some, behind a button.
-import { ENDS, about, element, load, remove, run } from "./python_engine.js";
+import { ENDS, about, element, load, lost, remove, run } from "./python_engine.js";
 
 const CELL = { "python.wasm.gz": null, "library.zip": "python315.zip" }; // what is loaded, and under which name it lies
+const FAILED = [ // what Python says, and what a reader has to know of it
+  [/ModuleNotFoundError/, "That package is not here: NumPy and Python's own library are."],
+  [/getaddrinfo|start new thread|wasi does not support|no attribute '(_ssock|pipe)'|EOF when reading/, "Here Python has no network, no threads, no second process and no input()."],
+  [/MemoryError/, "This page has no more memory for it."],
+];
 let cells = 0;
 
 const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
@@ -16,8 +21,8 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
   const number = (cells += 1);
   const hint = element("span", { id: `run-here-${number}`, hidden: "" }, "Tab indents; Escape, then Tab, leaves. Ctrl+Enter runs.");
   const editor = element("textarea", { "aria-label": label, "aria-describedby": hint.id, spellcheck: "false", autocapitalize: "off", rows: code().split("\n").length + 1 });
-  const output = element("pre", { class: "run-here-output", role: "group", "aria-label": "What it prints", tabindex: "0" });
-  const status = element("output", { "aria-live": "polite" }, "Nothing leaves your computer.");
+  const output = element("pre", { class: "run-here-output", role: "log", "aria-label": "What it prints", tabindex: "0" });
+  const status = element("output", { "aria-live": "polite" }, lost || "Nothing leaves your computer.");
   const [start, stop, reset, forget] = [first, "Stop", "Reset", "Remove Python"].map((text) => element("button", { type: "button" }, text));
   const tools = element("div", { class: "run-here" }, start, stop, reset, forget, status, hint);
   let running = null, left = false;
@@ -31,6 +36,10 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
     forget.hidden = !removable;
     start.textContent = "Run";
   }
+  const show = (text) => {
+    output.append(text);
+    if (output.textContent.length > 1000) output.ariaLive = "off"; // a screen reader would read for minutes
+  };
   async function begin() {
     open();
     start.disabled = true;
@@ -39,12 +48,12 @@ export function runnable({ code, first, parts = CELL, message = (value) => ({ co
       const zips = Object.fromEntries(Object.entries(parts).flatMap(([part, name]) => (name ? [[name, got[part]]] : [])));
       status.textContent = "Running";
       output.textContent = "";
+      output.ariaLive = "polite";
       tools.after(output);
       stop.hidden = false;
-      running = run({ module: got["python.wasm.gz"], zips, ...message(editor.value) }, (text) => output.append(text), 60);
+      running = run({ module: got["python.wasm.gz"], zips, ...message(editor.value) }, show, 60);
       const how = await running.ended;
-      const lacking = output.textContent.includes("ModuleNotFoundError");
-      const failed = lacking ? "That package is not here: NumPy and Python's own library are." : "It ended with an error.";
+      const failed = FAILED.find(([words]) => words.test(output.textContent))?.[1] ?? "It ended with an error.";
       status.textContent = ENDS[how.ended] ?? said(how) ?? (how.status ? failed : "Done.");
     } catch (error) {
       status.textContent = `Python could not be loaded: ${error.message}`;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +30,60 @@ def tables(kind: str) -> dict[str, np.ndarray]:
     return {"items": items} if kind == "few" else {"items": items, "users": users}
 
 
+def drawn(rng: np.random.Generator, each: int) -> np.ndarray:
+    """So many pairs of each user; the last items are the popular ones."""
+    chances = np.arange(1, ITEMS + 1) / (ITEMS * (ITEMS + 1) / 2)
+    return np.array(
+        [(user, item) for user in range(USERS) for item in rng.choice(ITEMS, each, replace=False, p=chances)]
+    )
+
+
 def files(kind: str, folder: Path) -> dict[str, Path]:
     """The tables, and training and held-out pairs where there are users, as files."""
     rng, found = np.random.default_rng(1), {}
     for name, table in tables(kind).items():
         found[name] = folder / f"{name}.npy"
         np.save(found[name], table.astype("f8" if kind == "long" else "f4"))
-    chances = np.arange(1, ITEMS + 1) / (ITEMS * (ITEMS + 1) / 2)  # the last items are the popular ones
     for name, each in (("pairs", 12), ("held-out", 2)) if "users" in found else ():
-        drawn = [(user, item) for user in range(USERS) for item in rng.choice(ITEMS, each, replace=False, p=chances)]
         found[name] = folder / f"{name}.csv"
-        np.savetxt(found[name], drawn, "%d", ",", header="user,item", comments="")
+        np.savetxt(found[name], drawn(rng, each), "%d", ",", header="user,item", comments="")
     return found
 
 
+def in_text(folder: Path) -> dict[str, Path]:
+    """Ids of letters: tables as GloVe and word2vec write them, pairs with times, the held-out ones later."""
+    rng, of = np.random.default_rng(1), tables("normal")
+    lines = {
+        "items.txt": [f"film-{row} " + " ".join(map(str, of["items"][row])) for row in range(ITEMS)],
+        "users.vec": [
+            f"{USERS} 16",
+            *(f"reader-{row} " + " ".join(map(str, of["users"][row])) for row in range(USERS)),
+        ],
+    }
+    for name, each, day in (("pairs", 12, 1), ("held-out", 2, 20)):
+        made = [f"reader-{user},film-{item},2024-03-{day + item % 9:02}" for user, item in drawn(rng, each)]
+        lines[f"{name}.csv"] = ["reader,sku,when", *made]
+    for name, text in lines.items():
+        (folder / name).write_text("\n".join(text) + "\n", encoding="utf-8")
+    return {Path(name).stem: folder / name for name in lines}
+
+
+def in_arrays(folder: Path) -> dict[str, Path]:
+    """Ids in a file of their own, in another order than the rows; a row of zeros; nothing held out."""
+    rng, of = np.random.default_rng(1), tables("long")
+    ids, pairs = rng.permutation(ITEMS), drawn(rng, 12)
+    of["items"][7] = 0
+    np.savez(folder / "items.npz", vectors=of["items"])
+    np.save(folder / "users.npy", of["users"].astype("f4"))
+    np.savez(folder / "pairs.npz", users=pairs[:, 0], items=ids[pairs[:, 1]] + 1000)
+    np.savetxt(folder / "item-ids.txt", ids + 1000, "%d")
+    return {path.stem: path for path in folder.iterdir() if path.is_file()}
+
+
 def differences(there: Any, here: Any, at: str = "") -> Iterator[str]:
-    """Where two reports differ, in words, verdicts or numbers; where a file lay does not count."""
+    """Where two reports differ, in words, verdicts or numbers."""
     if isinstance(there, dict) and isinstance(here, dict) and list(there) == list(here):
-        for name in here.keys() - {"source"}:
+        for name in here:
             yield from differences(there[name], here[name], f"{at}.{name}")
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         for place, (one, other) in enumerate(zip(there, here, strict=True)):
@@ -58,10 +95,12 @@ def differences(there: Any, here: Any, at: str = "") -> Iterator[str]:
         yield f"{at}: {there!r} in the page, {here!r} by the command"
 
 
-def audited(opened: Shown, given: dict[str, Path]) -> Any:
+def audited(opened: Shown, given: dict[str, Path], options: list[str]) -> Any:
     """What the page finds."""
     page = opened.page
     page.reload()
+    page.locator("summary").click()
+    page.fill("input[name=options]", " ".join(options))
     for name, path in given.items():
         page.set_input_files(f"input[name={name}]", str(path))
     page.get_by_role("button", name="Audit here").click()
@@ -82,11 +121,37 @@ def test_nothing_is_loaded_before_there_is_something_to_audit(opened: Shown) -> 
     assert not any("python/" in url for url in opened.asked)
 
 
-@pytest.mark.parametrize("kind", ["normal", "long", "shifted", "few"])
+KINDS = {  # how the files are made, and what is said besides
+    **{kind: (partial(files, kind), []) for kind in ("normal", "long", "shifted", "few")},
+    "in text": (
+        in_text,
+        ["--columns", "user=reader", "item=sku", "time=when", "--temperature", "0.1", "--loss", "in-batch-softmax"],
+    ),
+    "in arrays": (in_arrays, ["--drop-zero-rows", "-k", "5"]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_page_says_what_the_command_says(kind: str, opened: Shown, tmp_path: Path) -> None:
-    given = files(kind, tmp_path)
-    there = audited(opened, given)
+    made, options = KINDS[kind]
+    folder = tmp_path / "given"
+    folder.mkdir()
+    given = made(folder)
+    there = audited(opened, given, options)
     arguments = [word for name, path in given.items() for word in (f"--{name}", str(path))]
-    assert cli([*arguments, "--json", str(tmp_path / "report.json")]) == 0
-    here = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert cli([*arguments, *options, "--json", str(tmp_path / "report.json")]) == 0
+    written = (tmp_path / "report.json").read_text(encoding="utf-8")
+    here = json.loads(written.replace(str(folder), "/work"))  # where the files lie in the page
     assert list(differences(there, here)) == []
+
+
+def test_what_the_page_cannot_read_it_names_in_its_own_words(opened: Shown, tmp_path: Path) -> None:
+    page, wrong = opened.page, tmp_path / "items.parquet"
+    wrong.write_bytes(b"PAR1")
+    page.set_input_files("input[name=items]", str(wrong))
+    for options, says in (("", "save the file as .npy or .csv"), ("--no-such", "unrecognized arguments: --no-such")):
+        page.locator(".audit-here details").evaluate("(fold) => (fold.open = true)")
+        page.fill("input[name=options]", options)
+        page.get_by_role("button", name="Audit here").click()
+        page.get_by_text(says).wait_for(timeout=200_000)
+    assert "/work/" not in page.inner_text(".audit-here")

@@ -45,7 +45,14 @@ HARMFUL = [  # what it runs, what it prints, how it ends
     ("import numpy as np\nnp.ones((50_000, 50_000))", "ValueError: array is too big", "It ended with an error."),
     ("def f(): return f()\nf()", "RecursionError", "It ended with an error."),
     ("import os\nos._exit(3)", "", "It ended with an error."),
-    ("input()", "EOFError", "It ended with an error."),
+    ("input()", "EOFError", "Here Python has no network, no threads"),
+    ("import threading\nthreading.Thread().start()", "RuntimeError", "Here Python has no network, no threads"),
+    ("from urllib.request import urlopen\nurlopen('http://127.0.0.1')", "getaddrinfo", "Here Python has no network"),
+    ("import asyncio\nasyncio.run(asyncio.sleep(0))", "_ssock", "Here Python has no network"),
+    ("import subprocess\nsubprocess.run(['ls'])", "OSError", "Here Python has no network"),
+    ("if True\n    print(1)", "SyntaxError: expected ':'", "It ended with an error."),
+    ("import sys\nsys.exit()", "", "Done."),
+    ("print('α → 数 🎬')", "α → 数 🎬\n", "Done."),
 ]
 
 
@@ -83,6 +90,34 @@ def test_what_fails_floods_or_fills_memory_ends_and_the_page_lives(browser: Any,
             text, how = printed(page, code)
             assert says in text and (how.startswith(ends) or "MemoryError" in text), code
             assert printed(page, "print('alive')") == ("alive\n", "Done.")
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
+def test_a_page_that_was_ended_in_a_run_says_so_when_it_is_loaded_again(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, *_):
+        page.get_by_role("button", name="Run Python here").click()
+        printed(page)
+        assert page.evaluate("sessionStorage.length") == 0
+        page.fill("textarea", "while True: pass")
+        page.keyboard.press("Control+Enter")
+        page.get_by_text("Running").wait_for()
+        [mark] = page.evaluate("Object.keys(sessionStorage)")
+        page.reload()  # a reader who leaves has lost nothing
+        assert page.text_content(".run-here output") == "Nothing leaves your computer."
+        page.add_init_script(f"sessionStorage.setItem({mark!r}, 'yes')")  # what a tab leaves that crashes
+        page.reload()
+        page.get_by_text("The page was ended while Python ran").wait_for()
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
+def test_an_older_browser_is_told_before_anything_is_loaded(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY, "run_here.js") as (page, _address, asked):
+        page.evaluate("() => { WebAssembly.validate = (bytes) => !bytes.includes(0x69); }")  # one that knows no exnref
+        page.get_by_role("button", name="Run Python here").click()
+        page.get_by_text("this browser is too old; Chrome or Edge 137").wait_for()
+        assert not any("python/" in url for url in asked)
 
 
 @pytest.mark.pipeline
