@@ -227,11 +227,36 @@ SMALLER = """(size) => [...document.querySelectorAll(
     const box = e.getBoundingClientRect(); return Math.min(box.width, box.height) < size; }).map((e) => e.outerHTML)"""
 
 
+# Words may cover the empty quarter above or below the letters of others.
+WORDS = """(least) => [...document.querySelectorAll(".cw svg")].flatMap((picture) => {
+  const frame = picture.getBoundingClientRect();
+  const words = [...picture.querySelectorAll("text")]
+    .filter((one) => one.textContent.trim() && one.checkVisibility({ visibilityProperty: true }))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, box]) => box.left < frame.right && box.top < frame.bottom);
+  const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]);
+  return words.flatMap(([one, box]) => {
+    const { b, d } = one.getScreenCTM();
+    const size = parseFloat(getComputedStyle(one).fontSize) * Math.hypot(b, d);
+    const over = words.find(([other, at]) => other !== one && common(at, box, "left", "right") > 1
+      && common(at, box, "top", "bottom") > Math.min(at.height, box.height) / 4);
+    return [size < least - 0.05 && `${size.toFixed(1)} px: ${one.textContent}`,
+      (box.left < frame.left - 1 || box.right > frame.right + 1) && `cut: ${one.textContent}`,
+      over && `${one.textContent} covers ${over[0].textContent}`].filter(Boolean);
+  });
+})"""
+
+
+def unreadable(page: Any) -> list[str]:
+    """Words of the pictures of an interactive that are smaller than 11 px on the screen, cut, or cover each other."""
+    return page.evaluate(WORDS, 11)
+
+
 def misfits(page: Any, width: int) -> list[str]:
-    """What is wider than the page or too small for a finger (WCAG 2.5.8, target size), with every fold open."""
+    """What is wider than the page, too small for a finger (WCAG 2.5.8, target size) or unreadable, every fold open."""
     open_folds(page)
     wide = page.evaluate("document.documentElement.scrollWidth")
-    return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24)]
+    return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24), *unreadable(page)]
 
 
 def misprints(page: Any, width: int) -> list[str]:

@@ -28,6 +28,7 @@ from tests.widget_pages import (
     serious_violations_in_both_themes,
     settled,
     table_rows,
+    unreadable,
 )
 
 SHOWN = {name: arguments for _, shown in tables("SHOWN") for name, arguments in shown.items()}
@@ -138,6 +139,7 @@ def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_o
         assert 1 <= page.evaluate(SEEN_CONTROLS) <= 3
         assert page.locator(".cw").bounding_box()["height"] <= height, (width, height)
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert unreadable(page) == [], width
     assert page.locator(SUMMARY).inner_text() == shown.summary()
     before = page.locator(".cw-hero-picture").inner_html()
     page.evaluate(
@@ -204,8 +206,9 @@ def test_it_fits_every_width_axe_finds_nothing_serious_and_paper_has_all(
     if shown.module_name in BESIDE:
         on_one_screen(page)
         words_below_the_first_picture(page)
-    for width in (320, 360, 768, 1280):
+    for width in (320, 360, 390, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(50)  # a hero that is drawn anew for a phone
         assert misfits(page, width) == [], width
     assert serious_violations_in_both_themes(page) == {}
     assert misprints(page, 1280) == [] and page.locator(SUMMARY).is_visible()

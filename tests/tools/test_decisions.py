@@ -23,12 +23,13 @@ PAGES = [FIRST, *(path for path in main_pages() if not is_draft(path)), *short_c
 
 
 def a_team() -> dict[str, object]:
-    """What a reader has: vectors, and pairs with times, of 40 people and 30 items."""
+    """What a reader has: vectors of two trainings, and pairs with times, of 40 people and 30 items."""
     rng = np.random.default_rng(0)
     cells = rng.choice(1200, 500, replace=False)
     pairs = Interactions(cells // 30, cells % 30, n_users=40, n_items=30, times=rng.permutation(500) * 9000.0)
     train, test = known_later(pairs, 0.8)
-    return {"users": rng.normal(size=(40, 8)), "items": rng.normal(size=(30, 8)), "train": train, "test": test}
+    users, items, *older = (rng.normal(size=(rows, 8)) for rows in (40, 30, 40, 30))
+    return {"users": users, "items": items, "older": older, "train": train, "test": test}
 
 
 @pytest.mark.parametrize("name", CARDS)

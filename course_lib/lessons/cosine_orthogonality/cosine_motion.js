@@ -1,6 +1,6 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
-import { capital, fine, h, number, signed, svg } from "../shared/widgets/kit.js";
-import { button, choice, hero, ladder, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
+import { capital, drawing, fine, h, number, signed, sized, svg } from "../shared/widgets/kit.js";
+import { button, choice, hero, ladder, presets, selection, showing, slider, stepper, wideKey } from "../shared/widgets/controls.js";
 import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 
@@ -84,7 +84,7 @@ export default showing(NAMES, class extends Movable {
     parts.picture = svg("g", { "aria-hidden": "true" });
     parts.handles = svg("g");
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
-    parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", "data-paper": true, style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
+    parts.plane = drawing({ width: 400, height: 400 }, { class: "cw-plane", role: "group", "data-paper": true }, parts.picture, parts.handles, parts.front);
     return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
   }
 
@@ -154,7 +154,7 @@ export default showing(NAMES, class extends Movable {
         angle === null ? null : plane.arrow(here, next, "cw-vector cw-vector-step"), perpendicular ? plane.rightAngle(here, step, "cw-right-angle") : null,
         svg("text", { class: `cw-hero-text cw-middle ${shorter ? "cw-cross" : ""}`, x: cell / 2 - 2, y: cell + 15 }, `${t ? "" : "length "}${number(before)}${shorter ? " shorter" : ""}`));
     });
-    strip.setAttribute("viewBox", `0 0 ${columns * cell} ${(SHOTS / columns) * (cell + low)}`);
+    sized(strip, { width: columns * cell, height: (SHOTS / columns) * (cell + low) });
     strip.setAttribute("aria-label", this.story);
     strip.replaceChildren(...frames);
   }
@@ -403,12 +403,11 @@ function knob(name) {
 }
 
 function legend() {
-  const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, picture), text);
   const line = (kind) => svg("path", { class: kind, d: "M1 10H25" });
   return h("ul", { class: "cw-legend" },
-    key("as long as q", line("cw-ring-now")), key("as long as q after the step", line("cw-ring-next")),
-    key("next step", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" })),
-    key("right angle", svg("path", { class: "cw-right-angle", d: "M6 5H17V16" })));
+    wideKey("as long as q", line("cw-ring-now")), wideKey("as long as q after the step", line("cw-ring-next")),
+    wideKey("next step", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" })),
+    wideKey("right angle", svg("path", { class: "cw-right-angle", d: "M6 5H17V16" })));
 }
 
 /** Lines over the steps 0 to `steps`: lines = [{values, kind}, ...], their values evenly spread; `name` says in words what is seen. */
@@ -423,7 +422,7 @@ function stepChart({ lines, name, title, steps = lines[0].values.length - 1 }) {
   const path = (values) => values.map((value, t) => `${t ? "L" : "M"}${x(t, values.length).toFixed(1)} ${y(value).toFixed(1)}`).join("");
   const ticks = number(low) === number(high) ? [high] : [low, high];
   return h("div", {}, h("p", { class: "cw-small-title" }, title),
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+    drawing({ width, height }, { "aria-label": name },
       svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
       lines.map(({ values, kind }) => svg("path", { class: kind, d: path(values) })),
       ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),

@@ -1,5 +1,5 @@
 // The interactive "alone and together": how much of DDC's two scalars everybody's vector carries, and what the lists of several trainings do.
-import { evenNumbers, h, number, remembered, signed, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, evenNumbers, h, number, remembered, signed, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, beside, diamond, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { ALONE, SHIFTS, analyseAll, changes, markAll, trainingOf } from "./two_scalars_math.js";
 
@@ -75,7 +75,7 @@ const asPython = ({ alpha, beta, shift }) => [
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 350, height: 270, left: 46, right: 14, top: 12, bottom: 42 };
+const FRAME = { width: 360, height: 270, left: 56, right: 14, top: 12, bottom: 42 };
 const MARKS = {
   alpha: (x, y) => svg("path", { class: "cw-tail", d: `M${(x - 6).toFixed(1)} ${(y + 5).toFixed(1)}h12l-6 -11z` }),
   beta: (x, y) => svg("rect", { class: "cw-tail", x: (x - 5).toFixed(1), y: (y - 5).toFixed(1), width: 10, height: 10 }),
@@ -100,13 +100,13 @@ function planeOf(found, story) {
   const x = (value) => left + ((value - across[0]) / (across[1] - across[0])) * (width - left - right);
   const y = (value) => top + ((up[1] - value) / (up[1] - up[0])) * (height - top - bottom);
   const at = ([popular, mrr]) => [x(popular), y(mrr)];
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": story, style: "--cw-wide:430" },
+  return drawing({ width, height, most: 540 }, { "aria-label": story },
     svg("rect", { class: "cw-half", x: left, y: top, width: width - left - right, height: height - top - bottom }),
     svg("path", { class: "cw-bend", d: `M${x(0).toFixed(1)} ${top}V${height - bottom}M${left} ${y(0).toFixed(1)}H${width - right}` }),
     evenNumbers(...across, 6).map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 15 }, signed(value))),
     evenNumbers(...up, 6).map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 5, y: y(value) + 4 }, signed(value))),
     svg("text", { class: "cw-axis-text", x: (left + width - right) / 2, y: height - 8 }, "popularity of the lists, change in %"),
-    svg("text", { class: "cw-axis-text", x: 0, y: 0, transform: `translate(11 ${((top + height - bottom) / 2).toFixed(0)}) rotate(-90)` }, "MRR@10, change in %"),
+    svg("text", { class: "cw-axis-text", x: 0, y: 0, transform: `translate(13 ${((top + height - bottom) / 2).toFixed(0)}) rotate(-90)` }, "MRR@10, change in %"),
     svg("path", { class: "cw-ray", d: found.map(({ change }) => `M${x(0).toFixed(1)} ${y(0).toFixed(1)}L${at(change).map((value) => value.toFixed(1)).join(" ")}`).join("") }),
     marks.map(({ name, change }) => MARKS[name](...at(change))),
     found.map(({ change }) => svg("circle", { class: "cw-item cw-plain", cx: x(change[0]).toFixed(1), cy: y(change[1]).toFixed(1), r: 5.5 })));

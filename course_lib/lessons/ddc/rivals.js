@@ -1,15 +1,15 @@
 // The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
-import { h, list, number, signed, svg } from "../shared/widgets/kit.js";
+import { drawing, h, list, number, signed, svg } from "../shared/widgets/kit.js";
 import { Interactive, hero, selection, showing } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["panels", "training", "panel", "everything"];
 const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
 const MEAN = 3; // the place after the three trainings
-const PLANE = { width: 560, height: 340, left: 44, right: 12, top: 12, bottom: 44, across: [-14, 28], up: [-18, 12] };
-const HIGH = 24; // of a label
+const PLANE = { width: 560, height: 390, left: 54, right: 12, top: 12, bottom: 44, across: [-14, 28], up: [-18, 12] };
+const HIGH = 22; // of a label
 const DIRECTIONS = Array.from({ length: 16 }, (_, k) => [Math.cos((k * Math.PI) / 8), Math.sin((k * Math.PI) / 8)]);
-const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
+const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150, 170, 190].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { panels }) {
@@ -30,7 +30,7 @@ export default showing(NAMES, class extends Interactive {
     const { methods, hits } = state.panels[state.panel];
     this.story = story(state);
     const spots = METHODS.map((name) => place(methods[name], state.training));
-    const free = apart(spots, parts.marks);
+    const free = apart(spots, parts.marks, this.narrow ? 1.4 : 1); // on a phone labels are larger: .cw-pill
     parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
@@ -93,8 +93,8 @@ const y = (value) => scale(value, PLANE.up, PLANE.height - PLANE.bottom, PLANE.t
 function mark(name) {
   const [bar, leader, point] = [svg("path", { class: "cw-whisker" }), svg("path", { class: "cw-map-leader" }), svg("circle", { r: 6, style: name === "DDC" ? "fill:var(--cw-push)" : "" })];
   const under = svg("g", { class: "cw-disc" }, bar, leader);
-  const wide = 10 + 10.5 * name.length;
-  const label = svg("g", {}, svg("rect", { x: -wide / 2, y: -HIGH / 2, width: wide, height: HIGH, rx: HIGH / 2 }), svg("text", { y: 5 }, name));
+  const wide = 8 + 10 * name.length;
+  const label = svg("g", {}, svg("g", { class: "cw-pill" }, svg("rect", { x: -wide / 2, y: -HIGH / 2, width: wide, height: HIGH, rx: HIGH / 2 }), svg("text", { y: 5 }, name)));
   const root = svg("g", { class: `cw-disc cw-method${name === "DDC" ? " cw-own" : ""}` }, point, label);
   const move = ([popularity, accuracy], [dx, dy], half) => {
     const here = `translate(${x(popularity).toFixed(1)}px, ${y(accuracy).toFixed(1)}px)`;
@@ -107,12 +107,12 @@ function mark(name) {
 }
 
 /** For each label the nearest shift at which it covers no other label and no point, and stays on its side of both lines. */
-function apart(spots, marks) {
+function apart(spots, marks, swell) {
   const points = spots.map(([popularity, accuracy]) => [x(popularity), y(accuracy)]);
   const taken = points.map(([across, down]) => [across, down, 6, 6]); // the middle of a box, and half its sides
   const side = ([across, down]) => `${across < x(0)} ${down < y(0)}`;
   return marks.map(({ wide }, k) => {
-    const boxAt = ([dx, dy]) => [points[k][0] + dx, points[k][1] + dy, wide / 2, HIGH / 2];
+    const boxAt = ([dx, dy]) => [points[k][0] + dx, points[k][1] + dy, (swell * wide) / 2, (swell * HIGH) / 2];
     const free = (shift) => {
       const box = boxAt(shift);
       return inside(box) && side(box) === side(points[k]) && !taken.some((other, at) => at !== k && meet(box, other));
@@ -125,7 +125,7 @@ function apart(spots, marks) {
 
 const meet = (a, b) => Math.abs(a[0] - b[0]) < a[2] + b[2] + 2 && Math.abs(a[1] - b[1]) < a[3] + b[3] + 2;
 
-const inside = ([across, down, half]) => across > half && across < PLANE.width - half && down > PLANE.top + HIGH && down < PLANE.height - PLANE.bottom;
+const inside = ([across, down, half, tall]) => across > half && across < PLANE.width - half && down > PLANE.top + 24 + tall && down < PLANE.height - PLANE.bottom;
 
 /** A method's name, and a filled or an empty circle for each training; the one that is shown is outlined. */
 const tally = (name, { points }, training) => h("li", {}, h("span", {}, name),
@@ -133,7 +133,7 @@ const tally = (name, { points }, training) => h("li", {}, h("span", {}, name),
 
 function plane(marks) {
   const { width, height, left, right, top, bottom } = PLANE;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Debiasing methods by change of popularity and of accuracy; the text gives the numbers" },
+  return drawing({ width, height }, { "aria-label": "Debiasing methods by change of popularity and of accuracy; the text gives the numbers" },
     svg("rect", { class: "cw-corner", x: left, y: top, width: x(0) - left, height: y(0) - top, rx: 8 }),
     svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),

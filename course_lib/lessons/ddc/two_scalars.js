@@ -1,5 +1,5 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
-import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
 import { beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
 import { Movable } from "../shared/widgets/motion_plane.js";
 import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
@@ -38,7 +38,7 @@ export default showing(NAMES, class extends Movable {
     parts.lines = svg("g", { "aria-hidden": "true" });
     parts.marks = svg("g", { "aria-hidden": "true" });
     parts.handle = this.buildHandle();
-    parts.surface = svg("svg", { class: "cw-look", viewBox: `0 0 ${FRAME.width} ${FRAME.height}`, role: "group", "data-paper": true, style: "--cw-wide:300", onclick: (event) => this.put(this.under(event)) },
+    parts.surface = drawing({ ...FRAME, most: 375 }, { class: "cw-look", role: "group", "data-paper": true, onclick: (event) => this.put(this.under(event)) },
       axes(), parts.lines, parts.marks, parts.handle);
     return h("div", { class: "cw-card" },
       parts.view.box, parts.surface,
@@ -290,9 +290,9 @@ function axes() {
   const whole = ([low, high]) => Array.from({ length: high - low + 1 }, (_, k) => low + k);
   return svg("g", { "aria-hidden": "true" },
     svg("rect", { class: "cw-half", x: left, y: top, width: WIDE, height: HIGH }),
-    whole(ALPHA).map((value) => svg("text", { class: "cw-axis-text", x: at([value, 0])[0], y: height - 24 }, number(value))),
+    whole(ALPHA).map((value) => svg("text", { class: "cw-axis-text", x: at([value, 0])[0], y: height - 21 }, number(value))),
     whole(BETA).map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: at([0, value])[1] + 4 }, number(value))),
-    svg("text", { class: "cw-axis-text", x: (left + width) / 2, y: height - 6 }, "α"),
+    svg("text", { class: "cw-axis-text", x: (left + width) / 2, y: height - 4 }, "α"),
     svg("text", { class: "cw-axis-text", x: 8, y: top + HIGH / 2 }, "β"));
 }
 
@@ -315,7 +315,7 @@ function waterfall(sums, needed, { low, high }, name) {
   const kinds = ["base", "pref", "pop"];
   const [base, pref, pop] = sums;
   const words = `${name}: base score ${number(base)}, preference ${number(pref - base)}, popularity ${number(pop - pref)}, together ${number(pop)}; place 10 has ${number(needed)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words, style: `--cw-wide:${width}` },
+  return drawing({ width, height }, { "aria-label": words },
     svg("path", { class: "cw-frame", d: `M${x(0).toFixed(1)} 2V${height - 2}` }),
     sums.map((sum, k) => svg("path", { class: `cw-part cw-part-${kinds[k]}`, d: `M${x(k ? sums[k - 1] : 0).toFixed(1)} ${8 + 11 * k}H${x(sum).toFixed(1)}` })),
     svg("path", { class: "cw-bend", d: `M${x(needed).toFixed(1)} 0V${height}` }),

@@ -101,7 +101,7 @@ function leader({ start, end, at, left, top }) {
 function names(wanted, marks) {
   const taken = [];
   return wanted.flatMap(({ text, left, top }) => {
-    const wide = 7.2 * text.length + 6; // about, at 13 px, which a phone shrinks to 9
+    const wide = 8.4 * text.length + 6; // about, at the 15 px of a phone
     const away = ([start, at]) => Math.hypot(Math.max(start - left, 0, left - start - wide), at - top);
     const hits = ([start, at]) => marks.filter(([across, down]) => across > start - 6 && across < start + wide + 3 && Math.abs(down - at) < 13).length;
     const cost = (place) => COVERED * hits(place) + away(place);

@@ -1,6 +1,6 @@
 // The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
 // which these are the nearest.
-import { h, list, number, power, remembered, short, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
+import { h, list, number, power, remembered, short, sized, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
 import { Interactive, button, choice, diamond, hero, ladder, presets, selection, showing } from "../shared/widgets/controls.js";
 import { analyse, tablesOf } from "./chosen_neighbours_math.js";
 
@@ -262,7 +262,7 @@ class Lines {
     const named = (cosines, id, y) => words(starts(cosines, id) ? "cw-start" : "cw-end", x(cosines[id]), y, label(cosines, id));
     const row = (id) => (starts(before, id) ? -1 : 1) * x(before[id]); // so that no line to a mark crosses a name
     const few = chosen.length <= PLACES.length ? [...chosen].sort((a, b) => row(a) - row(b)) : [];
-    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    sized(this.root, { width, height });
     this.root.setAttribute("aria-label", name);
     this.root.replaceChildren(...[
       svg("path", { class: "cw-frame", d: `M${side} ${above}H${width - side}${after ? `M${side} ${below}H${width - side}` : ""}` }),
@@ -272,7 +272,7 @@ class Lines {
       few.map((id, k) => named(before, id, above - 16 - LINE * k)), svg("path", { class: "cw-frame", d: few.map((id, k) => `M${x(before[id]).toFixed(1)} ${above - 9}v${-3 - LINE * k}`).join("") }),
       words("cw-start cw-soft", side, above + 24, narrow ? "as trained" : `cosine with ${film}, as trained`), words("cw-end cw-soft", width - side, above + 24, "cosine 1"),
       after ? [...few.map((id, k) => named(after, id, below + 26 + LINE * k)), words("cw-start cw-soft", side, below + 26, "your model"),
-        words(`cw-start cw-hero-count${narrow ? " cw-small" : ""}`, side, above + 74, `${changed} of ${thousands(trained.length * after.length)}`), words("cw-start cw-hero-under", side, above + 95, "predictions changed")] : []].flat());
+        words(`cw-start cw-hero-count${narrow ? " cw-small" : ""}`, side, above + 70, `${changed} of ${thousands(trained.length * after.length)}`), words("cw-start cw-hero-under", side, above + 98, "predictions changed")] : []].flat());
     this.fall(after ? [[this.specks, spots(before, above), spots(after, below)], [this.marks, diamonds(before, above), diamonds(after, below)]] : [], `${query} ${chosen}`);
   }
 

@@ -1,5 +1,5 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines.
-import { h, list, number, power, svg } from "../shared/widgets/kit.js";
+import { drawing, h, list, number, power, svg } from "../shared/widgets/kit.js";
 import { beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
 import { cosine, norm } from "../shared/widgets/motion_math.js";
@@ -60,7 +60,7 @@ export default showing(NAMES, class extends Movable {
   }
 
   buildPlane(name, title, hint) {
-    const plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: name === "trained" ? "group" : "img", "data-paper": true, style: "--cw-wide:400" });
+    const plane = drawing({ width: 400, height: 400 }, { class: "cw-plane", role: name === "trained" ? "group" : "img", "data-paper": true });
     const back = svg("g", { "aria-hidden": "true" });
     const handles = svg("g");
     plane.append(back, handles);
@@ -365,7 +365,7 @@ function meter(held) {
   const words = off.length ? `Not feasible: ${off.length} of ${held.length} rows have left the circle ✕` : `Feasible: all ${held.length} rows have length 1 ✓`;
   const cross = (at) => `M${at - 5} 15l10 10m0 -10l-10 10`;
   return h("div", {}, h("p", { class: "cw-small-title" }, words),
-    svg("svg", { viewBox: `0 0 ${width} 46`, role: "img", "aria-label": `Lengths: ${held.map((row) => `${row.name} ${number(row.length)}`).join(", ")}`, style: `--cw-wide:${width}` },
+    drawing({ width, height: 48 }, { "aria-label": `Lengths: ${held.map((row) => `${row.name} ${number(row.length)}`).join(", ")}` },
       svg("path", { class: "cw-frame", d: `M${left} 20H${width - right}` }),
       svg("path", { class: "cw-bend", d: `M${x(1).toFixed(1)} 6V34` }),
       [0, 1, ...(most > 2.2 ? [Math.floor(most)] : [2])].map((size) => svg("text", { class: "cw-axis-text cw-large", x: x(size), y: 44 }, String(size))),

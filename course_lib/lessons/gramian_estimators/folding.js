@@ -1,6 +1,6 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
-import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
+import { drawing, h, number, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
@@ -108,7 +108,7 @@ function histogram({ observed, random }, highest) {
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
   const y = (share) => top + (1 - share / highest) * (height - top - bottom);
   const stairs = (shares) => `M${x(low)} ${y(0)}${shares.map((share, k) => `V${y(share).toFixed(1)}H${x(low + ((k + 1) * (high - low)) / bins).toFixed(1)}`).join("")}V${y(0)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histograms of the inner products of observed and of random pairs; the text gives their means", style: "--cw-wide:400" },
+  return drawing({ width, height, most: 500 }, { "aria-label": "Histograms of the inner products of observed and of random pairs; the text gives their means" },
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}` }),
     [-1, -0.5, 0, 0.5, 1, 1.5, 2].map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 16 }, number(value))),
     svg("text", { class: "cw-axis-text", x: width / 2, y: height - 5 }, "inner product of a pair"),

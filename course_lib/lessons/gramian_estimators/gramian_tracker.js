@@ -1,5 +1,5 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
-import { evenNumbers, h, number, remembered, svg } from "../shared/widgets/kit.js";
+import { drawing, evenNumbers, h, number, remembered, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
@@ -176,7 +176,7 @@ const line = (points, kind) => svg("path", { class: kind, d: points.map(([x, y],
 /** The frame of a picture with its numbers: across and up are lists of [place, words]. */
 function frame(name, across, up, below, beside, ...inside) {
   const { width, height, left, right, top, bottom } = FRAME;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+  return drawing({ width, height }, { "aria-label": name },
     svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
     across.map(([x, words]) => svg("text", { class: "cw-axis-text", x, y: height - bottom + 16 }, words)),
     up.map(([y, words]) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y + 4 }, words)),

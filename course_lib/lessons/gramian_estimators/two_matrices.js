@@ -1,11 +1,11 @@
 // The hero of the chapter: the square of all pairs, which grows with the examples, folds into two matrices, which do not.
-import { fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, button, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 import { average, inner, unpack } from "../shared/widgets/tables.js";
 
 const NAMES = ["rows", "size", "way", "everything"];
 const [LEAST, MOST, LEVELS] = [2, 60, 6];
-const [CELL, LEFT, TOP, GAP] = [5, 8, 30, 26];
+const [CELL, LEFT, TOP, GAP] = [5, 8, 34, 26];
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { rows }) {
@@ -15,17 +15,17 @@ export default showing(NAMES, class extends Interactive {
     parts.fold = button("fold", "Fold", () => this.set({ way: this.state().way === "pairs" ? "matrices" : "pairs" }));
     parts.square = svg("g", { class: "cw-square-of-pairs" });
     parts.matrices = svg("g", { class: "cw-two-matrices" });
-    parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 20 });
+    parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
     const start = LEFT + CELL * MOST + 2 * GAP;
-    parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 20 }, `2 × ${width * width} means`);
-    [parts.equals, parts.scale] = [["", 34], [" cw-soft", 90]].map(([look, from]) => [0, 1].map((line) => (
-      svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 22 * line }))));
+    parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 24 }, `2 × ${width * width} means`);
+    [parts.equals, parts.scale] = [["", 34], [" cw-soft", 94]].map(([look, from]) => [0, 1].map((line) => (
+      svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 26 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
     return hero(this, {
       head: { look: "cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then fold it: two matrices give the same number, and they never grow." },
       controls: [parts.size.box, parts.fold],
-      picture: svg("svg", { viewBox: `0 0 ${start + 280} ${TOP + CELL * MOST + 12}`, role: "img", "aria-label": "A square of cells and two small matrices; the text gives their number" },
+      picture: drawing({ width: start + 300, height: TOP + CELL * MOST + 12 }, { "aria-label": "A square of cells and two small matrices; the text gives their number" },
         (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.equals, parts.scale),
       more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Multiplications for all ${thousands(rows.all)} examples`), parts.bars) },
     });
@@ -49,7 +49,7 @@ export default showing(NAMES, class extends Interactive {
     parts.equals[0].textContent = `all pairs: ${fine(found.mean)}`;
     parts.equals[1].textContent = `two matrices: ${fine(found.product)}`;
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
-    parts.scale[0].textContent = `${thousands(rows.all)} examples: a square`;
+    parts.scale[0].textContent = `all ${thousands(rows.all)} examples:`;
     parts.scale[1].textContent = `${number(rows.all / size)} times as wide`;
     const [long, short] = multiplications(rows);
     parts.bars.replaceChildren(namedBar(thousands(long), "by way of every pair", barPiece("cw-piece-push", 1)), namedBar(thousands(short), "by way of two matrices", barPiece("cw-piece-pull", Math.max(short / long, 0.004))));

@@ -1,12 +1,12 @@
 // The hero of the chapter: wrong answers pile up over the hits, batch by batch, and one person's five films leave the hits.
-import { h, list, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, h, list, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, choice, filmLine, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
 const REPAIRS = [["none", "nothing"], ["logq", "subtract log q in training"], ["serving", "add log count when serving"]];
 const FIVE = [1, 2, 3, 4, 5];
-const FRAME = { width: 500, height: 290, left: 36, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
+const FRAME = { width: 500, height: 290, left: 54, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {
@@ -27,7 +27,7 @@ export default showing(NAMES, class extends Interactive {
 
   picture(films) {
     const { width, height, left, right, bottom } = FRAME;
-    return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "How hard each film is pushed away as a wrong answer; the text says it in words" },
+    return drawing({ width, height }, { "aria-label": "How hard each film is pushed away as a wrong answer; the text says it in words" },
       this.parts.hill,
       svg("path", { class: "cw-asked-line", d: `M${left} ${up(1)}H${width - right}` }),
       svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(8) }, "dashed: the same push for all"),
@@ -44,7 +44,7 @@ export default showing(NAMES, class extends Interactive {
     const five = films.lists[repair][moment];
     this.story = story(state);
     parts.hill.setAttribute("d", hill(pushes, films));
-    parts.name.textContent = pushes[0] > 10 ? `${films.names[0]}, ${films.counts[0]} fans: ${Math.round(pushes[0])}× the average push` : "";
+    parts.name.textContent = pushes[0] > 10 ? `${films.names[0]}: ${Math.round(pushes[0])}× the average push` : "";
     apart(five.map((place) => [(across(place, films) + across(place + 1, films)) / 2, up(pushes[place]) - 12]))
       .forEach(([x, y], k) => { parts.discs[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`; });
     parts.five.replaceChildren(...five.map((place) => line(films, place)));

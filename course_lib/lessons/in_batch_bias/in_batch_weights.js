@@ -1,7 +1,7 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair.
 import { Interactive, barPiece, barUnder, beside, choice, framed, key, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
-import { h, hatch, list, number, remembered, svg } from "../shared/widgets/kit.js";
+import { drawing, h, hatch, list, number, remembered, svg } from "../shared/widgets/kit.js";
 import {
   KINDS, balance, bestScore, countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, popularityThreshold,
   positivePairs,
@@ -432,7 +432,7 @@ class HeatMap {
     const { width, height, left, top } = CELL;
     this.cells = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (__, j) => this.cell(i, j, onEnter)));
     const wide = left + n * width + 2;
-    this.root = svg("svg", { viewBox: `0 0 ${wide} ${top + m * height + 2}`, role: "img", style: `--cw-wide:${Math.min(wide, 290)}` },
+    this.root = drawing({ width: wide, height: top + m * height + 2, most: 1.25 * Math.min(wide, 290) }, {},
       Array.from({ length: n }, (_, j) => svg("text", { class: "cw-axis-text", x: left + (j + 0.5) * width, y: 13 }, `C${j + 1}`)),
       Array.from({ length: m }, (_, i) => svg("text", { class: "cw-axis-text", x: 11, y: top + (i + 0.5) * height + 4 }, `R${i + 1}`)),
       this.cells.flat().map(({ group }) => group));

@@ -1,6 +1,6 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
-import { capital, fine, h, number, remembered, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, hero, ladder, presets, selection, showing, slider } from "../shared/widgets/controls.js";
+import { capital, drawing, fine, h, number, remembered, sized, svg } from "../shared/widgets/kit.js";
+import { Interactive, button, hero, ladder, presets, selection, showing, slider, wideKey } from "../shared/widgets/controls.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { norm } from "../shared/widgets/motion_math.js";
 import { average } from "../shared/widgets/tables.js";
@@ -139,7 +139,7 @@ export default showing(NAMES, class extends Interactive {
 
   buildPlane() {
     const { parts } = this;
-    parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "img", style: "--cw-wide:400" });
+    parts.plane = drawing({ width: 400, height: 400 }, { class: "cw-plane" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The paths of the users"),
       parts.plane,
@@ -206,7 +206,7 @@ export default showing(NAMES, class extends Interactive {
     };
     const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);
     const shorter = changes.filter((change) => change < -STILL).length;
-    push.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    sized(push, { width, height });
     push.setAttribute("aria-label", this.story);
     push.replaceChildren(
       svg("svg", { x: narrow ? 54 : 20, y: 4, width: side, height: side }, plane.axes(), plane.circle(norm(before[follow - 1]), "cw-ring-next"),
@@ -333,8 +333,6 @@ TowerMotion(**settings, follow=${follow})`;
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const wideKey = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, picture), text);
-
 function spot(plane, point, kind, r) {
   const [cx, cy] = plane.at(point);
   return svg("circle", { class: kind, cx: cx.toFixed(2), cy: cy.toFixed(2), r });
@@ -348,7 +346,7 @@ class Rose {
     this.petals = svg("g", {});
     this.uniform = svg("path", { class: "cw-null" });
     const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text ${kind}`, x, y }, words);
-    this.root = svg("svg", { class: "cw-rose", viewBox: "0 0 340 196", role: "img", style: "--cw-wide:340" },
+    this.root = drawing({ width: 340, height: 196 }, { class: "cw-rose" },
       svg("path", { class: "cw-half", d: `M${arc(0, 180, RADIUS)}Z` }), this.petals, this.uniform,
       [-NEAR, NEAR].map((side) => svg("path", { class: "cw-near", d: `M${CENTRE} ${BASE}L${onCircle(90 + side, RADIUS)}` })),
       text(CENTRE, 14, "", "90°, perpendicular"), text(CENTRE + RADIUS, 190, "cw-end", "0°, outward"), text(CENTRE - RADIUS, 190, "cw-start", "180°, inward"));

@@ -1,10 +1,10 @@
 // The interactive "who is best?": rows ranked by the hit among m sampled films; the order turns over as m grows.
-import { h, list, svg } from "../shared/widgets/kit.js";
+import { drawing, h, list, svg } from "../shared/widgets/kit.js";
 import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training"];
 const HIDDEN = [["later", "the latest films"], ["random", "films drawn at random"]];
-const CHART = { width: 440, height: 300, left: 44, right: 12, top: 12, bottom: 40 };
+const CHART = { width: 440, height: 270, left: 68, right: 12, top: 12, bottom: 48 };
 const TICKS = [10, 20, 50, 100, 200, 400];
 // colour, dashes and mark of each row, in the order of the board: a row is told apart three times over
 const LOOKS = [
@@ -83,11 +83,11 @@ function chart(state) {
   const x = (m) => left + ((width - left - right) * Math.log(m / samples[0])) / Math.log(samples.at(-1) / samples[0]);
   const y = (share) => top + (height - top - bottom) * (1 - share);
   const at = x(samples[state.place]);
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Shares of hidden films that are hit, at ${compared(state)}`, style: `--cw-wide:${width}` },
+  return drawing({ width, height }, { "aria-label": `Shares of hidden films that are hit, at ${compared(state)}` },
     [0, 0.25, 0.5, 0.75, 1].map((share) => [svg("path", { d: `M${left} ${y(share)}H${width - right}`, style: "stroke:var(--cw-line);stroke-width:1" }),
-      svg("text", { class: "cw-axis-text cw-large", x: left - 20, y: y(share) + 4 }, `${100 * share} %`)]),
-    [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text cw-large", x: Math.min(x(m), width - 22).toFixed(1), y: height - bottom + 17 }, m === samples.at(-1) ? "all" : m)),
-    svg("text", { class: "cw-axis-text cw-large", x: (left + width - right) / 2, y: height - 6 }, "sampled films"),
+      svg("text", { class: "cw-axis-text cw-large cw-end", x: left - 6, y: y(share) + 4 }, `${100 * share} %`)]),
+    [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text cw-large", x: Math.min(x(m), width - 22).toFixed(1), y: height - bottom + 23 }, m === samples.at(-1) ? "all" : m)),
+    svg("text", { class: "cw-axis-text cw-large", x: (left + width - right) / 2, y: height - 5 }, "sampled films"),
     svg("path", { d: `M${at.toFixed(1)} ${top}V${height - bottom}`, style: "stroke:var(--cw-ink);stroke-width:1.2;stroke-dasharray:4 3" }),
     hits(state).map((row, k) => line(k, row.map((share, place) => `${place ? "L" : "M"}${x(samples[place]).toFixed(1)} ${y(share).toFixed(1)}`).join(""))),
     hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));

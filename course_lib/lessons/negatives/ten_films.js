@@ -1,5 +1,5 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
-import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, filmLine, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day"];
@@ -94,7 +94,7 @@ const asPython = ({ films, temperature, weight, day }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-const CURVE = { width: 400, height: 150, left: 34, bottom: 24 };
+const CURVE = { width: 400, height: 106, left: 54, bottom: 24 };
 
 /** The share found against the weight, at this temperature and on this day; a dashed line for the list of hits. */
 function curve({ films, temperature, weight, day }, { listRecall }) {
@@ -103,8 +103,8 @@ function curve({ films, temperature, weight, day }, { listRecall }) {
   const x = (at) => left + 12 + ((width - left - 24) * at) / (found.length - 1);
   const y = (part) => (height - bottom) * (1 - part / MOST);
   const line = found.map((part, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(part).toFixed(1)}`).join("");
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "The share of films found against the weight of the hits", style: `--cw-wide:${width}` },
-    [0, 0.2, 0.4].map((part) => [svg("path", { class: "cw-frame", d: `M${left} ${y(part).toFixed(1)}H${width}` }), svg("text", { class: "cw-axis-text", x: 16, y: Math.max(11, y(part)).toFixed(1) }, wholePercent(part))]),
+  return drawing({ width, height }, { "aria-label": "The share of films found against the weight of the hits" },
+    [0, 0.2, 0.4].map((part) => [svg("path", { class: "cw-frame", d: `M${left} ${y(part).toFixed(1)}H${width}` }), svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: Math.max(14, y(part) + 4).toFixed(1) }, wholePercent(part))]),
     films.weights.map((value, at) => svg("text", { class: "cw-axis-text", x: x(at).toFixed(1), y: height - 6 }, number(value))),
     svg("path", { class: "cw-line-mean-norm", d: `M${left} ${y(listRecall).toFixed(1)}H${width}` }),
     svg("path", { class: "cw-line-norm", d: line }),

@@ -1,5 +1,5 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
-import { h, hatch, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, h, hatch, sized, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, choice, hero, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { analyseMachines, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
@@ -186,7 +186,7 @@ class Grid {
     this.far = made.filter(({ far }) => far);
     const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);
     const long = processes <= 2 && width > 400;
-    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    sized(this.root, { width, height });
     this.root.replaceChildren(...made.map(({ root }) => root),
       ...each.flatMap((k) => [words("cw-middle cw-soft", left + (k + 0.5) * step, top - 16, long ? `films of machine ${k + 1}` : k ? String(k + 1) : "films of 1"),
         words("cw-end cw-soft", left - 16, top + (k + 0.5) * step + 5, long ? `people of ${k + 1}` : String(k + 1))]), this.count, this.under);
@@ -201,7 +201,7 @@ function factorsPicture(state, { factors }) {
   const x = (factor) => (factor === 0 ? left + 6 : left + 36 + ((Math.log2(factor) + 3) / 6) * (width - left - right - 44));
   const bottom = top + each * PARTS.length;
   const words = `Factors of the gradient: ${PARTS.map((part, k) => `${part} ${factorText(factors[k])}`).join("; ")}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${bottom + 20}`, role: "img", "aria-label": words, style: `--cw-wide:${width}` },
+  return drawing({ width, height: bottom + 20 }, { "aria-label": words },
     [0, ...SCALE].map((factor) => svg("text", { class: "cw-axis-text", x: x(factor), y: bottom + 15 }, factorText(factor))),
     PARTS.map((part, k) => factorLine(part, factors[k], top + k * each, { x, left, right: width - right })));
 }

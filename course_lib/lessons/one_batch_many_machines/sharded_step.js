@@ -1,5 +1,5 @@
 // The interactive "tables larger than a machine": memory, bytes and seconds of a step for the reader's own numbers.
-import { h, number, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, number, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, barUnder, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { analyseShards, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
@@ -123,7 +123,7 @@ function sentPicture({ sent }) {
   const x = (bytes) => left + ((Math.min(Math.max(Math.log10(bytes), low), high) - low) / (high - low)) * (right - left);
   const bottom = top + each * Object.keys(SENT).length;
   const words = `Bytes that a machine sends in a step: ${Object.entries(SENT).map(([name, text]) => `${text} ${sent[name] ? inBytes(sent[name]) : "nothing"}`).join("; ")}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${bottom + 20}`, role: "img", "aria-label": words, style: `--cw-wide:${width}` },
+  return drawing({ width, height: bottom + 20 }, { "aria-label": words },
     TICKS.map(([bytes, text]) => [svg("path", { class: "cw-frame", d: `M${x(bytes).toFixed(1)} ${top}V${bottom}` }), svg("text", { class: "cw-axis-text", x: x(bytes).toFixed(1), y: bottom + 15 }, text)]),
     Object.entries(SENT).map(([name, text], k) => sentLine(text, sent[name], top + k * each, { x, left, right })));
 }

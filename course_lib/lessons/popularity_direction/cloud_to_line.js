@@ -1,5 +1,5 @@
 // The hero of the chapter: the vectors of films in training, a cloud that becomes a line, and a line that opens again.
-import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, number, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, choice, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "law", "everything"];
@@ -20,7 +20,7 @@ export default showing(NAMES, class extends Interactive {
     return hero(this, {
       head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
       controls: [h("div", { class: "cw-row" }, play), parts.law.box],
-      picture: svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Films as circles in a plane; the text says how they lie" },
+      picture: drawing({ width, height }, { "aria-label": "Films as circles in a plane; the text says how they lie" },
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),
         svg("text", { class: "cw-hero-text cw-start cw-soft", x: 12, y: height - 12 }, "← the least popular films"),
         svg("text", { class: "cw-hero-text cw-end cw-soft", x: width - 12, y: height - 12 }, "the most popular films →"),
@@ -36,7 +36,7 @@ export default showing(NAMES, class extends Interactive {
     places[moment].forEach((place, k) => {
       const [x, y] = at(place);
       parts.dots[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-      if (!k) parts.name.style.transform = `translate(${Math.min(x, FRAME.width - 70).toFixed(1)}px, ${(y - 20).toFixed(1)}px)`;
+      if (!k) parts.name.style.transform = `translate(${Math.min(x, FRAME.width - 85).toFixed(1)}px, ${(y - 20).toFixed(1)}px)`;
     });
     parts.bars.replaceChildren(
       namedBar(number(r[moment]), "correlation of a film’s place with its popularity", barPiece("cw-piece-pull", Math.max(r[moment], 0))),

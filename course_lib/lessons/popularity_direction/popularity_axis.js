@@ -1,6 +1,6 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
 // count, and what chance gives.
-import { h, number, remembered, svg } from "../shared/widgets/kit.js";
+import { drawing, h, number, remembered, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { arrowPath } from "../shared/widgets/motion_plane.js";
 import { average } from "../shared/widgets/tables.js";
@@ -177,14 +177,14 @@ function cloudOf(found, look) {
   const sides = [CLOUD.width, CLOUD.height];
   const unit = Math.min(...ranges.map(([low, high], axis) => (sides[axis] - 24) / (high - low || 1)));
   const place = (point) => [0, 1].map((axis) => sides[axis] / 2 + (axis ? -1 : 1) * (point[axis] - average(ranges[axis])) * unit);
-  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${CLOUD.width} ${CLOUD.height}`, role: "img", style: `--cw-wide:${CLOUD.width}` });
+  const root = drawing(CLOUD, { class: "cw-look" });
   const marked = withMarks(root, points.map(place), found, look);
   const arrow = arrowPath(place(found.bottom), place(found.top));
   root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow }), svg("path", { class: "cw-axis-arrow", d: arrow }));
   return marked;
 }
 
-const FRAME = { width: 300, height: 250, left: 36, right: 13, top: 13, bottom: 38 };
+const FRAME = { width: 300, height: 250, left: 40, right: 13, top: 13, bottom: 38 };
 
 function plotOf(found, look) {
   const { width, height, left, right, top, bottom } = FRAME;
@@ -192,7 +192,7 @@ function plotOf(found, look) {
   const most = Math.max(...found.counts);
   const x = (value) => left + ((value - low) / (high - low || 1)) * (width - left - right);
   const y = (count) => top + (1 - count / most) * (height - top - bottom);
-  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+  const root = drawing({ width, height }, { class: "cw-look" },
     svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
     low < 0 && high > 0 ? [svg("path", { class: "cw-bend", d: `M${x(0).toFixed(1)} ${top}V${height - bottom}` }), svg("text", { class: "cw-axis-text", x: x(0), y: height - bottom + 16 }, "0")] : null,
     [[low, "cw-axis-text cw-start"], [high, "cw-axis-text cw-end"]].filter(([value]) => Math.abs(x(value) - x(0)) > 40 || low >= 0 || high <= 0)
@@ -222,7 +222,7 @@ function chanceOf(found) {
     return `M${at(first)} ${base}${heights.slice(first, last + 1).map((count, k) => `V${(base - (count / highest) * tall).toFixed(1)}H${at(first + k + 1)}`).join("")}V${base}`;
   };
   const name = `Line from −1 to 1: shuffled counts give ${number(average(found.shuffledNaive))} and ${number(average(found.shuffledCrossed))} on average; found are ${number(found.naive)} and ${number(found.crossed)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: "--cw-wide:336" },
+  return drawing({ width, height, most: 420 }, { "aria-label": name },
     svg("path", { class: "cw-heap", d: stairs(first) }), svg("path", { class: "cw-stairs", d: stairs(second) }),
     svg("path", { class: "cw-frame", d: `M${side} ${base}H${width - side}` }),
     svg("path", { class: "cw-wish", d: `M${x(found.chance).toFixed(1)} 8V${base}` }),

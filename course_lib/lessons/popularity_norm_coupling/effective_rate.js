@@ -1,5 +1,5 @@
 // The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate.
-import { h, list, number, short, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, h, list, number, short, sized, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, barLine, choice, diamond, hero, key, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 
@@ -107,7 +107,7 @@ class Ten {
     const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 44 };
     const most = Math.max(...[...lists.dot, ...lists.cosine].map((id) => films.counts[id]));
     const put = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
-    put(this.root, { viewBox: `0 0 ${width} 324`, "aria-label": name });
+    sized(this.root, { width, height: 324 }).setAttribute("aria-label", name);
     const other = index === "dot" ? "cosine" : "dot";
     this.mean.textContent = listed(films, lists[index]);
     this.under.textContent = `likes on average; by ${KINDS[other]} ${listed(films, lists[other])}`;
@@ -137,7 +137,7 @@ class Chart {
     this.named = svg("path", { class: "cw-item-head cw-plain" });
     this.law = svg("path", { class: "cw-law" });
     this.names = films.named.map((name) => svg("text", { class: "cw-map-name cw-end" }, name));
-    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+    this.root = drawing({ width, height }, {},
       svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
       [5, 10, 20, 50, 100, 200, 500, 1000].filter((count) => count <= this.most).map((count) => text(this.x(count), height - bottom + 16, "", String(count))),
       LENGTHS.filter((length) => length > this.low && length < this.high).map((length) => text(left - 6, this.y(length) + 4, "cw-end", String(length))),

@@ -1,6 +1,6 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists.
-import { h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barLine, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 import { WORLD, analyse, lengthsOf, predictedNorm, train } from "./norm_growth_math.js";
@@ -187,7 +187,7 @@ class Chart {
     this.kinds = [];
     this.axes = svg("g");
     const { width, height, left, right, top, bottom } = FRAME;
-    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+    this.root = drawing({ width, height }, {},
       svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }), this.axes,
       tick("", (left + width) / 2, height - 5, "times drawn"), tick("cw-start", left + 6, top + 10, "norm"),
       this.bend, this.bendText, this.marks, this.law, this.ring);

@@ -1,5 +1,5 @@
 // The interactive "which cells are looked into": films with two numbers, a person, the visited cells, and the ten best films.
-import { h, list, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, list, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, choice, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["map", "power", "probes", "space"];
@@ -122,7 +122,7 @@ function picture({ map }, now) {
   const along = [x * now.bar, y * now.bar];
   const line = [[along[0] - 2 * y, along[1] + 2 * x], [along[0] + 2 * y, along[1] - 2 * x]];
   const lost = new Set(now.lost);
-  return svg("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", "aria-label": `A map of ${map.films.length} films, the cells that a person looks into, and the ten best films`, style: `--cw-wide:${SIDE}` },
+  return drawing({ width: SIDE, height: SIDE }, { "aria-label": `A map of ${map.films.length} films, the cells that a person looks into, and the ten best films` },
     svg("path", { class: "cw-cells-visited", d: shading(now) }),
     dots,
     svg("path", { class: "cw-cells-bar", d: `M${at(line[0])}L${at(line[1])}` }),

@@ -391,7 +391,7 @@ KEPT = read(STORED)
 
 def heights(shown: HiddenHits) -> list[float]:
     """How high the hill stands over each film, in equal shares, read from the picture."""
-    path = re.search(r'class="cw-hill" d="M36 264((?:V[\d.]+H[\d.]+)+)', shown.picture())
+    path = re.search(r'class="cw-hill" d="M[\d.]+ 264((?:V[\d.]+H[\d.]+)+)', shown.picture())
     assert path is not None
     return [(264 - float(y)) * 16 / 250 for y in re.findall(r"V([\d.]+)H", path[1])]
 

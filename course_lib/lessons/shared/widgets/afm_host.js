@@ -59,13 +59,7 @@ export function writeLink(changed) {
   return text.length > LONGEST ? "" : text;
 }
 
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+const parsed = (text) => { try { return JSON.parse(text); } catch { return text; } };
 
 /** The state with the changes of a link. Throws for a name that the state lacks, and for a value of another kind. */
 export function linked(state, changes) {
@@ -130,10 +124,8 @@ function asLinked(widget, name, state) {
     return box;
   } catch {
     const box = rendered(widget, name, state, { ...state });
-    const words = document.createElement("p");
-    words.className = "cw-note";
-    words.textContent = "The settings in the address do not fit this interactive, so it starts as the page has it.";
-    box.prepend(words);
+    box.prepend(Object.assign(document.createElement("p"), {
+      className: "cw-note", textContent: "The settings in the address do not fit this interactive, so it starts as the page has it." }));
     return box;
   }
 }

@@ -78,6 +78,9 @@ export const button = (action, text, onclick) => h("button", { type: "button", c
 /** A line of a legend: a small picture, drawn on 20 by 20, and what it stands for. */
 export const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
 
+/** The same on 26 by 20, for lines. */
+export const wideKey = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, picture), text);
+
 /** The path of a diamond. */
 export const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
 
@@ -169,8 +172,7 @@ class Film {
   constructor(follower, { name, text, first = 0, last, every = 1, milliseconds, onstop }) {
     Object.assign(this, { follower, name, first, last, every, milliseconds, onstop, playing: null });
     this.button = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
-    const { box, show } = slider({ name, text, min: first, max: last, step: every, onset: (place) => { this.stop(); this.goTo(place); } });
-    Object.assign(this, { box, show });
+    Object.assign(this, slider({ name, text, min: first, max: last, step: every, onset: (place) => { this.stop(); this.goTo(place); } }));
   }
 
   place() {

@@ -1,5 +1,5 @@
 // The map of the films that two interactives share: its frame, and a mark for each of three kinds of films.
-import { svg } from "./kit.js";
+import { drawing, svg } from "./kit.js";
 import { diamond } from "./controls.js";
 
 /** The mark of a film of the first, the second or the third kind (0, 1, 2): a filled circle, a diamond, a small circle. */
@@ -9,6 +9,5 @@ export function filmMark(kind, x, y) {
 }
 
 /** The picture: what lies inside a frame with round corners. */
-export const framedMap = ({ width, height }, label, ...inside) => svg("svg",
-  { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, style: `--cw-wide:${width}` },
+export const framedMap = ({ width, height }, label, ...inside) => drawing({ width, height }, { "aria-label": label },
   svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }), inside);

@@ -18,6 +18,16 @@ export const h = (tag, attributes = {}, ...children) => fill(document.createElem
 /** An SVG element, the same way. */
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+/** Gives a picture its size in units of its own, in which letters never fall below 11 px (`--cw-least`), and the most px that it fills. */
+export function sized(picture, { width, height, most = 1.25 * width }) {
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.setAttribute("style", `--cw-units:${width};--cw-most:${most}px`);
+  return picture;
+}
+
+/** A picture of a size. */
+export const drawing = (size, attributes, ...inside) => sized(svg("svg", { role: "img", ...attributes }, inside), size);
+
 /** An id that no other element of the page has. Every interactive brings a copy of this file, so the page keeps the count. */
 export function uniqueId(name) {
   globalThis.courseWidgetIds = (globalThis.courseWidgetIds ?? 0) + 1;
