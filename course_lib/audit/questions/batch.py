@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, weighed
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, drawn, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
 from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
@@ -93,15 +92,8 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
-    columns: dict[str, list[Any]] = {
-        "repair": [LOGQ, BACK],
-        "difference": [logq.difference, back.difference],
-        "low": [logq.low, back.low],
-        "high": [logq.high, back.high],
-    }
     title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
-    picture = Picture(title, "points", "repair", f"NDCG@{k}, difference", columns)
-    return Served((logq, back), sentence, figures, (picture,))
+    return Served((logq, back), sentence, figures, (drawn(title, k, [logq, back]),))
 
 
 def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:

@@ -73,7 +73,7 @@ def _narrower(fewer: Sequence[Smaller]) -> str:
             f"to {change.high:+.4f}); or {collapse}"
         )
     if narrow:
-        return f"Yet fewer dimensions lose on held-out pairs here: {collapse}"
+        return f"Yet no narrower table surely ranks as well on held-out pairs here: {collapse}"
     return f"Measure on held-out pairs whether a narrower table does, or {collapse}"
 
 
