@@ -585,6 +585,7 @@ def test_no_ids_are_guessed_between_two(columns, reason, tmp_path):
     chosen = next(iter(columns))
     table = files.read_table(path, "items", ids=f"{path}#{chosen}")
     assert table.ids is not None and [str(each) for each in table.ids] == [str(each) for each in columns[chosen]]
+    assert chosen not in table.schema["ignored"]
 
 
 def test_what_repeats_names_no_row(tmp_path):

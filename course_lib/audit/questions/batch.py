@@ -11,7 +11,7 @@ from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, drawn, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
-from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
 from course_lib.popularity import pull_parts
 
@@ -129,23 +129,22 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         threshold = float(in_batch.misclassification_threshold(batch_size, len(pairs)))
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
-    advice = ""
     answer = weighed(found, served.effects)
-    if found:
-        advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
-        if answer == "noted":
-            advice = _before_training(bool(served.effects))
-        serving = [WORDS[remedy] for remedy in (BACK, LOGQ) if served.advised(remedy)]
-        advice += f" Or {', or '.join(serving)}." if serving else ""
+    advice = _advice(answer, served) if found else ""
     pictures = (_weights_drawn(popularity, weights), *served.pictures)
     return Verdict(NAME, answer, support + served.sentence, {**figures, **served.figures}, advice, pictures)
 
 
-def _before_training(measured: bool) -> str:
-    """What to do about a bias that held-out pairs do not show."""
-    if not measured:
+def _advice(answer: Answer, served: Served) -> str:
+    """Another training where held-out pairs show the bias; when serving, only what helps and stays personal."""
+    serving = ", or ".join(WORDS[remedy] for remedy in (BACK, LOGQ) if served.advised(remedy))
+    if answer == "fault":
+        advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
+        return f"{advice} Or {serving}." if serving else advice
+    if not served.effects:
         return "Give users and held-out pairs: they show whether popularity is missing from the scores."
-    return "To give popularity back when serving does not repair the lists here, so held-out pairs show no such bias."
+    little = f", though it helps to {serving}" if serving else ""
+    return f"Held-out pairs show little of it: popularity given back when serving does not repair the lists{little}."
 
 
 def _weights_drawn(popularity: Float, weights: Float) -> Picture:
