@@ -121,8 +121,8 @@ class Effect:
 
     @property
     def repairs(self) -> bool:
-        """Whether it helps, and lifts NDCG by GAIN of its value or more."""
-        return self.helps and self.gain >= GAIN
+        """Whether it lifts NDCG by GAIN of its value or more, with an interval above 0: as one comparison alone."""
+        return self.low > 0 and self.gain >= GAIN
 
     @property
     def personal(self) -> bool:

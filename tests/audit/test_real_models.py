@@ -182,10 +182,10 @@ def is_mismatched(model: Model) -> tuple[bool, dict[str, float]]:
     return max(moved) > given, {"won": given}
 
 
-def repairs(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether NDCG rises by 5 %, and by 2.7 standard errors."""
+def repairs(before: np.ndarray, after: np.ndarray, errors: float = 1.96) -> bool:
+    """Whether NDCG rises by 5 %, and by so many standard errors."""
     change = after - before
-    return bool(change.mean() >= max(0.05 * before.mean(), 2.7 * change.std(ddof=1) / np.sqrt(len(change))))
+    return bool(change.mean() >= max(0.05 * before.mean(), errors * change.std(ddof=1) / np.sqrt(len(change))))
 
 
 def word(found: bool, *, repaired: bool) -> str:
@@ -206,7 +206,7 @@ def follows_lengths(model: Model) -> tuple[str, dict[str, float]]:
     if found and model.users is not None:
         users, before = model.users, model.ndcg(model.users, model.items)
         evened = [model.unit] + [model.items / np.maximum(model.counts, 1)[:, None] ** 0.25] * bool(slope > 0)
-        repaired = any(repairs(before, model.ndcg(users, each)) and model.personal(users, each) for each in evened)
+        repaired = any(repairs(before, model.ndcg(users, each), 2.7) and model.personal(users, each) for each in evened)
     return word(found, repaired=repaired), {"slope": slope, "correlation": correlation}
 
 

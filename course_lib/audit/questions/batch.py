@@ -236,7 +236,7 @@ def _instead(training: str, served: Served) -> str:
         return f"{training}, or {WORDS[LOGQ]}."
     return (
         f"{training}, and compare the new lists with the most popular items: lists to which popularity is given back "
-        "when serving do not stay personal here."
+        "when serving do not stay personal here, or do not gain enough."
     )
 
 

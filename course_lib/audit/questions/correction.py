@@ -48,4 +48,4 @@ def _advice(effect: Effect, controls: Sequence[Effect]) -> str:
         return f"A simpler remedy gains as much: {WORDS.get(best.remedy, best.remedy)}. {reason}"
     if effect.advisable:
         return f"Two numbers for each user make the tables rank better: {WORDS[CORRECTION]}. {reason}"
-    return f"The lists of DDC do not stay personal. {reason}"
+    return f"The lists of DDC do not stay personal, or do not gain enough. {reason}"

@@ -23,8 +23,8 @@ SHORTER = "Popular items are shorter, and a dot product ranks short items lower,
 def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> Verdict:
     """Found where log length and log count correlate by CORRELATION and the interval of the slope leaves out 0.
 
-    Dot products that learn from pairs ask for it, so it is a fault only where to even the lengths out repairs the lists
-    and leaves them personal; else it is noted (`remedies.weighed`).
+    Dot products that learn from pairs ask for it, so it is a fault only where to even the lengths out is advised, and
+    repairs the lists; else it is noted (`remedies.weighed`).
     The slope is that of `popularity.log_log_slope`, over the items with a training pair; its 95 % interval is that of
     the bootstrap over items. Where there are users and pairs: what the lists are made of (`list_shares`), too.
     measured: what each remedy changes on held-out pairs; only what helps there and stays personal is advised.
@@ -75,7 +75,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
         f"A training by cosines, whose lengths no loss asks for, gives 0 before the crossover of the quartic law and "
         f"{FAR} far beyond it: that alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
-    answer = weighed(found, [effect for effect in evened if effect.personal])
+    answer = weighed(found, [effect for effect in evened if effect.advisable])
     advice = _advice(slope, evened) if found else ""
     return Verdict(name, answer, support, figures, advice, (_picture(norms, counts),))
 

@@ -17,7 +17,8 @@ from course_lib.audit.questions import (
 )
 from course_lib.audit.remedies import GAIN, SURE
 
-REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more and by {SURE:g} standard errors"
+REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more"
+SURELY = f"{REPAIRED}, with an interval above 0"
 NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
     belonging.NAME: (
@@ -30,8 +31,8 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
     ),
     "popularity-lengths": (
         f"log length and log count correlate by {lengths.CORRELATION:g} or more, the slope is {lengths.SLOPE:g} or "
-        f"more, of either sign, with an interval that leaves out 0, and to even the lengths out {REPAIRED}, in lists "
-        "that stay personal; noted where this does not, or was not measured"
+        f"more, of either sign, with an interval that leaves out 0, and to even the lengths out {REPAIRED}, and by "
+        f"{SURE:g} standard errors, in lists that stay personal; noted where this does not, or was not measured"
     ),
     "popularity-direction": (
         f"one of the two correlations is {direction.CORRELATION:g} or more, and {direction.CHANCES:g} times what "
@@ -44,7 +45,7 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
         "the neighbours"
     ),
     "in-batch-bias": (
-        f"log(popularity), added to the scores, {REPAIRED} (softmax without logQ, and BPR with negatives by "
+        f"log(popularity), added to the scores, {SURELY} (softmax without logQ, and BPR with negatives by "
         f"popularity); or it does, or popularity that multiplies them, and {100 * batch.MISLED:g} % of the positive "
         "pairs or more weigh more as negatives (losses of single pairs; noted where neither does, or neither was "
         "measured)"
@@ -60,7 +61,7 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
         f"and {100 * rows.BEYOND:g} points more"
     ),
     "leaked-test-pairs": "any held-out pair is a training pair",
-    "ddc-gain": f"DDC {REPAIRED}, in lists that stay personal; noted where they do not",
+    "ddc-gain": f"DDC {SURELY}, in lists that stay personal; noted where they do not",
 }
 FURTHER_RULES: dict[str, str] = {  # for each entry of FURTHER, which never is a fault: noted where ...
     "exposure": (
