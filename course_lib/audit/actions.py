@@ -33,7 +33,6 @@ from course_lib.audit.remedies import (
 from course_lib.audit.verdicts import OF_TRIPLES, Verdict
 
 MOST, MOST_REMEDIES = 5, 3  # actions of a report, and remedies among them: each is another way to serve one model
-MEASURED = ("popularity-lengths", "ddc-gain")  # faults whose repairs are remedies, where these were measured
 RULE = (
     f"A remedy is advised where it lifts NDCG on held-out pairs by {SURE:g} standard errors and the lists stay "
     f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items, and the lists together show at "
@@ -237,19 +236,12 @@ def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
             yield Action("Search by distance, with one more coordinate.", verdict.advice, "index", code, None, INDEX)
 
 
-REPAIRS: dict[str, tuple[str, str, tuple[str, str]]] = {  # {id of a verdict: title, decision, code}
+Repair = tuple[str, str, tuple[str, str]]  # title, decision, code
+REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     ROWS: (
         "Put the rows into the order of the pairs, or give their ids.",
         "evaluation",
         ("order = np.argsort(item_ids)  # item_ids: which item each row is", "items = items[order]"),
-    ),
-    "popularity-lengths": (
-        "Measure on held-out pairs what even lengths change.",
-        "normalise",
-        (
-            "for table in (items, geometry.normalise(items)):",
-            '    print(metrics.evaluate(users, table, train, test, 10)["ndcg@10"])',
-        ),
     ),
     "shifted-centre": (
         "Subtract the mean item before items are compared by cosine.",
@@ -262,7 +254,7 @@ REPAIRS: dict[str, tuple[str, str, tuple[str, str]]] = {  # {id of a verdict: ti
         ("columns = items @ np.linalg.cholesky(users.T @ users)", "gauge.neighbours(columns, 10)"),
     ),
     "collapsed-rank": (
-        "Look for a collapse in training, or take a narrower table.",
+        "Look for a collapse in training.",
         "index",
         (
             "sizes = np.linalg.svd(items - items.mean(axis=0), compute_uv=False)",
@@ -295,13 +287,8 @@ REPAIRS: dict[str, tuple[str, str, tuple[str, str]]] = {  # {id of a verdict: ti
         "evaluation",
         ("shared = train.contains(test.users, test.items)", "test = test.select(~shared)"),
     ),
-    "ddc-gain": (
-        "Look in the training for what two numbers for each user repair.",
-        OTHER_DECISION,
-        ('remedy = "DDC"', "users, items = report.remedied(remedy)"),
-    ),
 }
-OF_BATCHES = {  # in-batch-bias, by the loss
+OF_BATCHES: dict[str, Repair] = {  # in-batch-bias, by the loss
     "softmax": (
         "Train with logQ.",
         "logq",
@@ -327,17 +314,17 @@ OF_BATCHES = {  # in-batch-bias, by the loss
 
 
 def _repairs(verdicts: Sequence[Verdict], effects: Sequence[Effect]) -> Iterator[Action]:
-    """Of each fault that no advised remedy repairs. Of MEASURED faults the measured remedies are the repairs."""
+    """Of each fault that no advised remedy repairs. Of those without a repair of their own, remedies are the repair."""
     advised = [WORDS.get(effect.remedy, effect.remedy) for effect in _advised(effects)]
     for verdict in verdicts:
-        done = any(words in verdict.advice for words in advised) or (effects and verdict.id in MEASURED)
-        if verdict.verdict == "fault" and not done:
-            title, decision, code = _repair(verdict)
+        repair = _repair(verdict)
+        if verdict.verdict == "fault" and repair and not any(words in verdict.advice for words in advised):
+            title, decision, code = repair
             yield Action(title, verdict.lead, decision, code, None, verdict.id)
 
 
-def _repair(verdict: Verdict) -> tuple[str, str, tuple[str, str]]:
+def _repair(verdict: Verdict) -> Repair | None:
     if verdict.id != "in-batch-bias":
-        return REPAIRS[verdict.id]
+        return REPAIRS.get(verdict.id)
     triples = verdict.asked == OF_TRIPLES
     return OF_BATCHES["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]

@@ -95,6 +95,7 @@ def read_table(
         names = checked_ids(names, len(found.values), name, path if ids is None else located(ids, name, IDS)[0])
     no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
     table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
+    found = replace(found, left_out=tuple(each for each in found.left_out if ids != f"{path}#{each}"))
     source = f"{path}#{chosen}" if chosen else str(path)
     taken = {"id": ids_from or None, "dimensions": found.dimensions or None, "ignored": [*found.left_out]}
     return by_id(Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from), taken))

@@ -104,10 +104,10 @@ def _number(text: str) -> int | None:
 def checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
     """The ids of a table's rows: one for each, all different. Raises ValueError that names the first that is not."""
     if ids.shape != (rows,):
-        counted = (
-            f"there are {len(ids)} ids for {rows} rows" if ids.ndim == 1 else f"the ids have the shape {ids.shape}"
-        )
-        raise refuse_file(name, path, counted, "an id for each row")
+        counted = f"the ids have the shape {ids.shape}"
+        if ids.ndim == 1:
+            counted = f"there are {len(ids)} ids for {rows} rows" + (f", the first is {ids[0]}" if len(ids) else "")
+        raise refuse_file(name, path, counted, "an id for each row, and no header")
     ids = plain_ids(ids, "ids", name, path)
     unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if len(unique) < rows:
@@ -156,6 +156,7 @@ class Naming:
         bad = np.flatnonzero(found == -2)
         if len(bad):
             line = "" if lines is None else f", in line {lines[bad[0]]}"
+            line += " (if it names the columns: --columns user=NAME item=NAME)" if line.endswith(" 1") else ""
             raise ValueError(
                 f"{name}: pair {start + bad[0]} has the {self.side} {_shown(str(ids[bad[0]]))}, which is none of the "
                 f"table's{line} (pairs like it here: {len(bad)}); expected {self._expected(str(ids[bad[0]]))}"

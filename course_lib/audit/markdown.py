@@ -17,9 +17,9 @@ def summary(
     further: Sequence[Verdict] = (),
     actions: Sequence[Action] = (),
 ) -> str:
-    """said: sentences under the title. Of fine verdicts the ids alone; of the others the support, in a fold."""
+    """said: sentences under the title. Of fine verdicts the ids alone; of the others, faults first, the support too."""
     parts = [f"## {_plain(title)}", *(_plain(each) for each in said), *_to_do(actions), f"**{counted(verdicts)}**"]
-    shown = [each for each in (*verdicts, *further) if each.verdict in ("fault", "noted")]
+    shown = [each for answer in ("fault", "noted") for each in (*verdicts, *further) if each.verdict == answer]
     if shown:
         rows = (f"| {SIGNS[each.verdict]} {each.verdict} | {each.id} | {_cell(each.lead)} |" for each in shown)
         parts.append("\n".join(["| | question | |", "|---|---|---|", *rows]))

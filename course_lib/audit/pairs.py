@@ -20,6 +20,7 @@ that comes again the earliest counts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -247,7 +248,9 @@ def _clock(values: AnyArray) -> AnyArray | None:
             try:
                 values = texts.astype(np.float64)
             except ValueError:
-                values = texts.astype("datetime64[s]")
+                with warnings.catch_warnings():  # of a Z, or another zone, behind the time: it is read, as of UTC
+                    warnings.simplefilter("ignore", UserWarning)
+                    values = texts.astype("datetime64[s]")
         if values.dtype.kind == "M":
             values = np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(np.float64))
     except (ValueError, TypeError):
@@ -397,4 +400,4 @@ def _places(fields: list[str], schema: Schema, name: str, path: Path) -> tuple[i
 
 def _unclear(columns: list[str], side: str, name: str, path: Path) -> ValueError:
     what = f"which of the columns {', '.join(columns)} holds the {side} is not clear from their names"
-    return refuse_file(name, path, what, f"their names after a #, as in {path.name}#USERS,ITEMS")
+    return refuse_file(name, path, what, f"--columns user=NAME item=NAME, or {path.name}#USERS,ITEMS")

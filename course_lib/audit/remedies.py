@@ -8,12 +8,14 @@ their orders, and what is shown has a random one: ids, which often follow popula
 What is advised (`Effect.advisable`): a remedy that was measured to help, by SURE standard errors, as one comparison of
 several, and that stays personal. A remedy stays personal where less than PERSONAL of a list stands in the list of the
 most popular items for the same user, and where the lists together show at least KEPT of the items that they showed.
+
+What is a fault (`weighed`): a verdict that such changes would repair is one only where they were measured to repair it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,7 +24,7 @@ import numpy as np
 
 from course_lib import checking, geometry, metrics, popularity
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
-from course_lib.audit.verdicts import Picture
+from course_lib.audit.verdicts import Answer, Picture
 from course_lib.correction import Frozen
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
@@ -40,6 +42,7 @@ SIDES = 1.96  # standard errors on each side of a 95 % interval
 SURE = 2.7  # standard errors: two-sided 5 % for seven remedies together, by Bonferroni
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
 KEPT = 0.5  # of the items that the lists show together
+GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
 WORDS = {  # how advice names each remedy
     BACK: "multiply the scores by the item's popularity",
     LOGQ: "add temperature x log(popularity) to the scores when serving",
@@ -115,6 +118,11 @@ class Effect:
     def helps(self) -> bool:
         """Whether NDCG rises by SURE standard errors."""
         return self.difference > 0 and self.difference * SIDES >= SURE * (self.difference - self.low)
+
+    @property
+    def repairs(self) -> bool:
+        """Whether it lifts NDCG by GAIN of its value or more, with an interval above 0: as one comparison alone."""
+        return self.low > 0 and self.gain >= GAIN
 
     @property
     def personal(self) -> bool:
@@ -234,6 +242,17 @@ def _effect(remedy: str, before: Float, after: Float, shown_before: Float, shown
     return Effect(remedy, first, last, change.difference, change.low, change.high, shown, shown_last, len(before))
 
 
+def weighed(found: bool, repairs: Iterable[Effect]) -> Answer:
+    """The answer where something was found that these changes of the finished tables would repair, or nothing was.
+
+    A fault where one of them does (`Effect.repairs`). Else it is noted: the pairs show no harm that can be mended, or
+    nothing could be measured, and a pipeline is not to stop for what costs nothing.
+    """
+    if not found:
+        return "fine"
+    return "fault" if any(effect.repairs for effect in repairs) else "noted"
+
+
 def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:
     """The differences of some effects, with their intervals."""
     columns: dict[str, list[Any]] = {"remedy": [each.remedy for each in effects]}
@@ -268,11 +287,6 @@ def beside(baselines: Sequence[Effect]) -> str:
         f"user knows (difference from the tables {popular.difference:+.4f}, 95 % interval {popular.low:+.4f} to "
         f"{popular.high:+.4f}){lately}, random items {by_name[RANDOM].after:.4f}."
     )
-
-
-def advisable(remedy: str, effects: Sequence[Effect]) -> bool:
-    """Whether a remedy was measured to help, and stays personal; False where it was not measured."""
-    return any(effect.remedy == remedy and effect.advisable for effect in effects)
 
 
 def effects(bench: Bench) -> list[Effect]:

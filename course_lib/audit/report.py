@@ -37,7 +37,8 @@ The JSON (`Report.to_dict`), schema_version "2":
 
 In "1", popularity-direction was a fault where it now is "noted", dead-rows fine where many items have no pair, and the
 keys headline, actions, cold and smaller were not there. `further` came later; with an index, it holds milliseconds, and
-these alone differ when a report is made again.
+these alone differ when a report is made again. popularity-lengths, ddc-gain, and in-batch-bias of single pairs are
+"noted" where they were a fault, unless a change of the tables was measured to repair them (`remedies.weighed`).
 """
 
 from __future__ import annotations
@@ -304,10 +305,11 @@ def _report(
         return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), (), evidence)
     step("cosines")
     cosines = look(evidence, draws=draws, wide=wide)
-    step("rows")
-    rows = [question(evidence) for question in (collapsed_rank, duplicated_rows, dead_rows, hubs)]
-    step("remedies")
     bench = bench_of(evidence)
+    step("rows")
+    fewer = () if bench is None else tuple(smaller(bench))
+    rows = [collapsed_rank(evidence, fewer), *(question(evidence) for question in (duplicated_rows, dead_rows, hubs))]
+    step("remedies")
     beside_them = [] if bench is None else remedies.baselines(bench)
     shown = [] if bench is None else remedies.effects(bench)
     shift, notes = _measured(remedies.global_shift, bench, "A shift of all users")
@@ -328,7 +330,6 @@ def _report(
     if correction is not None:
         shown = [*shown, correction.effect]
     said += [*notes, *more_notes]
-    fewer = () if bench is None else tuple(smaller(bench))
     measured = (tuple(beside_them), tuple(shown), cosines)
     return Report(verdicts, *measured, inputs, options, tuple(said), fewer, evidence, bench, index)
 

@@ -31,7 +31,8 @@ class Smaller:
 
     None: no exact list has such an item.
 
-    megabytes, exact_megabytes: of the items, and of the items as they are; change: of NDCG on held-out pairs.
+    megabytes, exact_megabytes: of the items, and of the items as they are; before, change: NDCG on held-out pairs of
+    the exact lists, and what it changes by.
     """
 
     kind: str
@@ -41,10 +42,11 @@ class Smaller:
     by_group: dict[str, float | None]
     change: Change
     by_length: dict[str, float | None]
+    before: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "before"}
 
     def text(self) -> str:
         """One line."""
@@ -64,7 +66,8 @@ def smaller(bench: Bench) -> list[Smaller]:
         by_length = {} if bench.evidence.on_sphere else recall_by(judged.lists, exact.lists, lengths, LENGTHS)
         recall = float(metrics.index_recall(judged.lists, exact.lists))
         change = Change.of(judged.ndcg - exact.ndcg)
-        found.append(Smaller(kind, size / MEGA, bench.items.nbytes / MEGA, recall, by_group, change, by_length))
+        megabytes = size / MEGA, bench.items.nbytes / MEGA
+        found.append(Smaller(kind, *megabytes, recall, by_group, change, by_length, float(exact.ndcg.mean())))
     return found
 
 

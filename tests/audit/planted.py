@@ -52,13 +52,13 @@ IMPLIED_OFF_SPHERE = {
     name: others | ({"free-gauge"} if name in TURNED else set[str]()) for name, others in IMPLIED.items()
 }
 
+NOTED = ("popularity-direction", "popularity-lengths")  # plants that cost no NDCG, so that nothing repairs them
 TRAINED = Training(loss="unbiased", batch_size=64)
 
 
 def named(report: Report | Comparison) -> set[str]:
-    """The faults, and the direction of popularity where it is noted: what a plant must bring up, and no other may."""
-    noted = {"popularity-direction"} & {verdict.id for verdict in report.verdicts if verdict.verdict == "noted"}
-    return {*report.ids("fault"), *noted}
+    """The faults, and what is NOTED of popularity: what a plant must bring up, and no other may."""
+    return {*report.ids("fault"), *({*NOTED} & {*report.ids("noted")})}
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ def test_a_summary_has_the_headline_the_actions_and_what_is_not_fine() -> None:
     assert report.headline in said and all(action.title in said for action in report.actions)
     for verdict in (*report.verdicts, *report.further):
         assert (f"| {verdict.id} | " in said) is (verdict.verdict in ("fault", "noted")), verdict.id
+    assert said.rindex("| ✗ fault |") < said.index("| · noted |")
     assert said.count("```") == 2 * len(report.actions) > 0
     table = np.random.default_rng(0).standard_normal((150, 8))
     both = compare(table, -table, rng=np.random.default_rng(0))

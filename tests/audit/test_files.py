@@ -8,6 +8,7 @@ import math
 import pickle
 import re
 import struct
+import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -584,6 +585,7 @@ def test_no_ids_are_guessed_between_two(columns, reason, tmp_path):
     chosen = next(iter(columns))
     table = files.read_table(path, "items", ids=f"{path}#{chosen}")
     assert table.ids is not None and [str(each) for each in table.ids] == [str(each) for each in columns[chosen]]
+    assert chosen not in table.schema["ignored"]
 
 
 def test_what_repeats_names_no_row(tmp_path):
@@ -870,6 +872,28 @@ def test_ratings_of_0_or_below_are_counted_and_named(ending, tmp_path):
         "rating (0 or below: 2, no number: 1)"
     )
     assert found.pairs.times is not None and found.pairs.times.tolist() == sorted((LEFT + 9).tolist())
+
+
+def test_a_time_may_name_its_zone(tmp_path):
+    """Without a warning of NumPy's, which would stand above the report."""
+    header = "user_id,item_id,when\n"
+    lines = "0,2,2024-05-02T01:00:00Z\n1,3,2024-05-02T02:00:00+02:00\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_text(tmp_path, header.replace("when", "timestamp") + lines)
+    assert found.pairs.times is not None and np.diff(found.pairs.times).tolist() == [-3600]
+
+
+def test_a_header_that_is_taken_for_an_id_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"in line 1 \(if it names the columns: --columns user=NAME item=NAME\)"):
+        read_text(tmp_path, "who,what,when\n0,2,5\n")
+    with pytest.raises(ValueError, match="user 99, which is none of the table's, in line 2 \\(pairs"):
+        read_text(tmp_path, "0,2,5\n99,2,5\n")
+    np.save(tmp_path / "items.npy", ROWS)
+    ids = tmp_path / "names.txt"
+    ids.write_text("\n".join(["item_id", *map(str, range(40))]))
+    with pytest.raises(ValueError, match=r"there are 41 ids for 40 rows, the first is item_id; expected .* no header"):
+        files.read_table(str(tmp_path / "items.npy"), "items", ids=str(ids))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from scipy import stats
 from course_lib.audit import CATALOGUE, CHANGES
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import rows
-from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.rates import rates
 
 pytestmark = pytest.mark.seconds
@@ -85,7 +84,7 @@ def test_a_planted_fault_is_found_and_no_other_that_it_does_not_imply(kind: str,
     found = [planted.named(report) for report in reports]
     assert sum(name in faults for faults in found) >= NEEDED
     for verdict in (report[name] for report, faults in zip(reports, found, strict=True) if name in faults):
-        assert verdict.verdict == ("noted" if name in NOTED else "fault") and verdict.advice
+        assert verdict.verdict == ("noted" if name in planted.NOTED else "fault") and verdict.advice
     strange = [faults - {name} - make_rates.PLANTED[kind][2][name] for faults in found]
     assert sum(bool(others) for others in strange) <= len(found) // 20, strange
 

@@ -15,7 +15,7 @@ from audit import planted
 from course_lib import in_batch, metrics, popularity
 from course_lib.audit import CATALOGUE, Report, Training, Verdict, audit, remedies
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.questions import batch
+from course_lib.audit.questions import batch, rows
 from course_lib.audit.questions.direction import popularity_direction
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.remedies import BACK, CORRECTION, LOGQ, REMEDIES, SHIFTS, Bench, remedied
@@ -85,14 +85,51 @@ def test_the_advice_on_lengths_goes_by_the_sign_of_the_slope() -> None:
         table *= (counts**slope / np.linalg.norm(table, axis=1))[:, None]
         found = audit(table, counts=counts, rng=rng())
         verdict = found["popularity-lengths"]
-        assert verdict.verdict == "fault"
+        assert verdict.verdict == "noted"
         assert ("Do not divide" in verdict.advice) == (slope < 0) and "measure on held-out pairs" in verdict.advice
         measured = planted.report("popularity-lengths", 3, 1).remedies
         helps = [replace(each, difference=0.1, low=0.09, overlap_after=0.1, coverage_after=1.0) for each in measured]
         assert found.evidence is not None
-        said = popularity_lengths(found.evidence, helps).advice
-        assert remedies.WORDS["normalise the items"] in said
-        assert (remedies.WORDS["divide by the fourth root of popularity"] in said) == (slope > 0)
+        said = popularity_lengths(found.evidence, helps)
+        assert said.verdict == "fault" and remedies.WORDS["normalise the items"] in said.advice
+        assert (remedies.WORDS["divide by the fourth root of popularity"] in said.advice) == (slope > 0)
+        crowds = popularity_lengths(found.evidence, [replace(each, overlap_after=0.9) for each in helps])
+        assert crowds.verdict == "noted" and "do not stay personal" in crowds.advice
+
+
+@pytest.mark.parametrize("power", [0.3, 1.5])
+def test_lengths_are_a_fault_where_even_ones_repair_the_lists(power: float) -> None:
+    """Items times a power of their counts: a small one ranks better than none, a large one worse."""
+    model = planted.clean(3, sphere=False)
+    longer = replace(model, items=model.items * np.maximum(model.pairs.col_counts, 1)[:, None] ** power)
+    verdict = longer.audited(3)["popularity-lengths"]
+    assert verdict.verdict == ("fault" if power > 1 else "noted")
+    assert ("which helps on held-out pairs here" in verdict.advice) == (power > 1)
+
+
+def test_a_bias_of_the_batches_is_a_fault_where_popularity_given_back_repairs_the_lists() -> None:
+    """The scores of a clean model leave popularity out, as this loss does; those of the second have it."""
+    clean = replace(planted.clean(3), training=Training(loss="in_batch", batch_size=64))
+    given = np.log(np.maximum(clean.pairs.col_counts, 1))[:, None]
+    whole = replace(clean, items=np.hstack([clean.items, given]), users=np.hstack([clean.users, np.ones((300, 1))]))
+    blind = audit(clean.items, clean.users, pairs=clean.pairs, training=clean.training, draws=1, rng=rng())
+    for report, answer in ((clean.audited(3), "fault"), (whole.audited(3), "noted"), (blind, "noted")):
+        verdict = report["in-batch-bias"]
+        assert verdict.verdict == answer and verdict.figures["misled"] > 0.9
+        assert ("Divide each negative" in verdict.advice) == (answer == "fault")
+
+
+def test_a_narrower_table_is_advised_only_where_it_was_measured_to_do() -> None:
+    report = planted.report("collapsed-rank", 3)
+    assert report["collapsed-rank"].verdict == "fault" and report.evidence is not None
+    for low, said in (
+        (-0.06, "no narrower table surely ranks as well"),
+        (-0.04, "a quarter of the dimensions is enough"),
+    ):
+        measured = [replace(each, change=replace(each.change, low=low * each.before)) for each in report.smaller]
+        advice = rows.collapsed_rank(report.evidence, measured).advice
+        assert said in advice and ("is enough" in advice) == (low == -0.04)
+    assert "Measure on held-out pairs" in rows.collapsed_rank(report.evidence).advice
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-7])

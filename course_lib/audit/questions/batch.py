@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, advisable
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, drawn, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
-from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
 from course_lib.popularity import pull_parts
 
-MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on a fault
-GAIN = 0.05  # of logQ at serving, on held-out pairs, with an interval off 0: from here on a fault
+MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on found
 CELLS, BINS = 20_000, 10
 NAME = "in-batch-bias"
 
@@ -26,24 +24,33 @@ NAME = "in-batch-bias"
 class Served:
     """What `multiply back` and `logQ at serving` change on held-out pairs; empty where it could not be measured.
 
-    gains: whether logQ at serving lifts NDCG by GAIN, with an interval above 0; None where it was not measured.
-    advised: those of the two that help and stay personal.
+    effects: logQ at serving, and multiply back. Neither must stay personal to show what the training left out, as the
+    repair is another training; they are advised only where they do.
     """
 
-    gains: bool | None = None
+    effects: tuple[Effect, ...] = ()
     sentence: str = ""
     figures: Mapping[str, Number] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
-    advised: frozenset[str] = frozenset()
+
+    @property
+    def gains(self) -> bool | None:
+        """Whether logQ at serving repairs the lists; None where it was not measured."""
+        return self.effects[0].repairs if self.effects else None
+
+    def advised(self, remedy: str) -> bool:
+        """Whether it helps and stays personal."""
+        return any(effect.remedy == remedy and effect.advisable for effect in self.effects)
 
 
 def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
-    """A fault by the expectation of the batch loss (losses of single pairs), or by held-out pairs (softmax, BPR).
+    """Found by the expectation of the batch loss (losses of single pairs), or by held-out pairs (softmax, BPR).
 
     Losses of single pairs: by `in_batch.expected_coefficients`, where MISLED of the positive pairs weigh more as
-    negatives than as positives. Softmax without logQ, and BPR whose negatives are drawn by popularity: where adding
-    temperature log(popularity) to the scores lifts NDCG by GAIN. repairs: {BACK: its effect, LOGQ: its effect} and
-    {POPULAR: its effect}, or empty where they could not be measured.
+    negatives than as positives; a fault where popularity given back when serving repairs the lists, else noted. Softmax
+    without logQ, and BPR whose negatives are drawn by popularity: where adding temperature log(popularity) to the
+    scores repairs the lists. repairs: {BACK: its effect, LOGQ: its effect} and {POPULAR: its effect}, or empty where
+    they could not be measured.
     """
     training, pairs, served = evidence.training, evidence.pairs, _served(repairs, evidence)
     if training.loss == SOFTMAX:
@@ -85,16 +92,8 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
-    columns: dict[str, list[Any]] = {
-        "repair": [LOGQ, BACK],
-        "difference": [logq.difference, back.difference],
-        "low": [logq.low, back.low],
-        "high": [logq.high, back.high],
-    }
     title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
-    picture = Picture(title, "points", "repair", f"NDCG@{k}, difference", columns)
-    advised = frozenset(remedy for remedy in (BACK, LOGQ) if advisable(remedy, [back, logq]))
-    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,), advised)
+    return Served((logq, back), sentence, figures, (drawn(title, k, [logq, back]),))
 
 
 def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:
@@ -120,7 +119,7 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         "batch_size": batch_size,
         "positives": len(pairs),
     }
-    fault = misled >= MISLED
+    found = misled >= MISLED
     support = (
         f"In expectation, a batch of {batch_size:,} under {kind!r} weighs a negative pair {_times(rare)} (rare, 5 % "
         f"quantile) to {_times(common)} (common, 95 %) what the loss over all pairs gives it, and {100 * misled:.1f} % "
@@ -130,13 +129,22 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         threshold = float(in_batch.misclassification_threshold(batch_size, len(pairs)))
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
-    advice = ""
-    if fault:
-        advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
-        serving = [WORDS[remedy] for remedy in (BACK, LOGQ) if remedy in served.advised]
-        advice += f" Or {', or '.join(serving)}." if serving else ""
+    answer = weighed(found, served.effects)
+    advice = _advice(answer, served) if found else ""
     pictures = (_weights_drawn(popularity, weights), *served.pictures)
-    return Verdict(NAME, judged(fault), support + served.sentence, {**figures, **served.figures}, advice, pictures)
+    return Verdict(NAME, answer, support + served.sentence, {**figures, **served.figures}, advice, pictures)
+
+
+def _advice(answer: Answer, served: Served) -> str:
+    """Another training where held-out pairs show the bias; when serving, only what helps and stays personal."""
+    serving = ", or ".join(WORDS[remedy] for remedy in (BACK, LOGQ) if served.advised(remedy))
+    if answer == "fault":
+        advice = "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased')."
+        return f"{advice} Or {serving}." if serving else advice
+    if not served.effects:
+        return "Give users and held-out pairs: they show whether popularity is missing from the scores."
+    little = f", though it helps to {serving}" if serving else ""
+    return f"Held-out pairs show little of it: popularity given back when serving does not repair the lists{little}."
 
 
 def _weights_drawn(popularity: Float, weights: Float) -> Picture:
@@ -224,7 +232,7 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
 
 def _instead(training: str, served: Served) -> str:
     """What to train, or to serve where that was measured to help and stays personal."""
-    if LOGQ in served.advised:
+    if served.advised(LOGQ):
         return f"{training}, or {WORDS[LOGQ]}."
     return (
         f"{training}, and compare the new lists with the most popular items: lists to which popularity is given back "

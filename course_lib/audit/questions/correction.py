@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside, drawn
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell, decided
-
-GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
+from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside, drawn, weighed
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 
 
 def ddc_gain(
     evidence: Evidence, found: Correction | None, controls: Sequence[Effect], baselines: Sequence[Effect]
 ) -> Verdict:
-    """A fault where DDC, two numbers for each user, lifts NDCG on held-out pairs by GAIN. controls: the other remedies.
+    """A fault where DDC, two numbers for each user, repairs the lists (`remedies.weighed`), and they stay personal.
 
-    found: None where it could not be measured; baselines: lists that need no tables.
+    Noted where they do not. controls: the other remedies; found: None where it could not be measured; baselines: lists
+    that need no tables.
     """
     name = "ddc-gain"
     if found is None:
@@ -24,7 +23,7 @@ def ddc_gain(
         return cannot_tell(name, why, "Give --users, --pairs and --held-out.")
     effect = found.effect
     best = max(controls, key=lambda control: control.difference)
-    fault = effect.low > 0 and effect.gain >= GAIN
+    answer = weighed(effect.repairs, [effect] if effect.personal else [])
     figures: dict[str, Number] = {name: getattr(effect, name) for name in ("before", "after", "low", "high", "users")}
     figures |= {name: getattr(found, name) for name in ("with_minimiser", "pushed_up", "alpha", "beta")}
     figures["best_control"] = best.difference
@@ -37,7 +36,8 @@ def ddc_gain(
     )
     title = "What each remedy changes on held-out pairs, with 95 % intervals"
     picture = drawn(title, evidence.k, [effect, *controls, *baselines])
-    return decided(name, fault, support, figures, _advice(effect, controls), picture)
+    advice = _advice(effect, controls) if effect.repairs else ""
+    return Verdict(name, answer, support, figures, advice, (picture,))
 
 
 def _advice(effect: Effect, controls: Sequence[Effect]) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 
 from course_lib import gauge, popularity
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, AnyArray, Evidence, Float, part_of
-from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, advisable
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, weighed
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
 
-CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a fault, if the slope's interval is off 0
+CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on found, if the slope's interval is off 0
 FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it
 RESAMPLES, BINS = 200, 10
 HEAD, LISTS = 0.01, 500  # the most popular items, and the users for whom lists are made
@@ -21,8 +21,10 @@ SHORTER = "Popular items are shorter, and a dot product ranks short items lower,
 
 
 def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> Verdict:
-    """A fault where log length and log count correlate by CORRELATION and the interval of the slope leaves out 0.
+    """Found where log length and log count correlate by CORRELATION and the interval of the slope leaves out 0.
 
+    Dot products that learn from pairs ask for it, so it is a fault only where to even the lengths out is advised, and
+    repairs the lists; else it is noted (`remedies.weighed`).
     The slope is that of `popularity.log_log_slope`, over the items with a training pair; its 95 % interval is that of
     the bootstrap over items. Where there are users and pairs: what the lists are made of (`list_shares`), too.
     measured: what each remedy changes on held-out pairs; only what helps there and stays personal is advised.
@@ -60,30 +62,40 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
     slope = float(popularity.log_log_slope(norms, counts))
     low, high = slope_interval(norms, counts, rng)
     correlation = float(popularity.pearson(np.log(norms), np.log(counts)))
-    fault = abs(correlation) >= CORRELATION and abs(slope) >= SLOPE and not low <= 0 <= high
+    found = abs(correlation) >= CORRELATION and abs(slope) >= SLOPE and not low <= 0 <= high
+    evened = _evened(slope, measured)
     figures = {"slope": slope, "slope_low": low, "slope_high": high, "correlation": correlation, "items": len(some)}
     figures |= shares
+    if evened:
+        best = max(evened, key=lambda effect: effect.difference)
+        figures |= {name: getattr(best, name) for name in ("before", "after", "low", "high")}
     support = (
         f"Over {len(some):,} items, log length goes with log count with a slope of {slope:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}) and a correlation of the logarithms of {correlation:.2f}. "
         f"A training by cosines, whose lengths no loss asks for, gives 0 before the crossover of the quartic law and "
         f"{FAR} far beyond it: that alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
-    advice = _advice(slope, measured) if fault else ""
-    return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))
+    answer = weighed(found, [effect for effect in evened if effect.advisable])
+    advice = _advice(slope, evened) if found else ""
+    return Verdict(name, answer, support, figures, advice, (_picture(norms, counts),))
 
 
-def _advice(slope: float, measured: Sequence[Effect]) -> str:
-    """What evens the lengths out, helps on held-out pairs and stays personal; to divide widens a negative slope."""
+def _evened(slope: float, measured: Sequence[Effect]) -> list[Effect]:
+    """Of the remedies those that even the lengths out: to divide widens a negative slope."""
+    return [effect for effect in measured if effect.remedy == NORMALISE or (effect.remedy == DIVIDE and slope > 0)]
+
+
+def _advice(slope: float, evened: Sequence[Effect]) -> str:
+    """Only what helps on held-out pairs and stays personal is advised."""
     start = f"{LONGER if slope > 0 else SHORTER} Decide whether you want that"
     warning = "" if slope > 0 else " Do not divide by a power of the counts: that widens the difference."
-    if not measured:
+    if not evened:
         return f"{start}, and measure on held-out pairs what even lengths change before you serve them.{warning}"
-    evens = (NORMALISE, DIVIDE) if slope > 0 else (NORMALISE,)
-    advised = [WORDS[remedy] for remedy in evens if advisable(remedy, measured)]
-    if advised:
+    if advised := [WORDS[effect.remedy] for effect in evened if effect.advisable]:
         return f"{start}: {'; or '.join(advised)}, which helps on held-out pairs here.{warning}"
-    return f"{start}; to even the lengths out does not help on held-out pairs here.{warning}"
+    if any(effect.helps for effect in evened):
+        return f"{start}: even lengths help on held-out pairs here, but the lists do not stay personal.{warning}"
+    return f"{start}; to even the lengths out does not surely help on held-out pairs here.{warning}"
 
 
 def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:

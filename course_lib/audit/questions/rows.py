@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from course_lib import geometry, gramians
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids, nearest
+from course_lib.audit.smaller import PARTS, Smaller
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided
 from course_lib.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
+LOST = 0.05  # of NDCG, that a narrower table may lose
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
 COLD = 0.05  # share of the items without a training pair: from here on noted
@@ -20,10 +23,11 @@ SIZES = {"2": 2, "3 to 5": 5, "6 to 20": 20}  # of groups of equal rows
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more
 
 
-def collapsed_rank(evidence: Evidence) -> Verdict:
+def collapsed_rank(evidence: Evidence, fewer: Sequence[Smaller] = ()) -> Verdict:
     """A fault where the effective rank of the centred directions is below RANK of what n and d allow.
 
-    exp(entropy of the eigenvalues of their Gramian, as shares): d for a round cloud, 1 for a line.
+    exp(entropy of the eigenvalues of their Gramian, as shares): d for a round cloud, 1 for a line. fewer: what narrower
+    tables were measured to do; one is advised only where it surely loses less than LOST of NDCG.
     """
     name = "collapsed-rank"
     n, width = evidence.items.shape
@@ -50,11 +54,27 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
         f"The directions of the items fill {effective:.1f} of {most} dimensions (exp of the entropy of their Gramian's "
         f"eigenvalues, after centring); the largest holds {100 * shares[0]:.0f} % of the spread."
     )
-    advice = (
-        "Most of the width is idle. A narrower table would do; or look for collapse: too strong a decay, too few "
-        "negatives, a temperature that is too high, a learning rate that is too large."
-    )
+    advice = f"Most of the width is idle. {_narrower(fewer)}"
     return decided(name, effective < RANK * most, support, figures, advice, _spectrum_drawn(shares))
+
+
+def _narrower(fewer: Sequence[Smaller]) -> str:
+    """What a narrower table does where it was measured, and what makes a table collapse."""
+    collapse = (
+        "look for collapse: too strong a decay, too few negatives, a temperature that is too high, a learning rate "
+        "that is too large."
+    )
+    narrow = [each for each in fewer if each.kind in PARTS]
+    enough = [each for each in narrow if each.change.low > -LOST * each.before]
+    if enough:
+        least, change = enough[-1], enough[-1].change
+        return (
+            f"On held-out pairs {least.kind} is enough (NDCG {change.difference:+.4f}, 95 % interval {change.low:+.4f} "
+            f"to {change.high:+.4f}); or {collapse}"
+        )
+    if narrow:
+        return f"Yet no narrower table surely ranks as well on held-out pairs here: {collapse}"
+    return f"Measure on held-out pairs whether a narrower table does, or {collapse}"
 
 
 def _spectrum_drawn(shares: Float) -> Picture:

@@ -7,7 +7,6 @@ from course_lib.audit.questions import (
     audiences,
     batch,
     belonging,
-    correction,
     direction,
     exposed,
     gauges,
@@ -16,7 +15,10 @@ from course_lib.audit.questions import (
     scores,
     searched,
 )
+from course_lib.audit.remedies import GAIN, SURE
 
+REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more"
+SURELY = f"{REPAIRED}, with an interval above 0"
 NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
     belonging.NAME: (
@@ -28,8 +30,9 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
         "one alone, or each alone, belongs to such pairs"
     ),
     "popularity-lengths": (
-        f"log length and log count correlate by {lengths.CORRELATION:g} or more, and the slope is {lengths.SLOPE:g} or "
-        "more, of either sign, with an interval that leaves out 0"
+        f"log length and log count correlate by {lengths.CORRELATION:g} or more, the slope is {lengths.SLOPE:g} or "
+        f"more, of either sign, with an interval that leaves out 0, and to even the lengths out {REPAIRED}, and by "
+        f"{SURE:g} standard errors, in lists that stay personal; noted where this does not, or was not measured"
     ),
     "popularity-direction": (
         f"one of the two correlations is {direction.CORRELATION:g} or more, and {direction.CHANCES:g} times what "
@@ -42,9 +45,10 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
         "the neighbours"
     ),
     "in-batch-bias": (
-        f"{100 * batch.MISLED:g} % of the positive pairs or more weigh more as negatives (losses of single pairs); or "
-        f"log(popularity), added to the scores, lifts NDCG by {100 * batch.GAIN:g} % of its value or more, with an "
-        "interval above 0 (softmax without logQ, and BPR with negatives by popularity)"
+        f"log(popularity), added to the scores, {SURELY} (softmax without logQ, and BPR with negatives by "
+        f"popularity); or it does, or popularity that multiplies them, and {100 * batch.MISLED:g} % of the positive "
+        "pairs or more weigh more as negatives (losses of single pairs; noted where neither does, or neither was "
+        "measured)"
     ),
     "collapsed-rank": f"fewer than {100 * rows.RANK:g} % of the possible dimensions are filled",
     "duplicated-rows": f"{100 * rows.COPIES:g} % of the rows or more have an equal",
@@ -57,7 +61,7 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
         f"and {100 * rows.BEYOND:g} points more"
     ),
     "leaked-test-pairs": "any held-out pair is a training pair",
-    "ddc-gain": (f"DDC lifts NDCG by {100 * correction.GAIN:g} % of its value or more, with an interval above 0"),
+    "ddc-gain": f"DDC {SURELY}, in lists that stay personal; noted where they do not",
 }
 FURTHER_RULES: dict[str, str] = {  # for each entry of FURTHER, which never is a fault: noted where ...
     "exposure": (

@@ -31,7 +31,7 @@ NEAR = 0.25  # of the number that decides a fault: from here on it has moved
 GAIN = "gain"  # from "before" to "after", with its interval "low" to "high"
 DECIDES = {  # the figure of a verdict on one model that its threshold asks, or the larger of two
     ROWS: ("won",),
-    "popularity-lengths": ("slope",),
+    "popularity-lengths": (GAIN,),
     "popularity-direction": ("correlation", "correlation_of_directions"),
     "shifted-centre": ("length_of_mean_direction",),
     "free-gauge": ("balanced_overlap",),
