@@ -93,7 +93,8 @@ FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured
 class Report(Answers):
     """The answers: verdicts, one for each entry of the catalogue; baselines: lists that need no tables, against theirs;
     remedies; smaller: what smaller vectors find of the lists; what cosines mean (`cosines.Cosines`). Where the rows do
-    not belong to the pairs, only that is said. index: what is asked of an index (`audit`).
+    not belong to the pairs, only that is said. index: what is asked of an index (`audit`). `ids` and `html` are
+    those of `page.Answers`.
     """
 
     verdicts: tuple[Verdict, ...]

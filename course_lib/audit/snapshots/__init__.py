@@ -48,7 +48,9 @@ HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots sha
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Answers):
-    """The answers, one for each of `verdicts.CHANGES`; rows: what was compared; faults: {snapshot: ids}."""
+    """The answers, one for each of `verdicts.CHANGES`; rows: what was compared; faults: {snapshot: ids}. `ids` and
+    `html` are those of `page.Answers`.
+    """
 
     verdicts: tuple[Verdict, ...]
     rows: dict[str, Any]
