@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests import firefox, pages_that_run
-from tests.firefox import CONTROL, ENTER, ESCAPE, TAB
+from tests import pages_that_run
 from tests.notebooks.test_run_here import BODY, PAGES, cell
+
+pytest.importorskip("marionette_driver", reason="`.venv/bin/pip install marionette_driver`")
+from tests import firefox
+from tests.firefox import Keys
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.browser, pytest.mark.slow]
 LOADED = "performance.getEntriesByType('resource').map(({ name }) => name)"
@@ -49,26 +52,26 @@ def written(page: firefox.Firefox, code: str) -> None:
 def test_every_cell_prints_what_it_prints_here_and_by_the_keyboard(page: Any, tmp_path: Path) -> None:
     page, _ = page
     with pages_that_run.served(tmp_path, BODY, "run_here.js") as address:
-        page.opens(address)
+        page.navigate(address)
         page.waits("document.querySelector('.run-here button')?.focus() ?? true")
         assert not any("python/" in url for url in page.evaluate(LOADED))
-        page.types(ENTER)
+        page.types(Keys.ENTER)
         assert page.waits(DONE) == "Done." and page.evaluate(PRINTED) == "1\n"
         for name in PAGES:
             found = cell(name)
             written(page, "".join(found["source"]))
-            page.types(CONTROL + ENTER)
+            page.types(Keys.CONTROL + Keys.ENTER)
             assert page.waits(DONE) == "Done.", name
             assert page.evaluate(PRINTED) == "".join("".join(output["text"]) for output in found["outputs"]), name
         written(page, "while True: pass")
-        page.types(CONTROL + ENTER)
+        page.types(Keys.CONTROL + Keys.ENTER)
         page.waits("document.querySelector('.run-here output').textContent === 'Running'")
         page.clicks("Stop")
         assert page.waits(DONE) == "Stopped."
         written(page, "if 1:\n")
-        page.types(f"{TAB}print(2){CONTROL}{ENTER}")
+        page.types(f"{Keys.TAB}print(2){Keys.CONTROL}{Keys.ENTER}")
         assert page.waits(DONE) == "Done." and page.evaluate(PRINTED) == "2\n"
-        page.types(ESCAPE + TAB)
+        page.types(Keys.ESCAPE + Keys.TAB)
         assert page.evaluate("document.activeElement.textContent") == "Run"
         assert all(url.startswith(address.removesuffix("page.html")) for url in page.evaluate(LOADED))
 
@@ -76,7 +79,7 @@ def test_every_cell_prints_what_it_prints_here_and_by_the_keyboard(page: Any, tm
 def test_the_audit_of_the_sample_is_made_and_kept(page: Any, tmp_path: Path) -> None:
     page, folder = page
     with pages_that_run.served(tmp_path, '<div class="audit-here"></div>', "audit_here.js") as address:
-        page.opens(address)
+        page.navigate(address)
         page.waits("document.querySelector('.audit-here button')")
         page.clicks("Try it with a sample")
         page.waits("document.querySelector('.audit-here a[download=\"report.json\"]')", 600)
@@ -91,12 +94,12 @@ def test_a_warm_up_is_done_and_taken_along(page: Any, tmp_path: Path) -> None:
     about = {"page": chapter, "tasks": "5", "minutes": "60"}
     body = '<section id="exercises"><h2>Exercises</h2></section>'
     with pages_that_run.served(tmp_path, body, "run_here.js", **about) as address:
-        page.opens(address)
+        page.navigate(address)
         page.waits("document.querySelector('.tasks-here button')")
         page.clicks("Do 5 tasks here")
         page.waits("document.querySelector('.tasks-here textarea')")
         written(page, "def mine():\n    return 1\n")
-        page.types(f"# mine{CONTROL}{ENTER}")
+        page.types(f"# mine{Keys.CONTROL}{Keys.ENTER}")
         assert page.waits(DONE).startswith(("Not yet.", "It ended with an error."))
         page.clicks("Download as the notebook")
         made = downloaded(folder / f"{chapter}-warm-up.ipynb")
