@@ -41,7 +41,7 @@ def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected:
     Raises
     ------
     ValueError
-        For a rate outside (0, 1].
+        For a rate outside (0, 1], and a negative sigma or number of steps; for no step, if corrected.
 
     Notes
     -----
@@ -59,6 +59,8 @@ def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected:
     3.0
     """
     _rate(alpha)
+    _numbers(sigma, "sigma", least=0)
+    _numbers(steps, "steps", least=int(corrected))
     level = sigma**2 * alpha / (2 - alpha)
     if steps is None:
         return level
@@ -90,7 +92,7 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
     Raises
     ------
     ValueError
-        For a rate outside (0, 1].
+        For a rate outside (0, 1], and a negative delta, norm or number of steps.
 
     Notes
     -----
@@ -106,6 +108,8 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
     1.0
     """
     _rate(alpha)
+    for value, name in ((delta, "delta"), (norm, "norm"), (steps, "steps")):
+        _numbers(value, name, least=0)
     lag = delta * (1 / alpha - 1)
     return lag if steps is None else lag + (1 - alpha) ** steps * norm
 
@@ -132,7 +136,7 @@ def coherent_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
     Raises
     ------
     ValueError
-        For a rate outside (0, 1].
+        For a rate outside (0, 1], and a negative delta or sigma.
 
     Examples
     --------
@@ -167,7 +171,7 @@ def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
     Raises
     ------
     ValueError
-        For a rate outside (0, 1].
+        For a rate outside (0, 1], and a negative delta or sigma.
 
     Notes
     -----
@@ -184,6 +188,8 @@ def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
     3.3333
     """
     _rate(alpha)
+    _numbers(delta, "delta", least=0)
+    _numbers(sigma, "sigma", least=0)
     return (sigma**2 * alpha**2 + delta**2 * (1 - alpha) ** 2) / (alpha * (2 - alpha))
 
 
@@ -294,6 +300,11 @@ def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
     float or array
         The mean square error.
 
+    Raises
+    ------
+    ValueError
+        For a beta that is not finite, and a negative mean square or variance.
+
     Notes
     -----
     Source: claim X15.
@@ -306,6 +317,9 @@ def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
     >>> [round(gramians.sagram_error(beta, mean_square=4.0, variance=2.0), 4) for beta in (0, 2 / 3, 1)]
     [4.0, 1.3333, 2.0]
     """
+    _numbers(beta, "beta")
+    _numbers(mean_square, "mean_square", least=0)
+    _numbers(variance, "variance", least=0)
     return (1 - beta) ** 2 * mean_square + beta**2 * variance
 
 
@@ -341,8 +355,10 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
     >>> round(gramians.optimal_beta(mean_square=4.0, variance=2.0), 4)
     0.6667
     """
-    if np.any(mean_square < 0) or np.any(variance < 0) or np.any(mean_square + variance == 0):
-        raise ValueError(f"mean_square is {mean_square} and variance {variance}; expected at least 0, not both 0")
+    _numbers(mean_square, "mean_square", least=0)
+    _numbers(variance, "variance", least=0)
+    if np.any(mean_square + variance == 0):
+        raise ValueError(f"mean_square is {mean_square} and variance {variance}; expected at least one above 0")
     return mean_square / (mean_square + variance)
 
 
@@ -386,13 +402,20 @@ def same_batch_share(batch_size: Any, n: Any = None) -> Any:
         if not np.all(np.asarray(batch_size) >= 1):
             raise ValueError(f"batch_size is {batch_size}; expected at least 1")
         return 1 / batch_size
-    if not 1 <= batch_size <= n or n < 2:
-        raise ValueError(f"batch_size is {batch_size} and n {n}; expected 1 <= batch_size <= n and n >= 2")
+    checking.whole(n, "n", 2)
+    if not np.all((np.asarray(batch_size) >= 1) & (np.asarray(batch_size) <= n)):
+        raise ValueError(f"batch_size is {batch_size} and n {n}; expected 1 <= batch_size <= n")
     return (n - batch_size) / (batch_size * (n - 1))
 
 
 def _rate(alpha: Any) -> None:
-    if hasattr(alpha, "free_symbols"):  # a sympy symbol: the proofs run these lines
+    _numbers(alpha, "alpha", above=0, most=1)
+
+
+def _numbers(value: Any, name: str, **bounds: float) -> None:
+    """Check the numbers of an array by its least and its greatest; None and the symbols of a proof pass."""
+    if value is None or hasattr(value, "free_symbols"):
         return
-    if not (np.all(np.asarray(alpha, dtype=float) > 0) and np.all(np.asarray(alpha, dtype=float) <= 1)):
-        raise ValueError(f"alpha is {alpha}; expected 0 < alpha <= 1")
+    array = np.asarray(checking.as_numpy(value), dtype=np.float64)
+    for extreme in (array.min(), array.max()):  # both are NaN where one number is
+        checking.real(extreme, name, **bounds)

@@ -40,7 +40,7 @@ def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int
     Raises
     ------
     ValueError
-        For negative counts, for ``a + b > M``, and for sizes that do not fit.
+        For counts that are negative or not whole, for ``a + b > M``, and for sizes that do not fit.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
     >>> in_batch.horvitz_thompson_weight(2, 1, batch_size=3, n_positives=4)
     Fraction(4, 3)
     """
-    if bool(np.any(np.asarray(a) < 1) or np.any(np.asarray(b) < 1)):
+    if not (np.all(np.asarray(a) >= 1) and np.all(np.asarray(b) >= 1)):
         raise ValueError(
             f"a={a} and b={b} must be >= 1: the grid never shows a cell whose row or column has no positive "
             f"(Assumption E.1), so no weight makes it unbiased"
@@ -165,10 +165,10 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
     else:
         a, b, chances = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), [float(p) for p in chances]
     p2, p3, p4 = chances
-    if bool(np.any((a < 1) | (b < 1) | (a + b > n_positives))):
+    if not np.all((a >= 1) & (b >= 1) & (a + b <= n_positives) & (a % 1 == 0) & (b % 1 == 0)):
         raise ValueError(
-            f"a={a} and b={b} must be >= 1 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
-            f"of its row and of its column are different pairs, and each has at least one (Assumption E.1)"
+            f"a={a} and b={b} must be >= 1 and whole, with a + b <= n_positives={n_positives}: for a cell outside O "
+            f"the positives of its row and of its column are different pairs, and each has at least one (Assumption E.1)"
         )
     rows, cols = a * (a - 1), b * (b - 1)
     return (rows * cols * p4 + (rows * b + a * cols) * p3 + a * b * p2) / (a * b * p2) ** 2
@@ -215,7 +215,7 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
     >>> in_batch.in_batch_optimum("square", pop=3, batch_size=2, n_positives=3)
     0.5
     """
-    if bool(np.any(np.asarray(pop) < 1)):
+    if not np.all(np.asarray(pop) >= 1):
         raise ValueError(f"pop={pop} must be >= 1: a positive pair is itself in its row and in its column")
     pull = balance(batch_size, n_positives) * (pop - 1)
     if loss == "square":

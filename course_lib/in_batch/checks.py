@@ -637,7 +637,7 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
     Raises
     ------
     ValueError
-        For counts that are negative or too large together.
+        For counts that are not whole, negative, or too large together.
 
     Examples
     --------
@@ -645,12 +645,12 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
     >>> checks.check_cell_counts(2, 2, 3)
     Traceback (most recent call last):
         ...
-    ValueError: a=2, b=2 must be >= 0 with a + b <= n_positives=3: ...
+    ValueError: a=2, b=2 must be >= 0 and whole, with a + b <= n_positives=3: ...
     """
-    if a < 0 or b < 0 or a + b > n_positives:
+    if not (a >= 0 and b >= 0 and a + b <= n_positives) or a % 1 or b % 1:
         raise ValueError(
-            f"a={a}, b={b} must be >= 0 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
-            f"of its row and of its column are different pairs"
+            f"a={a}, b={b} must be >= 0 and whole, with a + b <= n_positives={n_positives}: for a cell outside O the "
+            f"positives of its row and of its column are different pairs"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from course_lib import checking
 from course_lib.arrays import Array, like, namespace, number
 from course_lib.in_batch.checks import check_omega, check_pairs_needed, check_shape, check_sizes
-from course_lib.in_batch.sampling import exact_balance, inclusion_probability, pair_popularity
+from course_lib.in_batch.sampling import exact_balance, inclusion_probability
 
 KINDS = ("in_batch", "unbiased", "unbiased_omega", "popularity", "pos_neg", "masked")
 DIVIDED = ("unbiased", "unbiased_omega", "pos_neg", "masked")
@@ -353,10 +353,10 @@ def negative_weights(
     [[0.0, 1.0], [1.0, 0.0]]
     """
     left, right = coefficients.grid_weights(rows, cols)
-    weights = pair_popularity(left, cols * 0 + 1 if right is None else right)
+    weights = left[:, None] * (cols * 0 + 1 if right is None else right)
     if labels is not None:
         weights = weights * (1 - labels)
-    own = coefficients.own_weights(pair_popularity(rows, cols))
+    own = coefficients.own_weights(rows[:, None] * cols)
     return weights if own is None else weights + on_diagonal * own
 
 

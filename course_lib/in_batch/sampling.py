@@ -110,6 +110,11 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     array, shape (..., m, n)
         The popularity of each cell, in the same kind of array. Integers stay integers.
 
+    Raises
+    ------
+    ValueError
+        For a negative count, and for NaN.
+
     Notes
     -----
     Source: P3, Section 3.3.2.
@@ -122,6 +127,9 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     """
     if not (is_torch(row_counts) or is_torch(col_counts)):
         row_counts, col_counts = np.asarray(row_counts), np.asarray(col_counts)
+    for name, values in (("row_counts", row_counts), ("col_counts", col_counts)):
+        if not bool((values >= 0).all()):  # neither is NaN
+            raise checking.refuse(values, name, "counts of at least 0")
     return row_counts[..., :, None] * col_counts[..., None, :]
 
 
@@ -148,7 +156,7 @@ def inclusion_probability(order: int, *, batch_size: int, n_positives: int) -> F
     Raises
     ------
     ValueError
-        For sizes that are not whole, and a batch larger than ``n_positives``.
+        For an order and sizes that are not whole, and a batch larger than ``n_positives``.
 
     Notes
     -----
@@ -165,6 +173,7 @@ def inclusion_probability(order: int, *, batch_size: int, n_positives: int) -> F
     Fraction(1, 3)
     """
     check_sizes(batch_size, n_positives, least=0)
+    checking.whole(order, "order", 0)
     if order > n_positives:
         return Fraction(0)
     return Fraction(math.perm(int(batch_size), order), math.perm(int(n_positives), order))
@@ -246,7 +255,7 @@ def encoder_cost(
     Raises
     ------
     ValueError
-        For an unknown strategy and for a negative number.
+        For an unknown strategy, for a negative number and NaN, and for a shape that is no pair of whole numbers.
 
     Notes
     -----
@@ -264,7 +273,7 @@ def encoder_cost(
     200.0
     """
     for name, value in (("batch_pairs", batch_pairs), ("cost_left", cost_left), ("cost_right", cost_right)):
-        if value < 0:  # a number, or a symbol of a proof
+        if not value >= 0:  # a number, or a symbol of a proof; NaN is neither below 0 nor above
             raise checking.refuse(value, name, "at least 0")
     side = batch_pairs ** Fraction(1, 2)
     encodings = {
@@ -275,7 +284,8 @@ def encoder_cost(
     }
     left, right = encodings[checking.choice(strategy, "strategy", encodings)]
     if shape is not None:
-        left, right = min(left, shape[0]), min(right, shape[1])
+        m, n = check_shape(shape, 0)
+        left, right = min(left, m), min(right, n)
     return left * cost_left + right * cost_right
 
 

@@ -98,7 +98,7 @@ REFUSED = [
     (lambda: gramians.optimal_alpha(1, 0), "sigma is 0"),
     (lambda: gramians.optimal_alpha(-1, 1), "delta is -1"),
     (lambda: gramians.optimal_alpha(1, 1, "brownian"), "drift is 'brownian'"),
-    (lambda: gramians.optimal_beta(mean_square=0, variance=0), "not both 0"),
+    (lambda: gramians.optimal_beta(mean_square=0, variance=0), "expected at least one above 0"),
     (lambda: gramians.same_batch_share(0), "batch_size is 0; expected at least 1"),
     (lambda: gramians.same_batch_share(-3), "batch_size is -3; expected at least 1"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -559,6 +560,31 @@ def test_bad_matrices_are_refused(changes: dict, message: str) -> None:
     arguments = {"pos_loss": np.ones((2, 2)), "neg_loss": np.ones((2, 2)), "labels": np.eye(2), "batch_size": 2}
     with pytest.raises(ValueError, match=message):
         in_batch.expected_objective("unbiased", **arguments | changes)
+
+
+NAN = math.nan
+SIZES = {"batch_size": 2, "n_positives": 3}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: in_batch.observation_probability(np.array([1.5]), 1, **SIZES), "a=1.5, b=1.0 must be >= 0 and whole"),
+        (lambda: in_batch.observation_probability(NAN, 1, **SIZES), "a=nan, b=1.0 must be >= 0 and whole"),
+        (lambda: in_batch.horvitz_thompson_weight(NAN, 1, **SIZES), "a=nan and b=1 must be >= 1"),
+        (lambda: in_batch.count_weight_second_moment(1.5, 1, **SIZES), "a=1.5 and b=1.0 must be >= 1 and whole"),
+        (lambda: in_batch.count_weight_second_moment(1, NAN, **SIZES), "a=1.0 and b=nan must be >= 1 and whole"),
+        (lambda: in_batch.in_batch_optimum("square", pop=NAN, **SIZES), "pop=nan must be >= 1"),
+        (lambda: in_batch.pair_popularity([1, -1], [1]), "row_counts is .*; expected counts of at least 0"),
+        (lambda: in_batch.pair_popularity([1], [NAN]), "col_counts is .*; expected counts of at least 0"),
+        (lambda: in_batch.inclusion_probability(-1, **SIZES), "order is -1; expected a whole number"),
+        (lambda: in_batch.encoder_cost("naive", NAN, 1, 1), "batch_pairs is nan; expected at least 0"),
+        (lambda: in_batch.encoder_cost("naive", 4, 1, 1, shape=(2, -1)), r"shape\[1\] is -1"),
+    ],
+)
+def test_what_is_no_count_and_no_cost_is_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 @pytest.mark.parametrize(
