@@ -168,7 +168,7 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
     if not np.all((a >= 1) & (b >= 1) & (a + b <= n_positives) & (a % 1 == 0) & (b % 1 == 0)):
         raise ValueError(
             f"a={a} and b={b} must be >= 1 and whole, with a + b <= n_positives={n_positives}: for a cell outside O "
-            f"the positives of its row and of its column are different pairs, and each has at least one (Assumption E.1)"
+            f"the positives of its row and its column are different pairs, and each has at least one (Assumption E.1)"
         )
     rows, cols = a * (a - 1), b * (b - 1)
     return (rows * cols * p4 + (rows * b + a * cols) * p3 + a * b * p2) / (a * b * p2) ** 2
