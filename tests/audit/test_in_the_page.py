@@ -13,6 +13,7 @@ import pytest
 from pages_that_run import Shown, shown
 
 from course_lib.audit.command import cli
+from tests.widget_pages import serious_violations
 
 USERS, ITEMS = 300, 400
 SAME = 1e-4  # relative: another processor sums in another order, in single precision
@@ -119,6 +120,34 @@ def test_nothing_is_loaded_before_there_is_something_to_audit(opened: Shown) -> 
     opened.page.get_by_role("button", name="Audit here").click()
     assert "Choose a file for: Item table." in opened.page.inner_text(".audit-here output")
     assert not any("python/" in url for url in opened.asked)
+
+
+def test_by_the_keyboard_alone(opened: Shown) -> None:
+    """Tab leads to the sample, to Cancel while it runs, and to the report; axe finds no fault."""
+    keyboard, focused = opened.page.keyboard, "document.activeElement.textContent"
+
+    def tab_to(text: str) -> None:
+        for _ in range(20):
+            keyboard.press("Tab")
+            if opened.page.evaluate(focused) == text:
+                return
+        pytest.fail(f"Tab does not lead to {text}")
+
+    tab_to("Try it with a sample")
+    keyboard.press("Enter")
+    opened.page.get_by_role("button", name="Cancel").wait_for(timeout=200_000)
+    tab_to("Cancel")
+    keyboard.press("Enter")
+    opened.page.get_by_text("Stopped.").wait_for()
+    keyboard.press("Shift+Tab")
+    assert opened.page.evaluate(focused) == "Try it with a sample"
+    keyboard.press("Enter")
+    opened.page.get_by_text("Done.").wait_for(timeout=400_000)
+    tab_to("report.html")
+    tab_to("report.json")
+    keyboard.press("Tab")
+    assert opened.page.evaluate("document.activeElement.title") == "The report"
+    assert serious_violations(opened.page) == []
 
 
 KINDS = {  # how the files are made, and what is said besides

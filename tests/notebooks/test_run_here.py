@@ -151,6 +151,16 @@ def test_by_the_keyboard_alone(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.pipeline
 @pytest.mark.browser
+def test_two_cells_at_once_print_what_each_prints_alone(browser: Any, tmp_path: Path) -> None:
+    with shown(browser, tmp_path, BODY + BODY.replace("print(1)", "print(2)"), "run_here.js") as (page, *_):
+        for _ in range(2):  # the first one's button then has another name
+            page.get_by_role("button", name="Run Python here").first.click()
+        page.get_by_text("Done.").nth(1).wait_for(timeout=200_000)
+        assert page.locator(".run-here-output").all_text_contents() == ["1\n", "2\n"]
+
+
+@pytest.mark.pipeline
+@pytest.mark.browser
 def test_from_a_file_the_page_says_what_to_do(browser: Any, tmp_path: Path) -> None:
     with shown(browser, tmp_path, BODY, "run_here.js") as _:
         other = browser.new_page()
