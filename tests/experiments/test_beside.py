@@ -12,7 +12,9 @@ from course_lib.experiments.core import beside
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.experiments.core.summary import Row
 
-SHA = next(sha for sha, name in beside._data_of_lists() if name == "ml-1m")
+SHA = next(
+    entry["sha256"] for entry in load_result("LISTS-X1", "laptop").provenance["data"] if entry["name"] == "ml-1m"
+)
 
 
 def made(values: dict[str, list[float]], *, metric: str = "P@5", sha: str = SHA) -> Result:
@@ -103,13 +105,10 @@ def test_without_a_stored_list_a_table_stays_as_it_is(monkeypatch: pytest.Monkey
     def nothing(*_: str) -> Result:
         raise FileNotFoundError
 
-    caches = (beside._lists, beside._data_of_lists, beside._numbers)
     monkeypatch.setattr(beside, "load_result", nothing)
-    for one in caches:
-        one.cache_clear()
+    beside._lists.cache_clear()
     assert "No list without a model is stored" in beside.html(made({"one": [1.0]}))
-    for one in caches:
-        one.cache_clear()
+    beside._lists.cache_clear()
 
 
 def test_what_is_no_result_is_named() -> None:

@@ -282,11 +282,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
     result = experiments.run("TOY", seeds=(0, 2), store=tmp_path, progress=False)
-    assert result.table() == [["x", "square"], ["1", "2.00 ± 1.41"], ["2", "5.00 ± 1.41 (4.00)"], ["3", "10.00 ± 1.41"]]
+    assert result.table() == [["x", "square"], ["1", "2.0 ± 1.4"], ["2", "5.0 ± 1.4 (4.00)"], ["3", "10.0 ± 1.4"]]
     assert result.table(x=2, seed=0) == [["x", "square"], ["2", "4.00 (4.00)"]]
     assert result.table(rows=("seed",), columns=("x",), digits=0)[1] == ["0", "1", "4 (4)", "9"]
     markdown = result.to_markdown()
-    assert "| 2 | 5.00 ± 1.41 (4.00) |" in markdown and "In brackets: the paper." in markdown
+    assert "| 2 | 5.0 ± 1.4 (4.00) |" in markdown and "In brackets: the paper." in markdown
     with pytest.raises(ValueError, match="'y' is no column"):
         result.select(y=1)
     with pytest.raises(ValueError, match=r"fits \{'x': 7\}; it has x: 1, 2, 3"):

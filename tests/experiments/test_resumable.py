@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from course_lib.checking import some
-from course_lib.experiments.core import registry, verify
+from course_lib.experiments.core import own, registry, verify
 from course_lib.experiments.p1 import models
+from course_lib.experiments.p3.own import own_cell
 from course_lib.training import resumable
 
 CELLS = {  # of each kind of trainer a short one
@@ -77,6 +78,35 @@ def test_a_killed_cell_gives_the_same_rows(name, tmp_path, monkeypatch):
     for before, now in some(zip(usual, again, strict=True)):
         if not verify.MEASURED.search(before["metric"]):
             assert {**before, "seconds": 0} == {**now, "seconds": 0}
+
+
+OWN = """
+import torch
+from torch.nn import functional as F
+from course_lib.experiments import own
+
+@own.loss("sigmoid")
+class Sigmoid(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.tensor(-2.0))
+
+    def forward(self, scores, batch):
+        signs = 2 * torch.eye(len(scores), dtype=scores.dtype) - 1
+        return -F.logsigmoid(signs * (scores + self.bias)).sum(1).mean()
+"""
+
+
+@pytest.mark.seconds
+def test_a_killed_training_of_an_own_loss_goes_on_with_its_parameters(tmp_path, monkeypatch):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    with own.loaded(file):
+        losses = {"losses": ["sigmoid"], "own": "", "ratio": 1e-3, "first_lr": 1.0, "max_epochs": 2}
+        cell = cell_of("P3-T5") | losses
+        usual = own_cell(cell)
+        again, states = tries(lambda: own_cell(cell), tmp_path / "states", monkeypatch, np.random.default_rng(3))
+    assert states and usual == again
 
 
 def test_a_state_of_another_start_is_not_read(tmp_path, monkeypatch):

@@ -34,15 +34,16 @@ SPLITS = {  # of LISTS-X1, by the beginning of an experiment's name; the first t
 NAMED = ("loss", "objective", "setting", "model", "rule", "backbone", "method", "way", "lambda", "top")
 ACCURACY = {  # the metric of LISTS-X1, and what its number is multiplied by
     **{f"{name}@10": (f"{name.lower()}@10", 1.0) for name in ("MRR", "NDCG", "MAP", "Recall", "recall", "ndcg", "map")},
+    **{f"{name} {way}": (f"{name.lower()}@10", 1.0) for name in ("NDCG", "recall") for way in ("dot", "cos")},
     "best map@10": ("map@10", 1.0),
-    "NDCG dot": ("ndcg@10", 1.0),
-    "NDCG cos": ("ndcg@10", 1.0),
-    "recall dot": ("recall@10", 1.0),
-    "recall cos": ("recall@10", 1.0),
-    **{f"P@{k}": (f"precision@{k}", 100.0) for k in (1, 5, 25)},
-    **{f"R@{k}": (f"recall@{k}", 100.0) for k in (1, 5, 25)},
+    **{
+        f"{short}@{k}": (f"{name}@{k}", 100.0)
+        for short, name in (("P", "precision"), ("R", "recall"))
+        for k in (1, 5, 25)
+    },
 }
 COUNTS = ("AvgPop@10", "AvgPop dot", "AvgPop cos", "mean count@10")  # mean counts, of lists of ten
+MEASURED = ACCURACY | dict.fromkeys(COUNTS, ("mean count@10", 1.0))
 SHOWN = "coverage@10"
 NOT_WHERE = ("metric", "value", "seed", "path", "paper", "stopped")  # of a row: not where its number belongs
 
@@ -68,8 +69,8 @@ class Against:
         over = f"lie above the list of {items} ({self.found:.3g}) in {runs}"
         if self.above == self.numbers > 1:
             return f"on {display.text_of(self.data)} all {self.numbers} numbers {over}"
-        text = f"on {display.text_of(self.data)} {_count(self.above)} of {self.numbers} numbers {over}"
-        return f"{text}, and {_count(self.below)} below"
+        text = f"on {display.text_of(self.data)} {self.above or 'none'} of {self.numbers} numbers {over}"
+        return f"{text}, and {self.below or 'none'} below"
 
 
 def html(result: Result, **arguments: Any) -> str:
@@ -80,12 +81,12 @@ def html(result: Result, **arguments: Any) -> str:
     if not added:
         why = missing(result, rows)
         return result.to_html(**arguments) + (f'<p class="lists">{escaping.escape(why)}</p>' if why else "")
-    layout = {"rows": arguments.get("rows"), "columns": arguments.get("columns"), "digits": arguments.get("digits")}
+    layout = {key: arguments[key] for key in ("rows", "columns", "digits") if arguments.get(key) is not None}
     whole = replace(result, rows=[*rows, *added], layout=cast(Layout, {**result.layout, "metrics": ()}))
     found = against(result, **arguments)
     more = NO_COVERAGE if _only_metrics(result, arguments) else _shown_by(result, found)
     said = f'<p class="lists">{escaping.escape(_counted(found) + more)}</p>' if found else ""
-    return whole.to_html(**{key: value for key, value in layout.items() if value is not None}) + said
+    return whole.to_html(**layout) + said
 
 
 def sentence(result: Result, **arguments: Any) -> str:
@@ -128,38 +129,27 @@ def _shown_by(result: Result, found: Sequence[Against]) -> str:
 def against(result: Result, **arguments: Any) -> list[Against]:
     """The counts of `sentence`, one for each data set whose lists are stored. Only the first metric of the table."""
     rows = chosen(result, arguments)
-    names = [row["metric"] for row in rows if row["metric"] in ACCURACY]
-    if not names or not list_rows(result, rows, arguments):
+    metric = next((row["metric"] for row in rows if row["metric"] in ACCURACY), None)
+    if metric is None or not list_rows(result, rows, arguments):
         return []
-    base = ACCURACY[names[0]]
-    kinds = {name for name in names if ACCURACY[name] == base}
     found = []
-    for data in dict.fromkeys(row.get("data") for row in rows):
-        held = {name: of_list(result, str(data), name, *base) for name in LISTS[:2]}
-        held = {name: values for name, values in held.items() if values}
-        mine = [row for row in rows if row["metric"] in kinds and row.get("data") == data and not is_list(row)]
-        numbers = [
-            [(value, seed) for value, seed in group if any(seed in values for values in held.values())]
-            for group in _by_cell(mine)
-        ]
-        numbers = [group for group in numbers if group]
-        if not held or not numbers:
+    for data in dict.fromkeys(str(row.get("data")) for row in rows):
+        held = {kind: values for kind in LISTS[:2] if (values := of_list(result, data, kind, metric))}
+        numbers: dict[str, dict[int, float]] = {}
+        for row in rows:
+            seed, mine = row.get("seed", 0), ACCURACY.get(row["metric"]) == ACCURACY[metric] and not is_list(row)
+            if mine and str(row.get("data")) == data and any(seed in values for values in held.values()):
+                where = {key: row[key] for key in row if key == "metric" or key not in NOT_WHERE}
+                if row.get("value") is not None:
+                    numbers.setdefault(str(sorted(where.items(), key=str)), {})[seed] = row["value"]
+        seeds = set[int]().union(*numbers.values())
+        if not seeds:
             continue
-        seeds = sorted({seed for group in numbers for _, seed in group})
-        best = max(held, key=lambda name: float(np.mean([held[name][seed] for seed in seeds])))
-        gains = [[value - held[best][seed] for value, seed in group] for group in numbers]
-        found.append(
-            Against(
-                str(data),
-                names[0],
-                best,
-                float(np.mean([held[best][seed] for seed in seeds])),
-                len(numbers),
-                sum(min(group) > 0 for group in gains),
-                sum(max(group) < 0 for group in gains),
-                len(seeds),
-            )
-        )
+        means = {kind: float(np.mean([values[seed] for seed in sorted(seeds)])) for kind, values in held.items()}
+        best = max(means, key=lambda kind: means[kind])
+        gains = [[value - held[best][seed] for seed, value in runs.items()] for runs in numbers.values()]
+        above, below = sum(min(one) > 0 for one in gains), sum(max(one) < 0 for one in gains)
+        found.append(Against(data, metric, best, means[best], len(gains), above, below, len(seeds)))
     return found
 
 
@@ -191,9 +181,8 @@ def list_rows(result: Result, rows: Sequence[Row], arguments: dict[str, Any]) ->
     """The rows of the lists, each with the coordinates that all rows of the table share."""
     top = tuple(arguments.get("columns") or result.layout.get("columns", ("metric",)))
     left = tuple(arguments.get("rows") or result.layout.get("rows", ()))
-    name = next((column for column in NAMED if any(column in row for row in rows) and column in left), None)
-    if name is None:
-        name = next((column for column in NAMED if any(column in row for row in rows)), "model")
+    known = [column for column in NAMED if any(column in row for row in rows)]
+    name = next((column for column in known if column in left), [*known, "model"][0])
     added: list[Row] = []
     for data in dict.fromkeys(row.get("data") for row in rows):
         mine = [row for row in rows if row.get("data") == data]
@@ -211,8 +200,7 @@ def list_rows(result: Result, rows: Sequence[Row], arguments: dict[str, Any]) ->
             for across in _places(mine, top, extra=_only_metrics(result, arguments)):
                 if across["metric"] in told:
                     continue
-                base, factor = _measured(across["metric"])
-                values = of_list(result, str(data), kind, base, factor)
+                values = of_list(result, str(data), kind, across["metric"])
                 added += [
                     {**same, **own, "data": data, name: kind, **across, "seed": seed, "value": value}
                     for seed, value in values.items()
@@ -225,19 +213,13 @@ def _places(rows: Sequence[Row], top: Sequence[str], *, extra: bool) -> Iterator
     """The columns of a table that a list has a number for: one dict of the columns across for each."""
     seen: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        if row["metric"] in ACCURACY or row["metric"] in COUNTS:
+        if row["metric"] in MEASURED:
             across = {"metric": row["metric"], **{column: row.get(column) for column in top}}
             seen.setdefault(tuple(map(str, across.values())), across)
     yield from seen.values()
     if extra and seen:
         here = {across["metric"] for across in seen.values()}
         yield from ({"metric": name} for name in (SHOWN, *(() if here & {*COUNTS} else ("mean count@10",))))
-
-
-def _measured(metric: str) -> tuple[str, float]:
-    if metric in ACCURACY:
-        return ACCURACY[metric]
-    return ("mean count@10" if metric in COUNTS else metric), 1.0
 
 
 def _only_metrics(result: Result, arguments: dict[str, Any]) -> bool:
@@ -250,48 +232,25 @@ def is_list(row: Row) -> bool:
     return any(row.get(column) in LISTS for column in NAMED)
 
 
-def _by_cell(rows: Sequence[Row]) -> list[list[tuple[float, int]]]:
-    """(value, seed) of the numbers of one cell, cell by cell."""
-    cells: dict[str, list[tuple[float, int]]] = {}
-    for row in rows:
-        where = {key: row[key] for key in row if key == "metric" or key not in NOT_WHERE}
-        if row.get("value") is not None:
-            cells.setdefault(str(sorted(where.items(), key=str)), []).append((row["value"], row.get("seed", 0)))
-    return list(cells.values())
-
-
-def _count(number: int) -> str:
-    return str(number) if number else "none"
-
-
-def of_list(result: Result, data: str, kind: str, metric: str, factor: float = 1.0) -> dict[int, float]:
-    """Seed -> what a list has in a metric of LISTS-X1, on the data and the split of a result; {} where none fits."""
+def of_list(result: Result, data: str, kind: str, metric: str) -> dict[int, float]:
+    """Seed -> what a list has in a metric, on the data and the split of a result; {} where none fits."""
     split = next((name for start, name in SPLITS.items() if result.id.startswith(start)), "")
-    hashes = {entry["sha256"] for entry in result.provenance.get("data", []) if entry["name"] == data}
-    names = {name for sha, name in _data_of_lists() if sha in hashes}
-    found: dict[int, float] = {}
-    for name in names:
-        found |= {seed: factor * value for seed, value in _numbers().get((name, split, kind, metric), {}).items()}
-    return found
+    base, factor = MEASURED.get(metric, (metric, 1.0))
+    hashes = [entry["sha256"] for entry in result.provenance.get("data", []) if entry["name"] == data]
+    found = [_lists().get((sha, split, kind, base), {}) for sha in hashes]
+    return {seed: factor * value for values in found for seed, value in values.items()}
 
 
 @cache
-def _lists() -> Result:
-    """LISTS-X1; without rows where it is not stored, as beside an installed wheel."""
+def _lists() -> dict[tuple[str, str, str, str], dict[int, float]]:
+    """LISTS-X1 by hash of the data, split, list and metric; empty where it is not stored, as beside a wheel."""
     try:
-        return load_result("LISTS-X1", "laptop")
+        stored = load_result("LISTS-X1", "laptop")
     except FileNotFoundError:
-        return Result("LISTS-X1", "laptop", "not stored", [], {}, {"data": []})
-
-
-@cache
-def _data_of_lists() -> list[tuple[str, str]]:
-    return [(entry["sha256"], entry["name"]) for entry in _lists().provenance["data"]]
-
-
-@cache
-def _numbers() -> dict[tuple[str, str, str, str], dict[int, float]]:
+        return {}
+    hashes = {entry["name"]: entry["sha256"] for entry in stored.provenance["data"]}
     found: dict[tuple[str, str, str, str], dict[int, float]] = {}
-    for row in _lists().rows:
-        found.setdefault((row["data"], row["split"], row["list"], row["metric"]), {})[row["seed"]] = row["value"]
+    for row in stored.rows:
+        place = (hashes[row["data"]], row["split"], row["list"], row["metric"])
+        found.setdefault(place, {})[row["seed"]] = row["value"]
     return found

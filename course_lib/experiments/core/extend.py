@@ -44,16 +44,8 @@ def extended(result: Result, seeds: Iterable[int], *, device: str | None = None,
     rows = [(min(places), row) for places, row in zip(owners, result.rows, strict=True)]
     rows += [(min(places), row) for places, row in zip(cells_of_rows(more.rows, cells), more.rows, strict=True)]
     together = [row for _, row in sorted(rows, key=lambda one: one[0])]
-    scalars = registry.get(result.id).finish(together)
-    return Result(
-        result.id,
-        result.scale,
-        more.title,
-        together,
-        scalars,
-        _of_both(result.provenance, more.provenance),
-        more.layout,
-    )
+    scalars, origin = registry.get(result.id).finish(together), _of_both(result.provenance, more.provenance)
+    return replace(more, rows=together, scalars=scalars, provenance=origin)
 
 
 def _of_both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

@@ -25,29 +25,6 @@ IN_LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
     "α": r"$\alpha$", "β": r"$\beta$", "λ": r"$\lambda$", "τ": r"$\tau$", "ρ": r"$\rho$", "ω": r"$\omega$",
 }  # fmt: skip
-WORKS = {  # a word in a row, or in the name of a set -> the key in references.bib
-    "MF": "rendle2009",
-    "LightGCN": "he2020",
-    "DGCF": "wang2020",
-    "NCL": "lin2022",
-    "LightCCF": "zhang2025",
-    "IPS": "joachims2017",
-    "DICE": "zheng2021",
-    "MACR": "wei2021",
-    "PC": "zhu2021",
-    "PAAC": "cai2024",
-    "DCCL": "zhao2023",
-    "TPAB": "yoo2025",
-    "DDC": "p1",
-    "sogram": "p4",
-    "sampling": "p4",
-    "ml-": "harper2015",
-    "movietweetings": "dooms2013",
-    "amazon-": "mcauley2015",
-    "gowalla": "cho2011",
-    "citeulike": "wang2011",
-    "lastfm": "cantador2011",
-}
 WIDTH, LINE = 5.5, 0.24  # inches: of a column of text, of a row of a figure
 
 
@@ -93,26 +70,9 @@ def _shown(result: Result, about: dict[str, Any]) -> tuple[pd.DataFrame, str]:
     """The table of some rows of a result as texts, with the names and digits of its page, and its caption."""
     chosen, left, top, digits = result._arranged(None, None, None, dict(about))
     pivot, prefix = display.Pivot.of(chosen, left, top), f"{about.get('selection')} "
-    heads = [*map(display.name_of, pivot.left), *(display.head_of(head).removeprefix(prefix) for head in pivot.cells)]
-    lines = [
-        [
-            *(display.text_of(part, name) for name, part in zip(pivot.left, key, strict=True)),
-            *(_said(cell, digits) for cell in cells),
-        ]
-        for key, cells in zip(pivot.cells.index, pivot.cells.to_numpy(), strict=True)
-    ]
+    table = pivot.texts(lambda cell: display.said(cell, digits)).rename(columns=lambda head: head.removeprefix(prefix))
     brackets = "In brackets: the paper." if any(row.get("paper") is not None for row in chosen) else ""
-    return pd.DataFrame(lines, columns=heads), " ".join(
-        filter(None, (result.caption(chosen), pivot.caption(), brackets))
-    )
-
-
-def _said(cell: Any, digits: int) -> str:
-    """A cell of rows: the mean with its deviation, and what the paper prints."""
-    values = [row["value"] for row in cell if row.get("value") is not None] if isinstance(cell, list) else []
-    paper = display.printed_by(cell) if values else None
-    said = display.number(values, digits) if values else ""
-    return said + (f" ({display.number([paper], digits)})" if paper is not None else "")
+    return table, " ".join(filter(None, (result.caption(chosen), pivot.caption(), brackets)))
 
 
 def _words(table: pd.DataFrame) -> pd.DataFrame:
@@ -196,7 +156,7 @@ def bibtex(result: Result) -> str:
     """The entries of the papers, methods and sets that a result names, and of the course; what has none is named."""
     words = {str(value) for row in result.rows for value in row.values() if isinstance(value, str)}
     keys = {result.id.split("-")[0].lower()}
-    keys |= {key for word, key in WORKS.items() if any(_names(word, text) for text in words)}
+    keys |= {key for word, key in display.TOLD["works"].items() if any(_names(word, text) for text in words)}
     entries = _entries(ROOT / "book" / "references.bib")
     sets = [f"% {name}: {ENTRIES[name].citation}" for name in sorted(words & {*ENTRIES})]
     unknown = [f"% own data {entry['name']}: cite where it is from" for entry in result.provenance.get("data", [])

@@ -18,6 +18,7 @@ import hashlib
 import importlib.util
 import random
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -178,12 +179,8 @@ def loaded(path: str | Path) -> Iterator[File]:
 
 def _line(error: BaseException, path: Path) -> int | None:
     """The line of a file at which an error began."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)
 
 
 # ------------------------------------------------------------------------------------------------- tried before a run

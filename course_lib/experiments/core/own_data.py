@@ -164,8 +164,7 @@ def _columns(source: Source) -> dict[str, str]:
     """Which column holds what: those named by flags, else those of `NAMES` that the file has."""
     if not source.path.is_file():
         raise checking.refuse(source.path.name, "--data", f"a file that exists in {source.path.parent.resolve()}")
-    there = _heads(source.path, source.encoding)
-    found = {}
+    there, found = [*_frame(source.path, source.encoding, nrows=0)], {}
     for side, usual in NAMES.items():
         wanted = getattr(source, side) or usual
         if wanted in there:
@@ -179,22 +178,20 @@ def _columns(source: Source) -> dict[str, str]:
     return found
 
 
-def _heads(path: Path, encoding: str) -> list[str]:
-    heads = [str(name).strip() for name in _frame(path, encoding, nrows=0).columns]
-    return [head.partition(":")[0] if path.suffix.lower() in (".inter", ".item") else head for head in heads]
-
-
 def _frame(path: Path, encoding: str, **how: Any) -> pd.DataFrame:
-    """A file as pandas reads it. Between semicolons numbers have a decimal comma, as spreadsheets write them."""
+    """A file as pandas reads it, without the types in RecBole's heads.
+
+    Between semicolons numbers have a decimal comma, as spreadsheets write them.
+    """
     if path.suffix.lower() not in ENDINGS:
         raise checking.refuse(path.name, "--data", f"a name that ends in {', '.join(ENDINGS)}")
     texts = path.suffix.lower() != ".parquet"
     try:
-        if not texts:
-            return pd.read_parquet(path)
-        with path.open(encoding=encoding) as file:
-            between = max(SEPARATORS, key=file.readline().count)
-        return pd.read_csv(path, sep=between, decimal="," if between == ";" else ".", encoding=encoding, **how)
+        if texts:
+            with path.open(encoding=encoding) as file:
+                between = max(SEPARATORS, key=file.readline().count)
+            how |= {"sep": between, "decimal": "," if between == ";" else ".", "encoding": encoding}
+        table = pd.read_csv(path, **how) if texts else pd.read_parquet(path)
     except LookupError:
         raise checking.refuse(encoding, "--encoding", "one that Python knows, such as utf-8 or cp1252") from None
     except UnicodeDecodeError as error:
@@ -202,17 +199,16 @@ def _frame(path: Path, encoding: str, **how: Any) -> pd.DataFrame:
     except (ValueError, OSError) as error:  # those of pandas and of pyarrow are of these kinds
         expected = "a table with a header" if texts else "Parquet"
         raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected {expected}") from None
+    mark = ":" if path.suffix.lower() in (".inter", ".item") else "\0"
+    return table.rename(columns=lambda name: str(name).strip().partition(mark)[0])
 
 
 def _table(source: Source, columns: Mapping[str, str]) -> pd.DataFrame:
     """The file with ids as texts: 007 stays 007. Rows of separators alone, as spreadsheets leave them, are no rows."""
-    path, how = source.path, dict[str, Any]()
-    heads = _heads(path, source.encoding)
-    if path.suffix.lower() != ".parquet":
-        ids = {heads.index(columns[side]): str for side in ("user", "item")}
-        how = {"dtype": ids, "keep_default_na": False, "na_values": [""]}  # somebody may be called NA
-    table = _frame(path, source.encoding, **how).set_axis(heads, axis=1).reset_index(drop=True)
-    return table.dropna(how="all")
+    heads = [*_frame(source.path, source.encoding, nrows=0)]
+    ids = {heads.index(columns[side]): str for side in ("user", "item")}
+    how: dict[str, Any] = {"dtype": ids, "keep_default_na": False, "na_values": [""]}  # somebody may be called NA
+    return _frame(source.path, source.encoding, **how).reset_index(drop=True).dropna(how="all")
 
 
 def _line(wrong: pd.Series[bool]) -> int:
@@ -277,12 +273,11 @@ def _about(names: Any, source: Source) -> dict[str, Any]:
         return found
     if not source.items.is_file():
         raise checking.refuse(source.items.name, "--items", f"a file that exists in {source.items.parent.resolve()}")
-    heads = _heads(source.items, source.encoding)
-    table = _frame(source.items, source.encoding).set_axis(heads, axis=1)
-    key = source.item if source.item in heads else NAMES["item"]
-    if key not in heads:
-        raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(heads)}")
-    table = table.assign(**{key: table[key].astype(str)}).drop_duplicates(key).set_index(key).reindex(names)
-    for column in {"title", "genres"} & {*table.columns}:
+    table = _frame(source.items, source.encoding)
+    key = source.item if source.item in table else NAMES["item"]
+    if key not in table:
+        raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(table)}")
+    table = table.astype({key: str}).drop_duplicates(key).set_index(key).reindex(names)
+    for column in {"title", "genres"} & {*table}:
         found[column] = table[column].fillna("").astype(str).to_numpy(dtype=str)
     return found

@@ -264,8 +264,7 @@ def list_rows(asked: Ready, result: Result) -> list[Row]:
     """The most popular items, those popular lately where there are times, and chance, in the metrics of the result."""
     assert asked.name is not None
     door, rows = asked.door, []
-    wanted = [name for name in dict.fromkeys(row["metric"] for row in result.rows)
-              if name in beside.ACCURACY or name in beside.COUNTS]  # fmt: skip
+    wanted = [name for name in dict.fromkeys(row["metric"] for row in result.rows) if name in beside.MEASURED]
     if not wanted or door.parts is None:
         return []
     for seed in asked.request.seeds:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any, TypedDict
 
 import numpy as np
@@ -138,7 +137,7 @@ class Result:
         chosen, left, top, digits = self._arranged(rows, columns, digits, where)
         cells = display.pivoted(chosen, left, top)
         header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in cells)]
-        numbers = cells.map(lambda cell: _cell(cell, digits) if isinstance(cell, list) else "")
+        numbers = cells.map(lambda cell: display.said(cell, digits) if isinstance(cell, list) else "")
         body = zip(cells.index, numbers.to_numpy(), strict=True)
         return [header, *([*map(_text, name), *line] for name, line in body)]
 
@@ -255,12 +254,3 @@ def _key(row: Row, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _text(value: Any) -> str:
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _cell(rows: list[Row], digits: int) -> str:
-    values = [row["value"] for row in rows if row.get("value") is not None]
-    if not values:
-        return ""
-    spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
-    paper = display.printed_by(rows)
-    return f"{mean(values):.{digits}f}{spread}" + ("" if paper is None else f" ({paper:.{digits}f})")

@@ -62,24 +62,16 @@ def registered(source: str) -> Iterator[None]:
                 stack.enter_context(patch.dict(debiasing.registry.RIVALS, {name: _without_source(one)}))
                 stack.enter_context(patch.dict(tuning.GRID, {name: tries}))
             if kind == "backbone":
-                made: dict[str, Any] = {name: _on_graph(one)}
-                stack.enter_context(patch.dict(backbones.OF_A_GRAPH, made))
+                stack.enter_context(patch.dict(backbones.OF_A_GRAPH, {name: _without_source(one)}))
                 stack.enter_context(patch.dict(models.OWN_OPTIONS, {name: {"source": number}}))
         yield
 
 
 def _without_source(one: own.Own) -> Any:
-    """The class of a method, which is not told the hash of its file."""
+    """The class of a method or a backbone, which is not told the hash of its file."""
 
-    def made(inner: Any, train: Interactions, *, source: int, **options: Any) -> Any:
-        return one.make(inner, train, **options)
-
-    return made
-
-
-def _on_graph(one: own.Own) -> Any:
-    def made(train: Interactions, d: int, *, source: int = 0, **options: Any) -> Any:
-        return one.make(train, d, **options)
+    def made(*given: Any, source: int = 0, **options: Any) -> Any:
+        return one.make(*given, **options)
 
     return made
 

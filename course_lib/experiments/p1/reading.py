@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from course_lib.experiments.core.results import Result
@@ -53,23 +51,16 @@ def sign_groups(
     together.
     """
     keys = {"centroid": "centroid", "alpha < 0": "negative", "AvgPop@10 change %": "change"}
-    settings = ("backbone", "decay", "negatives", "epochs", "shift")
-    points: dict[tuple[Any, ...], dict[str, list[float]]] = {}
-    for row in result.select(data=data, top=top, metric=tuple(keys)):
-        model = points.setdefault(tuple(row[key] for key in settings), {})
-        model.setdefault(keys[row["metric"]], []).append(row["value"])
-    movers = dict.fromkeys(key[:-1] for key in points if key[-1] != 0)
-    groups: dict[str, dict[str, list[float]]] = {}
-
-    def add(name: str, key: tuple[Any, ...]) -> None:
-        for what, values in points[key].items():
-            groups.setdefault(name, {}).setdefault(what, []).append(float(np.mean(values)))
-
-    for key in points:
-        if key[-1] == 0:
-            add(f"{key[0]}, negatives {key[2]}" if key[0] == "MF" else key[0], key)
-    names = {model: f"one MF model, items moved (decay {model[1]:g})" for model in movers}
-    for key in points:
-        if key[:-1] in movers:
-            add(names[key[:-1]], key)
-    return groups, tuple(names.values())
+    model = ["backbone", "decay", "negatives", "epochs"]
+    rows = result.frame(data=data, top=top, metric=tuple(keys)).replace({"metric": keys})
+    means = rows.pivot_table(index=[*model, "shift"], columns="metric", values="value", sort=False)
+    points, moved = means.reset_index(), means.reset_index(level="shift")
+    moved = moved.loc[moved.index[moved["shift"] != 0].unique()].reset_index()
+    names = moved["decay"].map("one MF model, items moved (decay {:g})".format)
+    trained = points[points["shift"] == 0]
+    own = trained["backbone"].where(trained["backbone"] != "MF", "MF, negatives " + trained["negatives"])
+    return {
+        name: group[[*keys.values()]].to_dict("list")
+        for part, by in ((trained, own), (moved, names))
+        for name, group in part.groupby(by, sort=False)
+    }, tuple(names.unique())

@@ -53,9 +53,8 @@ class OwnStack(stochastic.Stack):
         self.one, self.train, self.batch_size, self.schedule = one, train, batch_size, schedule
         self.device, self.losses, self.sampler, self.kept = device, (one.name,), sampler, [0]
         self.rng, self.order, self.drawn = np.random.default_rng([seed, 2]), [], 0
-        start = [schedule.start_scale * self.rng.standard_normal((rows, 1, k)) for rows in train.shape]
-        users, items = (torch.tensor(table, dtype=torch.float32, device=device) for table in start)
-        self.start = users, items
+        users, items = (schedule.start_scale * self.rng.standard_normal((rows, k)) for rows in train.shape)
+        self.start = torch.tensor(users).to(device, torch.float32), torch.tensor(items).to(device, torch.float32)
         draws = np.random.default_rng([seed, 4])
         uniform = lambda rng: rng.choice(len(train), batch_size, replace=False)  # noqa: E731
         self.probes = [self.batch((sampler or uniform)(draws)) for _ in range(PROBES)]
@@ -72,50 +71,40 @@ class OwnStack(stochastic.Stack):
         """There is one configuration."""
 
     def state_dict(self) -> dict[str, Any]:
-        """That of a stack, and the loss's own parameters."""
-        return super().state_dict() | {"own": [part.detach() for part in self.parameters], "squares": self.squares}
+        """Where it is in its passes, tables and parameters, and what AdaGrad knows of them."""
+        told = {"order": self.order, "drawn": self.drawn, "rng": self.rng.bit_generator.state}
+        return told | {"trained": [part.detach() for part in self.trained], "optimiser": self.optimiser.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Puts a new stack where another was."""
-        super().load_state_dict(state)
-        self.squares = state["squares"]
+        self.order, self.drawn, self.rng.bit_generator.state = state["order"], state["drawn"], state["rng"]
+        self.optimiser.load_state_dict(state["optimiser"])
         with torch.no_grad():
-            for part, before in zip(self.parameters, state["own"], strict=True):
+            for part, before in zip(self.trained, state["trained"], strict=True):
                 part.copy_(before)
 
     def value(self, batch: own.InBatch, left: Tensor, right: Tensor) -> Tensor:
         """The loss of a batch whose pairs have these embeddings, (s, k) each."""
         return self.function(own.scores_of(self.one, left, right), batch)
 
+    @torch.sparse.check_sparse_tensor_invariants(enable=False)  # not chosen, torch warns
     def step(self, batch: Any) -> None:
         """One AdaGrad step of the rows in the batch, and of the loss's own parameters."""
-        leaves, places = [], []
-        for table, ids in ((self.u, batch.users), (self.v, batch.items)):
-            distinct, place = torch.unique(ids, return_inverse=True)
-            leaves.append(table[distinct, 0].requires_grad_())
-            places.append((distinct, place))
-        value = self.value(batch, *(leaf[place] for leaf, (_, place) in zip(leaves, places, strict=True)))
-        gradients = torch.autograd.grad(value, [*leaves, *self.parameters], allow_unused=True)
-        with torch.no_grad():
-            for table, squares, (ids, _), gradient in zip(
-                (self.u, self.v), (self.square_u, self.square_v), places, gradients, strict=False
-            ):
-                squares[ids, 0] += gradient.square()
-                table[ids, 0] -= self.lr * gradient / (squares[ids, 0].sqrt() + 1e-10)
-            for parameter, squares, gradient in zip(self.parameters, self.squares, gradients[2:], strict=True):
-                if gradient is not None:
-                    squares.add_(gradient.square())
-                    parameter.sub_(self.lr * gradient / (squares.sqrt() + 1e-10))
+        self.optimiser.zero_grad()
+        left = F.embedding(batch.users, self.trained[0], sparse=True)
+        right = F.embedding(batch.items, self.trained[1], sparse=True)
+        torch.autograd.backward(self.value(batch, left, right))
+        self.optimiser.step()
 
     def restart(self, at: int, lr: float) -> None:
         """Back to the start with another learning rate."""
-        self.u, self.v = (table.clone() for table in self.start)
-        self.square_u, self.square_v = torch.zeros_like(self.u), torch.zeros_like(self.v)
+        tables = [table.clone().requires_grad_() for table in self.start]
+        self.u, self.v = (table.detach()[:, None] for table in tables)  # what is trained is seen in them
         torch.manual_seed(0)  # of what a loss draws for its own parameters
         self.function = own.made_loss(self.one, device=self.device)
-        self.parameters = list(self.function.parameters()) if isinstance(self.function, torch.nn.Module) else []
-        self.squares = [torch.zeros_like(part) for part in self.parameters]
-        self.lr = torch.tensor(lr, device=self.device)
+        parameters = self.function.parameters() if isinstance(self.function, torch.nn.Module) else ()
+        self.trained = [*tables, *parameters]
+        self.optimiser = torch.optim.Adagrad(self.trained, lr=lr)
 
     def objective(self, at: int) -> float:
         """The mean loss of the probes."""

@@ -6,8 +6,10 @@ The table is HTML that needs no style sheet, so that a notebook, the website and
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -16,112 +18,7 @@ import pandas as pd
 
 from course_lib.experiments.core.summary import Row
 
-# What the columns of results are called where people read them; other columns keep their names.
-NAMES = {
-    "<e pref, e pop>": "cosine of preference and popularity",
-    "alpha < 0": "share with α below 0",
-    "centroid": "centre of the items, in sd",
-    "chance": "by chance",
-    "cost step ms": "ms a step",
-    "decay": "weight decay",
-    "excess": "objective of two runs, excess",
-    "first axis": "first axis: |r|",
-    "formula bytes": "bytes by the formula",
-    "gauged": "overlap after a gauge",
-    "headless": "first axis without the head: |r|",
-    "k": "width",
-    "d": "width",
-    "lambda": "λ",
-    "last P@5": "P@5 at the end",
-    "linear dimension": "linear gauges left",
-    "lists": "length of list",
-    "lr": "learning rate",
-    "NDCG cos": "NDCG, cosine",
-    "NDCG dot": "NDCG, dot product",
-    "negative": "share on the negative side",
-    "norm ratio": "length, times the start",
-    "one side": "users on one side of it",
-    "pointwise": "loss of a pair",
-    "predicted ms": "ms a step, predicted",
-    "product": "distance of the product",
-    "queries": "factor on the queries",
-    "ratio": "batch ratio",
-    "rotation": "objective after a rotation, excess",
-    "row lengths": "change of row lengths by a gauge",
-    "selection": "chosen by",
-    "share": "trained: share of the variance",
-    "share chance": "top 1 % by chance",
-    "share cos": "top 1 %, cosine",
-    "share dot": "top 1 %, dot product",
-    "share within 10": "share in 90° ± 10°",
-    "step ms": "ms a step",
-    "stop_at": "stopped at gradient",
-    "tau": "τ",
-    "temperature off": "temperature: relative distance",
-    "times_world": "loss times P",
-    "top": "share of items used",
-    "towers off": "towers: relative distance",
-    "trained r": "trained: cross-fitted r",
-    "widest": "trained, widest axis: |r|",
-    "words": "words in titles",
-    "map@10": "MAP@10",
-    "best map@10": "best MAP@10",
-    "map@10 of 500": "MAP@10 of 500",
-    "train map@10": "MAP@10 in training",
-}
-DATA = {
-    "amazon-beauty": "Amazon Beauty",
-    "citeulike": "CiteULike",
-    "gowalla": "Gowalla",
-    "lastfm": "Last.fm",
-    **{f"made-{fitting}": f"made, 5 of {fitting}" for fitting in (5, 6, 8, 10, 20, 50)},
-    "ml-100k-ratings": "ML-100K, ratings",
-    "ml-32m-shape": "made, of the shape of ML-32M",
-    "movietweetings-ratings": "MovieTweetings, ratings",
-    "wikispeedia-nested": "Wikispeedia, nested topics",
-    "wikispeedia-topics": "Wikispeedia, topics",
-    "ml-100k": "ML-100K",
-    "ml-10m": "ML-10M",
-    "ml-1m": "ML-1M",
-    "ml-20m": "ML-20M",
-    "movietweetings": "MovieTweetings",
-    "wikispeedia": "Wikispeedia",
-    "tastes": "invented tastes",
-}
-ADDED = {"a": "popularity", "b": "preference", "ab": "both"}  # to the positive, and to the negative, in P1's Table 5
-VALUES = {
-    **{f"{first}_{then}": f"{ADDED[first]}, {ADDED[then]}" for first in ADDED for then in ADDED},
-    "b_a": "preference, popularity (DDC)",
-    "score rows": "predictions",
-    "pos_neg": "Pos-Neg",
-    "in_batch": "In-Batch",
-    "unbiased": "Unbiased",
-    "sogram": "Sogram",
-    "unbiased_omega": "Unbiased-ω",
-    "pos_neg_omega": "Pos-Neg-ω",
-    "in_batch_omega": "In-Batch-ω",
-    "bernoulli": "coin tosses",  # of P3's Table 3, with the three below
-    "exact": "exact cut",
-    "m": "users, m",
-    "n": "items, n",
-}
-LOSSES = {"popularity": "Popularity"}  # P3's loss; elsewhere the word is a law of negatives
-WORDS = {  # of titles and of names that are put together
-    "infonce cos": "InfoNCE on cosines",
-    "infonce dot": "InfoNCE on dot products",
-    "one-hot > linear users": "users by a one-hot linear layer",
-    "frozen embedding > linear users": "users by a frozen embedding and a linear layer",
-    "embedding > linear users": "users by an embedding and a linear layer",
-    "embedding users": "users by an embedding",
-    "transformer users": "users by a transformer",
-    " > linear": " and linear layer",
-    "on e_pop": "on the popularity direction",
-    "sign of alpha": "sign of α",
-    "rates alpha": "rates α",
-    "omega in": "ω in",
-    "sogram ": "SOGram ",
-    "sagram ": "SAGram ",
-}
+TOLD: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
 TINY, ROUNDING = 1e-4, 1e-12  # means below the first have no digits, below the second no size
 LONG = 24  # lines from which a table is folded
 
@@ -155,7 +52,7 @@ def number(values: Sequence[float], digits: int) -> str:
 
 def name_of(column: str) -> str:
     """What a column is called on a page."""
-    return NAMES.get(column, column.replace("_", " "))
+    return TOLD["columns"].get(column, column.replace("_", " "))
 
 
 def decimal(value: float) -> str:
@@ -171,17 +68,17 @@ def text_of(value: Any, column: str = "") -> str:
         return "–" if value is None else "yes" if value else "no"
     if not isinstance(value, str):
         return decimal(float(f"{value:g}")) if isinstance(value, float) else str(value)
-    if column == "loss" and value in LOSSES:
-        return LOSSES[value]
     stem, _, core = value.partition("-5core" if "-5core" in value else "-10core")
-    if stem in DATA:
-        return DATA[stem] + (f", {core}" if core.strip("-") else "")
-    return VALUES.get(value, in_words(value.replace("_", " ")))
+    if stem in TOLD["data"]:
+        return TOLD["data"][stem] + (f", {core}" if core.strip("-") else "")
+    if column == "loss" and value in TOLD["losses"]:
+        return TOLD["losses"][value]
+    return TOLD["values"].get(value, in_words(value.replace("_", " ")))
 
 
 def in_words(text: str) -> str:
     """Short names inside a text, spelt out: "infonce cos" is "InfoNCE on cosines"."""
-    for short, words in WORDS.items():
+    for short, words in TOLD["words"].items():
         text = text.replace(short, words)
     return text
 
@@ -218,6 +115,17 @@ class Pivot:
         """What is the same in all rows, but for the data, which the caption of a result names."""
         return everywhere("In every row", {name: value for name, value in self.same.items() if name != "data"})
 
+    def texts(self, said: Callable[[list[Row]], str]) -> pd.DataFrame:
+        """A table of texts: the names of the rows, then what `said` makes of each cell that is not empty."""
+        lines = [
+            [
+                *(text_of(part, name) for name, part in zip(self.left, key, strict=True)),
+                *(said(cell) if isinstance(cell, list) else "" for cell in cells),
+            ]
+            for key, cells in zip(self.cells.index, self.cells.to_numpy(), strict=True)
+        ]
+        return pd.DataFrame(lines, columns=[*map(name_of, self.left), *map(head_of, self.cells)])
+
 
 def pivoted(rows: Sequence[Row], left: Sequence[str], top: Sequence[str]) -> pd.DataFrame:
     """The rows that agree in the columns `left` and `top`, as lists, in order of appearance."""
@@ -229,7 +137,7 @@ def pivoted(rows: Sequence[Row], left: Sequence[str], top: Sequence[str]) -> pd.
 def head_of(head: tuple[Any, ...]) -> str:
     """The title of a column."""
     parts = [text_of(part) for part in head if part is not None]
-    return NAMES.get(" ".join(parts)) or " ".join(map(name_of, parts))
+    return TOLD["columns"].get(" ".join(parts)) or " ".join(map(name_of, parts))
 
 
 def everywhere(where: str, same: Mapping[str, Any]) -> str:
@@ -243,14 +151,17 @@ def table(pivot: Pivot, digits: int, caption: str) -> str:
 
     pandas' own HTML names the rows in plain cells or without `scope`, which a screen reader needs.
     """
-    heads = [("", name_of(name)) for name in pivot.left]
-    heads += [(' class="number"', head_of(head)) for head in pivot.cells]
+    texts, names = pivot.texts(lambda cell: _html(cell, digits)), len(pivot.left)
+    heads = [("", text) for text in texts.columns[:names]]
+    heads += [(' class="number"', text) for text in texts.columns[names:]]
     head = "".join(f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in heads)
-    lines = []
-    for key, cells in zip(pivot.cells.index, pivot.cells.to_numpy(), strict=True):
-        said = (text_of(part, name) for name, part in zip(pivot.left, key, strict=True))
-        names = "".join(f'<th scope="row">{html.escape(text)}</th>' for text in said)
-        lines.append(f"<tr>{names}{''.join(f'<td>{_cell(cell, digits)}</td>' for cell in cells)}</tr>")
+    lines = [
+        "<tr>"
+        + "".join(f'<th scope="row">{html.escape(text)}</th>' for text in line[:names])
+        + "".join(f"<td>{text}</td>" for text in line[names:])
+        + "</tr>"
+        for line in texts.to_numpy()
+    ]
     shown = (
         f'<table class="{"wide widest" if len(heads) > 9 else "wide" if len(heads) > 6 else "result"}">'
         f"<caption><span>{html.escape(caption)}</span></caption>"
@@ -269,11 +180,14 @@ def printed_by(rows: Sequence[Row]) -> float | None:
     return paper.pop() if len(paper) == 1 else None
 
 
-def _cell(rows: Any, digits: int) -> str:
-    values = [row["value"] for row in rows if row.get("value") is not None] if isinstance(rows, list) else []
-    if not values:
-        return ""
-    paper = printed_by(rows)
-    said = "" if paper is None else f"<br><small>paper {number([paper], digits)}</small>"
-    ours, _, deviation = number(values, digits).partition(" ± ")
-    return ours + (f" <small>±&nbsp;{html.escape(deviation)}</small>" if deviation else "") + said
+def said(rows: Sequence[Row], digits: int) -> str:
+    """A cell as plain text: our mean with its deviation, and in brackets what the paper prints."""
+    values, paper = [row["value"] for row in rows if row.get("value") is not None], printed_by(rows)
+    return f"{number(values, digits)}{'' if paper is None else f' ({number([paper], digits)})'}" if values else ""
+
+
+def _html(rows: Sequence[Row], digits: int) -> str:
+    ours, bracket, paper = said(rows, digits).removesuffix(")").partition(" (")
+    ours, _, deviation = ours.partition(" ± ")
+    below = f"<br><small>paper {paper}</small>" if bracket else ""
+    return ours + (f" <small>±&nbsp;{html.escape(deviation)}</small>" if deviation else "") + below
