@@ -51,7 +51,7 @@ export default showing(NAMES, class extends Movable {
     parts.strip = svg("svg", { role: "img" });
     this.buildControls();
     return hero(this, {
-      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "One frame a step: the thick arrow q is to turn towards the thin arrow k, and the short arrow is its next step." },
+      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "Training turns the thick arrow q towards the thin arrow k. In each frame the short arrow is the next step." },
       controls: [parts.score.box, parts.lr.box, parts.turn.box],
       picture: parts.strip,
       more: {

@@ -19,7 +19,7 @@ const PRESETS = {
   generic: { text: "On the circle", set: () => ({ stretch: [1.25, 0.8], shear: 0, turn: 0, sphere: "items" }), given: true },
   mirror: { text: "A mirror", set: () => ({ stretch: [1, -1], shear: 0, turn: 0, sphere: "items" }), given: true },
   family: { text: "Counterexample", set: () => ({ ...still, ...pair(1 / 2), users: [[1, 0.2], [0.3, 0.8]], user_names: ["b₁", "b₂"], stretch: [root(1.5), root(0.5)], sphere: "items" }) },
-  both: { text: "… with both tables", set: () => ({ ...still, ...pair(1 / 3), users: pair(2 / 3).items, user_names: ["b₁", "b₂"], stretch: [root(2), root(0.5)], sphere: "both" }) },
+  both: { text: "Both tables", set: () => ({ ...still, ...pair(1 / 3), users: pair(2 / 3).items, user_names: ["b₁", "b₂"], stretch: [root(2), root(0.5)], sphere: "both" }) },
 };
 
 /** Two items on the circle whose squares are (c, 1 - c). */
@@ -32,7 +32,7 @@ export default showing(NAMES, class extends Movable {
     parts.presets = presets(choices, (name) => this.usePreset(name));
     this.buildControls();
     const checks = [[parts.stay, "stay on the circle"], [parts.mirror, "mirror axis 2"]];
-    return framed({ look: "cw-flow", title: "Stretch the axes", lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do." },
+    return framed({ look: "cw-flow", title: "Stretch the axes", lead: "A matrix multiplies the dots, and the inverse of its transpose the squares. No prediction changes. The cosines between dots do." },
       beside({
         start: parts.presets.box,
         main: parts.axes.map(({ box }) => box),

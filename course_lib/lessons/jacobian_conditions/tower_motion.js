@@ -29,7 +29,7 @@ const choices = {
     lookup: { name: "a table, q = Eᵤ" },
     one_hot: { name: "a linear layer on one-hot inputs" },
     dense: { name: "a linear layer on features, q = W xᵤ", why: "The features of two users are not perpendicular, so the gradients of all users mix." },
-    mlp: { name: "an MLP on features, q = B max(A xᵤ, 0)", why: "All users share both layers: gradients mix, and each layer turns what passes the other." },
+    mlp: { name: "an MLP on features, q = B max(A xᵤ, 0)", why: "All users share both layers, so their gradients mix, and each layer turns the step of the other." },
     two_layers: { name: "a table and a linear layer, q = B Eᵤ", why: "All users share B, and BBᵀ turns the step of Eᵤ." },
     bias: { name: "a table with a shared bias, q = Eᵤ + b", why: "Every gradient of the batch moves the bias, and the bias moves everybody." },
     scale: { name: "a table with a shared scale, q = s Eᵤ" },
@@ -37,7 +37,7 @@ const choices = {
   },
   optimiser: {
     sgd: { name: "SGD" },
-    momentum: { name: "SGD with momentum", why: "Momentum (0.9) adds old gradients, which were perpendicular to where q was." },
+    momentum: { name: "SGD with momentum", why: "Momentum (0.9) adds old gradients, which were perpendicular to earlier vectors q." },
     decay: { name: "SGD with weight decay", why: "Decay (0.05) pulls every vector towards zero in every step." },
     lazy_decay: { name: "SGD with lazy decay", why: "Decay (0.05) pulls the vectors of the batch towards zero." },
     row_adagrad: { name: "row-wise AdaGrad", why: "A row of this matrix is a coordinate of all users, so the coordinates have rates of their own." },

@@ -3,7 +3,7 @@ import { drawing, h, list, svg } from "../shared/widgets/kit.js";
 import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training"];
-const HIDDEN = [["later", "the latest films"], ["random", "films drawn at random"]];
+const HIDDEN = [["later", "the latest pairs"], ["random", "pairs drawn at random"]];
 const CHART = { width: 440, height: 270, left: 68, right: 12, top: 12, bottom: 48 };
 const TICKS = [10, 20, 50, 100, 200, 400];
 // colour, dashes and mark of each row, in the order of the board: a row is told apart three times over
@@ -49,7 +49,7 @@ function ranked(state) {
 }
 
 function story(state, now) {
-  const which = state.hidden === "later" ? "the latest films hidden" : "films hidden at random";
+  const which = state.hidden === "later" ? "the latest pairs hidden" : "pairs hidden at random";
   const [best, worst] = [now[0], now.filter(({ row }) => row !== "chance").at(-1)];
   const order = now[0].hit === now.at(-1).hit ? "every row hits every film, since a list of ten holds all that are compared" :
     `the order is ${list(now.map(({ row, hit }) => `${row} (${hit.toFixed(3)})`), 5)}`;

@@ -17,11 +17,11 @@ export default showing(NAMES, class extends Interactive {
     parts.everybody = h("div", { class: "cw-bars" });
     parts.curve = h("div", {});
     return framed(
-      { look: "cw-flow cw-one-screen", title: "You and today", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
+      { look: "cw-flow cw-one-screen", title: "A person’s taste and today’s hits", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
       h("div", { class: "cw-row" }, parts.weight.box, parts.temperature.box, parts.day.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),
-          h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "you: the cosine, divided by the temperature"), h("li", {}, swatch("push"), "today: the weight times the log of the hits")), parts.ten),
+          h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: the cosine above its least value, divided by the temperature"), h("li", {}, swatch("push"), "today: the weight times the log of the hits")), parts.ten),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The ten films of everybody"), parts.everybody, h("p", { class: "cw-card-title" }, "Films found, by the weight of the hits"), parts.curve)),
       parts.summary, parts.folds.box);
   }
@@ -69,7 +69,7 @@ function story({ films, temperature, weight, day }, now) {
   return `${when}, at temperature ${number(films.temperatures[temperature])}, with weight ${number(films.weights[weight])} for the hits, ` +
     `the lists find ${wholePercent(now.recall)} of the films that people like later and show ${now.films} films; ` +
     `the list of hits finds ${wholePercent(now.listRecall)} and shows ${now.listFilms}. ` +
-    `Of the ten bars of person ${films.person}, ${wholePercent(own)} is “you” on average. ` +
+    `Of the ten bars of person ${films.person}, ${wholePercent(own)} is taste on average. ` +
     `The person liked ${hits.length ? list(hits.map(({ title }) => title)) : "none of the ten"} later.`;
 }
 

@@ -22,7 +22,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(choice, "index", { label: "Index", options: Object.entries(KINDS) });
     this.ten = new Ten();
     return hero(this, {
-      head: { title: "One list, two indexes: cosine or dot product?", lead: "The model was trained on cosines. A bar shows how many people liked a film of this person’s list." },
+      head: { title: "One list, two indexes: cosine or dot product?", lead: "The model was trained on cosines. Each bar: how many people liked that film of this person’s list." },
       controls: [parts.index.box, parts.rate.box, parts.person.box],
       picture: this.ten.root,
       more: {

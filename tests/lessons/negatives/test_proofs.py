@@ -222,8 +222,8 @@ def test_the_summary_gives_the_stored_numbers() -> None:
 
 
 def test_without_hits_every_bar_is_you() -> None:
-    assert "100 % is “you”" in TenFilms(weight=0).summary()
-    assert "100 % is “you”" not in TenFilms(weight=1).summary()
+    assert "100 % is taste" in TenFilms(weight=0).summary()
+    assert "100 % is taste" not in TenFilms(weight=1).summary()
 
 
 def test_the_ten_films_are_those_with_the_highest_sum_and_none_is_known() -> None:
