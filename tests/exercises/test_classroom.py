@@ -61,6 +61,7 @@ def test_an_empty_submission_gets_nothing(graded: Graded) -> None:
     row = graded.of("empty")
     assert float(row["total"]) == 0
     assert row["to_grade_by_hand"] == "0"
+    assert "No answer was found" in page(graded, "empty") and "No answer was found" not in page(graded, "reference")
 
 
 @pytest.mark.parametrize("kind", PARTIAL)
@@ -72,7 +73,7 @@ def test_a_wrong_answer_gets_its_part(graded: Graded, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", PARTIAL)
 def test_feedback_names_the_misconception(graded: Graded, kind: str) -> None:
-    assert PARTIAL[kind].message in page(graded, kind)
+    assert PARTIAL[kind].message in page(graded, kind) and "BEGIN HIDDEN" not in page(graded, kind)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

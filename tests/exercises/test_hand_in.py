@@ -99,9 +99,21 @@ def test_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert "Task 1, check 2 of 2:   passed (3 points)" in said and "test_" not in said
     assert "Task 2:                 NOT passed: best_score raised NameError" in said and "no_such_package" in said
     assert "Task 6:" in said and "words, for a person to read (6 points)" in said
+    assert "other inputs, and a person reads your texts." in said
     assert (
         f"Receipt {notebooks.receipt(notebooks.rebuilt(released(), notebooks.handed_in(carrying(content))))} " in said
     )
+
+
+@pytest.mark.seconds
+def test_no_person_reads_a_warm_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"{ASSIGNMENT}-warm-up"
+    Path("mine.ipynb").write_bytes(carrying(simulate.reference(name), name))
+    hand_in("mine.ipynb")
+    assert "points are given for other inputs.\n" in capsys.readouterr().out
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

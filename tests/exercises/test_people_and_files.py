@@ -564,8 +564,8 @@ def locked() -> bytes:
 UNOPENED: dict[str, tuple[Callable[[], bytes], str | None]] = {
     "broken": (lambda: b"PK\x03\x04 broken", "the archive is broken"),
     "cut off": (lambda: packed({"ddc.ipynb": WORK})[:-30], "the archive is broken"),
-    "text": (lambda: packed({"notes.txt": b"x"}), "no notebook is in the archive"),
-    "empty": (lambda: packed({}), "no notebook is in the archive"),
+    "text": (lambda: packed({"notes.txt": b"x"}), "no notebook is in it"),
+    "empty": (lambda: packed({}), "no notebook is in it"),
     "locked": (locked, "the archive is locked with a password"),
     "link": (lambda: packed({"ddc.ipynb": b"/etc"}, ddc_ipynb=stat.S_IFLNK | 0o777), "it is no ordinary file"),
     "bomb": (lambda: packed({"ddc.ipynb": b" " * (notebooks.MOST_BYTES + 1)}), "has more than 100,000,000 bytes"),

@@ -91,12 +91,29 @@ def test_a_number_identifies_whoever_changes_name_and_login(tmp_path: Path, caps
     capsys.readouterr()
     rosters.update(tmp_path, export, {})
     said = capsys.readouterr().out
-    assert "elea, Martin, Élodie: was called Léa, Élodie" in said
-    assert "nnew, New, Nora: new" in said and "jmueller, Müller, Jörg: gone from the export; kept" in said
+    assert "Martin, Élodie (elea): was called Léa, Élodie" in said
+    assert "New, Nora (nnew): new" in said and "Müller, Jörg (jmueller): gone from the export; kept" in said
     found = read_roster(tmp_path)
     assert {found.match(name).student for name in ("Élodie Martin", "Élodie Léa", "lea elodie")} == {"elea"}
     rosters.update(tmp_path, export, {})  # the same once more changes nothing
     assert read_roster(tmp_path).people == found.people
+
+
+def test_a_class_on_two_platforms_is_one_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Canvas's SIS User ID is Moodle's ID number; where nothing is shared, the teacher is told."""
+    export = tmp_path / "export.csv"
+    export.write_text(CANVAS, encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    moodle = "First name;Last name;ID number;Email address\nJörg;Müller;S100;j@u.example\nÉlodie;Roy;S101;e@u.example\n"
+    export.write_text(moodle, encoding="utf-8")
+    capsys.readouterr()
+    rosters.update(tmp_path, export, {})
+    assert set(read_roster(tmp_path).people) >= {"jmueller", "elea"}
+    said = capsys.readouterr().out
+    assert "Élodie Roy (elea): was called Léa, Élodie" in said and "Jörg" not in said and "no login" not in said
+    export.write_text(moodle.replace("S10", "T10").replace("u.ex", "v.ex"), encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    assert "no number and no login of this export was in the roster" in capsys.readouterr().out
 
 
 def test_the_numbers_of_two_worksheets_stand_side_by_side(tmp_path: Path) -> None:

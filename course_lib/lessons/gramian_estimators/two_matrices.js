@@ -12,7 +12,7 @@ export default showing(NAMES, class extends Interactive {
     [this.left, this.right] = [unpack(rows.left), unpack(rows.right)];
     const width = rows.left.width;
     this.control(slider, "size", { text: "Examples", min: LEAST, max: MOST, step: 1 });
-    parts.fold = button("fold", "Fold", () => this.set({ way: this.state().way === "pairs" ? "matrices" : "pairs" }));
+    parts.fold = button("fold", "Two matrices", () => this.set({ way: this.state().way === "pairs" ? "matrices" : "pairs" }));
     parts.square = svg("g", { class: "cw-square-of-pairs" });
     parts.matrices = svg("g", { class: "cw-two-matrices" });
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
@@ -23,7 +23,7 @@ export default showing(NAMES, class extends Interactive {
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
     return hero(this, {
-      head: { look: "cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then fold it: two matrices give the same number, and they never grow." },
+      head: { look: "cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then press Two matrices: they give the same number, and they never grow." },
       controls: [parts.size.box, parts.fold],
       picture: drawing({ width: start + 300, height: TOP + CELL * MOST + 12 }, { "aria-label": "A square of cells and two small matrices; the text gives their number" },
         (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.equals, parts.scale),
@@ -35,7 +35,7 @@ export default showing(NAMES, class extends Interactive {
     const { rows, size, way } = state;
     const found = measure(this.left.slice(0, size), this.right.slice(0, size));
     this.story = story(state, found);
-    parts.fold.textContent = way === "pairs" ? "Fold" : "Unfold";
+    parts.fold.textContent = way === "pairs" ? "Two matrices" : "All pairs";
     if (this.shown !== size) {
       parts.square.replaceChildren(...cells(found.scores, LEFT, TOP, "cw-cells-pairs"));
       parts.matrices.replaceChildren(...found.gramians.map((gramian, k) => cells(gramian.map((row) => row.map(Math.abs)), this.places[k], TOP, "cw-cells-means")).flat());

@@ -25,7 +25,7 @@ class TwoMatrices(Hero):
         "Left: every left side with every right side, a cell for each squared score; darker is larger. Right, with "
         "cells of the same size: the means of the products of two coordinates, for the left sides and for the right "
         "sides. The mean of the square and the sum of the products of the two matrices are one number. With "
-        "JavaScript this picture folds."
+        "JavaScript the matrices take the place of the square."
     )
 
     rows = Stored(STORED)

@@ -71,8 +71,8 @@ function story({ films, moment, repair, everything }) {
   const [found, shown] = films.found[repair][moment];
   const fans = films.lists[repair][moment].map((place) => films.counts[place]).sort((a, b) => a - b)[2];
   const how = { none: "without a repair", logq: "with log q subtracted in training", serving: "with the log of the count added when serving" }[repair];
-  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of the recommended films are hidden films of their person (in a list of hits ${films.popular[0].toFixed(1)} %), and the middle one of the five films has ${fans} fans.` +
-    (everything ? ` The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
+  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of all recommended films are films that their person liked and we hid. The median film of the five has ${fans} fans.` +
+    (everything ? ` In a list of hits ${films.popular[0].toFixed(1)} % are. The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
 }
 
 const HEADS = ["Batches", "Hidden films in the lists, %", "Films shown", "Five films for the person"];

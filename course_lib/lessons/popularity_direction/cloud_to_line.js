@@ -57,8 +57,8 @@ function at([along, beside]) {
 function story({ films, moment, law }) {
   const { r, share } = films.laws[law];
   const passes = PASSES[moment] === 1 ? "1 pass" : `${PASSES[moment]} passes`;
-  return `After ${passes}, the other film drawn ${LAWS.find(([name]) => name === law)[1]}, ` +
-    `place from left to right and popularity have a correlation of ${number(r[moment])}, and ${wholePercent(share[moment])} of the people have the same film at the top of their list.`;
+  return `After ${passes}, with the other film drawn ${LAWS.find(([name]) => name === law)[1]}, ` +
+    `the place from left to right has a correlation of ${number(r[moment])} with popularity, and ${wholePercent(share[moment])} of the people have the same film at the top of their list.`;
 }
 
 const HEADS = ["Passes", "Correlation, drawn uniformly", "One film at the top", "Correlation, by popularity", "One film at the top"];

@@ -47,7 +47,8 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
             raise NoWalls(last.removeprefix(REFUSED))
         if (found := _stored(path, source, submitted)) is not None:
             return found
-    raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
+    why = last[:300] or "no verdict on these files (did a file of the course change meanwhile?)"
+    raise NotJudged(f"could not be judged: {why}; run grade again")
 
 
 def _stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:

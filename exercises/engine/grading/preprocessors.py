@@ -100,6 +100,10 @@ class GetGradesAndWaiting(GetGrades):
         for cell in nb.cells:
             if not notebooks.is_own(cell):
                 cell.metadata.nbgrader["title"] = titles[notebooks.grading(cell)["grade_id"]]
+            if notebooks.is_test(cell):  # the inputs of a hidden check are next year's, too
+                cell.source = notebooks.parts_of_check(cell.source)[0].strip()
+        answers = [cell.source for cell in nb.cells if notebooks.is_answer(cell)]
+        nb.metadata["unanswered"] = all(map(notebooks.is_stub, answers)) and not any(map(notebooks.is_own, nb.cells))
         graded: tuple[NotebookNode, Resources] = super().preprocess(nb, resources)
         return graded
 

@@ -152,7 +152,7 @@ def _unpacked(arrival: Arrival, budget: archives.Budget | None = None, nested: i
                 plain = replace(arrival, path="/".join([arrival.path, *one.parts]), content=None)
                 inside += _unpacked(_read(plain, one), own, nested + 1)
         if not inside:
-            raise archives.Unopened("no notebook is in the archive")
+            raise archives.Unopened("no notebook is in it")
         yield replace(arrival, opened=True)
         yield from inside
     except archives.Unopened as error:

@@ -176,6 +176,8 @@ class Roster:
         if found:
             both = " and ".join(sorted(found))
             column = f", or write its number {number} into a column {platform}_id of {ROSTER}" if number else ""
+            if column and platform == "moodle":
+                column += " (`roster --from` the assignment's grading worksheet does it for everybody)"
             return Match(None, f"{name[:80]!r} could be {both}", f"rename it to one of {both}{column}")
         known = [person.name or person.student for person in people]
         close = difflib.get_close_matches(name, known, n=1)

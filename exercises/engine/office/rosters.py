@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, read_roster
+from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, read_roster, words
 from .tables import write_table
 from .texts import decoded
 
@@ -109,12 +109,13 @@ def joined(old: Iterable[Person], new: Iterable[Person]) -> Iterator[tuple[Perso
     by_number = {key: one for one in before.values() for key in _numbers(one)}
     met = set()
     for person in new:
-        same = next((by_number[key] for key in _numbers(person) if key in by_number), before.get(person.student))
+        same = next((by_number[key] for key in _numbers(person) if key in by_number), None)
         if same is None:
             yield person, "new"
             continue
         met.add(same.student)
-        told = f"was called {same.name}" if same.name and same.name != person.name else ""
+        renamed = same.name and sorted(words(same.name)) != sorted(words(person.name))  # "Smith, Anna" is Anna Smith
+        told = f"was called {same.name}" if renamed else ""
         former = [same.numbers.get(FORMER, ""), same.name if told else ""]
         several = {key: _both(same.numbers.get(key, ""), cell) for key, cell in person.numbers.items()}
         numbers = {**same.numbers, **several, FORMER: "; ".join(filter(None, former))}
@@ -124,10 +125,15 @@ def joined(old: Iterable[Person], new: Iterable[Person]) -> Iterator[tuple[Perso
 
 def _numbers(person: Person) -> Iterator[tuple[str, str]]:
     """What identifies a person for good: the numbers and logins of a platform, each by its column."""
-    known = {name for one in platforms().values() for what in ("student", "number") for name in one.roster[what]}
+    logins = {name for one in platforms().values() for name in one.roster["student"]}
+    numbers = {name for one in platforms().values() for name in one.roster["number"]}
     for column, cell in person.numbers.items():
-        if column in known or column.endswith("_id"):
+        if column in logins | numbers or column.endswith("_id"):
             yield from ((column, number) for number in cell.split())
+    # A login or a number of the university is the same on two platforms, under another column: Moodle's "ID number" is
+    # Canvas's "SIS User ID". A platform's own number is not: two people can have it on two platforms.
+    anywhere = (cell for column, cell in person.numbers.items() if column in logins - numbers)
+    yield from (("", cell) for cell in (person.student, *anywhere) if cell)
 
 
 def _both(old: str, new: str) -> str:
@@ -141,7 +147,13 @@ def update(course: Path, export: Path, given: Mapping[str, Sequence[str]], encod
     found = list(joined(old.people.values(), people_of(export, given, encoding)))
     for person, told in found:
         if told:
-            print(f"roster: {person.student}, {person.name}: {told}")
+            print(f"roster: {person.name} ({person.student}): {told}")
+    gone = [person for person, told in found if told.startswith("gone")]
+    if old.people and len(gone) == len(old.people):
+        print(
+            "roster: no number and no login of this export was in the roster. If these are the same people, delete "
+            f"{course / ROSTER} and read each export with --column student=..., a column of numbers that both have"
+        )
     columns = dict.fromkeys(key for person, _ in found for key in person.numbers)
     lines: list[dict[str, Any]] = [
         {"student": person.student, "name": person.name, "email": person.email, **person.numbers} for person, _ in found

@@ -422,7 +422,7 @@ def test_the_stored_lists_and_draws_are_those_of_the_training() -> None:
 def test_the_repairs_bring_the_hits_back_into_the_list() -> None:
     fans = {repair: np.median([KEPT["counts"][k] for k in KEPT["lists"][repair][-1]]) for repair in REPAIRS}
     assert fans["none"] < 150 < 2 * fans["none"] < min(fans["logq"], fans["serving"])
-    assert f"the middle one of the five films has {fans['none']:.0f} fans" in HiddenHits().summary()
+    assert f"The median film of the five has {fans['none']:.0f} fans" in HiddenHits().summary()
 
 
 @pytest.mark.seconds

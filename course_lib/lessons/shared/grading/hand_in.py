@@ -121,7 +121,8 @@ def _report(found: dict[str, Any]) -> Iterator[str]:
     if found["look_at"]:
         yield "  What did not run as it may have run for you:"
         yield from (f"    {line}" for line in found["look_at"])
-    yield "  Public checks only: points are given for other inputs, and a person reads your texts."
+    texts = ", and a person reads your texts" if found["texts"] else ""
+    yield f"  Public checks only: points are given for other inputs{texts}."
     if found["grader"] not in (None, found["here"]):
         yield f"  You have {found['here']}; it will be graded with {found['grader']}."
     yield f"Receipt {found['receipt']} · {time.strftime('%Y-%m-%d %H:%M %z')} · {found['here']}"
@@ -143,6 +144,7 @@ def replayed(content: bytes, name: str) -> dict[str, Any]:
         "here": graded_with(),
         "names": sorted(notebooks.answer_names(pristine)),
         "sources": [cell.source for cell in cells],
+        "texts": any(notebooks.grading(one).get("grade") and not notebooks.is_test(one) for one in rebuilt.cells),
     }
     if os.name == "nt":
         why = "Windows lacks what the replay needs. Open the notebook on Colab or Binder, or in WSL"
