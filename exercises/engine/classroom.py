@@ -139,29 +139,26 @@ def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
         _each(asked, {"release": stages.release}, failures)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
-    desk, written = Desk(course), dict[str, list[tables.Line]]()
+    desk = Desk(course)
     for room in every:
         hand.keep(room)
     with reported(failures):
         _work(given, desk, asked, failures)
     with reported(failures):
-        _tables(desk, every, written, failures)
-    with reported(failures):
-        print(f"files: {tables.files(desk, every)}")
-        _gradebook(desk, every, written)
-    if given.step == "export" and not failures:
-        own = {room.assignment: written[room.assignment] for room in _in_use(desk, asked)}
-        print(f"export: {exports.export(desk, own, given.to)}")
+        written = _tables(desk, every, failures)
+        if given.step == "export" and not failures:
+            own = {room.assignment: written[room.assignment] for room in asked if room.assignment in written}
+            print(f"export: {exports.export(desk, own, given.to)}")
 
 
 def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: list[str]) -> None:
     """All but the tables."""
     if given.step in ("collect", "all"):
-        stages.collect(desk, given.submissions, given.assignment)
+        stages.say_what_came("collect", desk.collect(given.submissions, given.assignment))
     if given.step == "undo":
         stages.undo(desk, given.student, given.assignment)
-    if given.step != "feedback":
-        stages.adopt(desk, given.assignment)
+    if given.step != "feedback" and (new := desk.adopt(given.assignment)):
+        stages.say_what_came("submitted/", new)
     here = _in_use(desk, asked)
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
@@ -176,26 +173,25 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
 
 
 def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
-    return [room for room in asked if desk.is_in_use(room)]
+    names = {receipt.assignment for receipt in desk.ledger.receipts()}
+    return [room for room in asked if room.assignment in names]
 
 
-def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]], failures: list[str]) -> None:
-    """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
-    here = _in_use(desk, every)
+def _tables(desk: Desk, every: list[Room], failures: list[str]) -> exports.Tables:
+    """Of all assignments: a due date of one moves the free days of the others, whichever was asked for."""
+    print(f"files: {tables.files(desk, every)}")
+    here, written = _in_use(desk, every), dict[str, list[tables.Line]]()
     _each(here, {"table": lambda room: tables.table(desk, room, written)}, failures, told=False)
     if here:
         print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
-
-
-def _gradebook(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
-    """Of all assignments, or not at all: the error of a table that broke off is told already."""
-    if written and written.keys() == {room.assignment for room in _in_use(desk, every)}:
+    if here and len(written) == len(here):  # the error of a table that broke off is told already
         print(f"gradebook: {exports.gradebook(desk, written)}")
         waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
         print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
         looks = {name: [line.get("look_at") for line in lines] for name, lines in written.items()}
         doubts = {name: sum(look not in (None, "", tables.NOTHING) for look in own) for name, own in looks.items()}
         print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
+    return written
 
 
 def _each(

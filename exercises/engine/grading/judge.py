@@ -12,7 +12,6 @@ import argparse
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -62,24 +61,13 @@ def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
     command += [f"--step-seconds={limits.step}", f"--submission-seconds={limits.submission}"]
     command += [] if limits.walls else ["--without-walls"]
     most = JUDGE_SECONDS * limits.submission
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **SETTINGS},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     try:
-        _, errors = process.communicate(timeout=most)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        done = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, **SETTINGS}, capture_output=True, timeout=most, check=False
+        )
+    except subprocess.TimeoutExpired:  # it is killed, and with it the student's process
         return f"the judge took longer than {most:.0f} seconds"
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return errors.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+    return done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
 
 
 def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:

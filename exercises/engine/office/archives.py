@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -66,21 +67,17 @@ def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
 
 def _listed(archive: bytes | Path) -> int:
     """How many files an archive lists, before the list is made: the line of each begins so."""
-    line = b"PK\x01\x02"
     if isinstance(archive, bytes):
-        return archive.count(line)
+        return archive.count(b"PK\x01\x02")
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return sum(1 for _ in re.finditer(line, content))
+        return sum(1 for _ in re.finditer(b"PK\x01\x02", content))
 
 
 def _files(archive: zipfile.ZipFile, budget: Budget, largest: int) -> Iterator[Packed]:
     for info in archive.infolist():
         parts = _parts(info)
         if parts and not info.is_dir():
-
-            def read(info: zipfile.ZipInfo = info) -> bytes:
-                return _read(archive, info, budget, largest)
-
+            read = partial(_read, archive, info, budget, largest)
             yield Packed(parts, _written(info), read)
 
 

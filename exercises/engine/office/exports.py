@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from .desk import Desk
-from .people import Person, lines_of
+from .people import lines_of
 from .room import Room
 from .rosters import platforms
 from .tables import Line, write_table
@@ -72,7 +72,7 @@ def export(desk: Desk, every: Tables, system: str) -> Path:
             print(f"export: in {name}, points must still be given to {', '.join(still.index[still[name]])}")
     lines: list[dict[str, Any]] = []
     for line in _lines(desk, total):
-        known = {**line, **_person(desk, line["student"]).numbers}
+        known = {**line, **desk.person(line["student"]).numbers}
         own = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
         lines.append({**own, **{name: line[name] for name in total}, TERM: term.get(line["student"], "")})
     if empty := [column for column in columns if not any(line[column] for line in lines)]:
@@ -93,14 +93,10 @@ def confirmed(course: Path) -> dict[str, str]:
     return {cells["student"]: cells["percent"] for _, cells in lines_of(written(path))} if path.exists() else {}
 
 
-def _person(desk: Desk, student: str) -> Person:
-    return desk.roster.people.get(student) or Person(student)
-
-
 def _lines(desk: Desk, table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table with who each is; an empty cell where nothing stands."""
     rows = table.astype(object).where(table.notna(), "").to_dict("index")
-    people = {student: _person(desk, student) for student in rows}
+    people = {student: desk.person(student) for student in rows}
     return [{"student": s, "name": people[s].name, "email": people[s].email, **row} for s, row in rows.items()]
 
 

@@ -45,8 +45,7 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
     rubrics = {notebooks.grading(cell)["grade_id"]: items.of_answer(cell.source) for cell in texts}
     with room.gradebook() as gradebook:
         for student in everybody:
-            person = desk.roster.people.get(student)
-            line: Line = {"student": student, "name": person.name if person else ""}
+            line: Line = {"student": student, "name": desk.person(student).name}
             standing = standings.get(student)
             unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
             if standing is None:
