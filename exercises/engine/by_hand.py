@@ -35,9 +35,7 @@ def command(course: Path, assignment: str | None, extra: list[str]) -> list[str]
 
     It opens an assignment's list of submissions, or without one that of all assignments.
     """
-    start = (
-        "".join(["/formgrader/gradebook", *2 * [f"/{quote(assignment)}"]]) if assignment else "/formgrader/gradebook"
-    )
+    start = "/formgrader/gradebook" + (f"/{quote(assignment)}" * 2 if assignment else "")
     return [
         *(sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"),
         "--log-level=WARN",  # the address is shown all the same

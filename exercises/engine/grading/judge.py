@@ -44,15 +44,10 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
             last = _judged(path, source, submitted, limits)
         if last.startswith(REFUSED):
             raise NoWalls(last.removeprefix(REFUSED))
-        if (found := _stored(path, source, submitted)) is not None:
+        found = read_json(path)
+        if found.get("fingerprint") == fingerprint(source, submitted):  # nothing changed since, and it is whole
             return found
     raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
-
-
-def _stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
-    """The verdict at `path`, unless something changed since, or it is not whole."""
-    verdict = read_json(path)
-    return verdict if verdict.get("fingerprint") == fingerprint(source, submitted) else None
 
 
 def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
@@ -126,7 +121,7 @@ def write_whole(path: Path, text: str) -> None:
     """Writes a file that is either not there or whole, also when the power fails in between."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8", newline="")
     part.replace(path)
 
 

@@ -85,10 +85,14 @@ class Judge(_Course):
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":
-                name = notebooks.grading(cell).get("grade_id")
-                cell.outputs = (
-                    _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
-                )
+                found = verdict["outputs"].get(cell.id) or {}
+                cell.outputs = _outputs(found.get("output", ""), "Error", found.get("error") or None)
+                if notebooks.is_test(cell):
+                    check = verdict["checks"][notebooks.grading(cell).get("grade_id")]
+                    right = check["passed"] is True
+                    cell.outputs = _outputs(
+                        "All checks passed.\n" * right, "NotYet", None if right else check["message"]
+                    )
         return nb, resources
 
 
@@ -110,16 +114,7 @@ class GetGradesAndWaiting(GetGrades):
         cell.metadata.nbgrader["waiting"] = bool(grade.needs_manual_grade)
 
 
-def _of_check(check: dict[str, Any]) -> list[NotebookNode]:
-    if check["passed"] is True:
-        return [new_output("stream", name="stdout", text="All checks passed.\n")]
-    message = check["message"]
-    return [new_output("error", ename="NotYet", evalue=message, traceback=[message])]
-
-
-def _of_cell(verdict: dict[str, Any], cell: NotebookNode) -> list[NotebookNode]:
-    result = verdict["outputs"].get(cell.id) or {}
-    outputs = [new_output("stream", name="stdout", text=result["output"])] if result.get("output") else []
-    if result.get("error"):
-        outputs.append(new_output("error", ename="Error", evalue=result["error"], traceback=[result["error"]]))
-    return outputs
+def _outputs(printed: str, kind: str, error: str | None) -> list[NotebookNode]:
+    """What a cell printed, and the error that ended it; nbgrader gives full points where there is none."""
+    outputs = [new_output("stream", name="stdout", text=printed)] if printed else []
+    return outputs if error is None else [*outputs, new_output("error", ename=kind, evalue=error, traceback=[error])]

@@ -19,6 +19,7 @@ MOST_UNPACKED = 200_000_000
 """Bytes of all files that are read of a student's archive, and of the archives in it."""
 MOST_OF_A_CLASS = 2_000_000_000
 MOST_NESTED = 3  # a class's download, in it a student's archive, in it one more
+ZIP = b"PK\x03\x04", b"PK\x05\x06"
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
@@ -42,11 +43,6 @@ class Packed:
     parts: tuple[str, ...]
     written: datetime | None
     read: Callable[[], bytes]
-
-
-def is_zip(content: bytes) -> bool:
-    """By its first bytes, whatever it is called."""
-    return content.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:

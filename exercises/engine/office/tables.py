@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.grading import items
-from exercises.engine.grading.judge import read_json
+from exercises.engine.grading.judge import read_json, write_whole
 
 from .desk import Desk
 from .late import Lateness
@@ -129,13 +129,11 @@ def files(desk: Desk, every: Iterable[Room]) -> Path:
 
 def write_table(path: Path, names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> None:
     """A CSV file that is whole or as it was before; other programs read no formula in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows({key: _harmless(value) for key, value in line.items()} for line in lines)
-    part.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows({key: _harmless(value) for key, value in line.items()} for line in lines)
+    write_whole(path, text.getvalue())
 
 
 def _harmless(value: Any) -> Any:
