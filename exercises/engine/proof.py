@@ -39,15 +39,10 @@ def proved(assignment: str, seed: str) -> Variant:
 
 def faults(variant: Variant) -> dict[str, str]:
     """What is wrong with a variant: graded check -> the message that its solution gets, or that a copy passes."""
-    found = {check: message for check, message in own_marks(variant).items() if message}
+    own = marks(simulate.solved(variant.source), variant.source, simulate.public_checks(variant.assignment))
+    found = {check: message for check, message in own.items() if message}
     copied = copied_marks(variant, simulate.reference(variant.assignment), must_vary(variant.assignment))
     return found | {check: "the public answer passes" for check, message in copied.items() if not message}
-
-
-def own_marks(variant: Variant) -> dict[str, str]:
-    """The marks of the variant's own solution: graded check -> "" or its message."""
-    checks = simulate.public_checks(variant.assignment)
-    return marks(simulate.solved(variant.source), variant.source, checks)
 
 
 def must_vary(assignment: str) -> set[str]:
@@ -72,7 +67,10 @@ def copied_marks(variant: Variant, other: Notebook, checks: set[str]) -> dict[st
     asked: dict[str, set[str]] = defaultdict(set)
     for name, code in graded_code(simulate.solved(variant.source)):
         if name in checks:
-            asked[_function(code)].add(name)
+            call = ASKED.search(code)
+            if call is None:
+                raise Inconsistent(f"no function is asked in {code!r}")
+            asked[call[1]].add(name)
     found: dict[str, str] = {}
     for function, names in asked.items():
         copy = simulate.solved(variant.source)
@@ -82,14 +80,6 @@ def copied_marks(variant: Variant, other: Notebook, checks: set[str]) -> dict[st
         module = simulate.public_checks(variant.assignment)
         found |= marks(copy, variant.source, module, only=names)
     return found
-
-
-def _function(code: str) -> str:
-    """The student's function that a graded cell asks."""
-    call = ASKED.search(code)
-    if call is None:
-        raise Inconsistent(f"no function is asked in {code!r}")
-    return call[1]
 
 
 # ---- marks without walls ----

@@ -45,7 +45,9 @@ class ShowRubric(NbGraderPreprocessor):
                 if items := of_answer(text):
                     shown.append(nbformat.v4.new_markdown_cell(trusted(boxes(about["grade_id"], items))))
                 if about["grade_id"] in unplaced:
-                    shown.append(nbformat.v4.new_markdown_cell(_elsewhere(nb)))
+                    own = [one.source for one in nb.cells if notebooks.is_own(one) and notebooks.holds_text(one)]
+                    told = "**The answer above is empty. The student wrote elsewhere:**"
+                    shown.append(nbformat.v4.new_markdown_cell("\n\n".join([told, *own])))
         nb.cells = shown
         return nb, resources
 
@@ -61,9 +63,3 @@ def boxes(name: str, items: Sequence[Item]) -> str:
 def _reference(source: str) -> str:
     text = "\n".join(line for line in BLOCK.sub("", source).split("\n") if line.strip() not in _MARKS).strip()
     return f"---\n\n**For graders only: reference answer and rubric**\n\n{text}"
-
-
-def _elsewhere(nb: NotebookNode) -> str:
-    """What the student wrote in cells of their own, where the answer itself is empty."""
-    texts = [cell.source for cell in nb.cells if notebooks.is_own(cell) and notebooks.holds_text(cell)]
-    return "**The answer above is empty. The student wrote elsewhere:**\n\n" + "\n\n".join(texts)
