@@ -47,7 +47,7 @@ class NoForeignPictures(Filter):
                 yield {"type": "Characters", "data": f"[picture: {described}]"}
 
 
-def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
+def harmless_html(source: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
     """The HTML of some Markdown. Tags that are not in TAGS are shown as text; links are http, https or mailto.
 
     Pictures are those pasted into the cell (`attachments`); one that is not there leaves its description.
@@ -85,7 +85,7 @@ def markdown2html(context: Mapping[str, Any], source: str) -> str:
 class _Renderer(IPythonRenderer):
     """Takes the formulas out of a text while it is cleaned: in their places stand words that nobody can guess."""
 
-    def __init__(self, attachments: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, attachments: dict[str, dict[str, str]]) -> None:
         super().__init__(escape=False, exclude_anchor_links=True, attachments=attachments)
         self._word = secrets.token_hex(16)
         self._found: list[tuple[str, str]] = []

@@ -16,6 +16,7 @@ from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.office.room import Room
+from exercises.engine.pages import filled
 from tools.address import is_set, repository
 
 Resources = dict[str, Any]
@@ -34,12 +35,7 @@ class NameGrader(_Course):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         name = resources["nbgrader"]["notebook"]
         rooms = ", ".join(f"`{room}`" for room in notebooks.open_rooms(nb))
-        text = (
-            f"**Where your answers run.** On {graded_with()}; of `course_lib` only {rooms} can be imported there. "
-            "Other packages, and a newer Python, may not be there. The cells run in this order, and each check sees "
-            "your functions as they are at its place: restart the kernel and run all cells before you hand in. Lines "
-            "with `!`, `%pip`, threads, and files that lie beside this notebook do nothing there, or end the cell."
-        )
+        text = filled("grading/pages/graded-with.md", graded_with=graded_with(), rooms=rooms).rstrip()
         if not is_set(repository()):  # nothing is published there
             for cell in nb.cells:
                 cell.source = _TO_REPOSITORY.sub(r"\1", cell.source)

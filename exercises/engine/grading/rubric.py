@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,13 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course_lib.lessons.shared.grading import notebooks
+from exercises.engine.pages import filled
 
 from .harmless import trusted
 from .items import BLOCK, Item, of_answer
 
 Resources = dict[str, Any]
 _MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
-_PAGE = Path(__file__).with_name("pages") / "rubric.html"
 
 
 class ShowRubric(NbGraderPreprocessor):
@@ -54,10 +52,7 @@ class ShowRubric(NbGraderPreprocessor):
 
 def boxes(name: str, items: Sequence[Item]) -> str:
     """The items with a box each. A tick writes the lines of the comment, and their sum as the mark."""
-    box = '<label style="font-weight: normal"><input type="checkbox" data-points="{}" data-line="{}"> {}</label><br>'
-    every = "".join(box.format(f"{one.points:g}", *2 * [escape(one.line, quote=True)]) for one in items)
-    cell = json.dumps(name).replace("<", "\\u003c")
-    return _PAGE.read_text(encoding="utf-8").replace("«items»", every).replace("«cell»", cell)
+    return filled("grading/pages/rubric.html", items=items, cell=name)
 
 
 def _reference(source: str) -> str:
