@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 
 from .desk import Desk
-from .people import lines_of
+from .people import lines_of, platforms
 from .room import Room
-from .rosters import platforms
 from .tables import Line, write_table
 from .texts import written
 
