@@ -36,12 +36,9 @@ def command(course: Path, assignment: str | None, extra: list[str]) -> list[str]
     It opens an assignment's list of submissions, or without one that of all assignments.
     """
     start = "/formgrader/gradebook" + (f"/{quote(assignment)}" * 2 if assignment else "")
-    return [
-        *(sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"),
-        "--log-level=WARN",  # the address is shown all the same
-        "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}",
-        *extra,
-    ]
+    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
+    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    return [*server, "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *extra]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -274,14 +274,16 @@ def marks(course: Path) -> pd.DataFrame:
 
 def changes(before: pd.DataFrame, now: pd.DataFrame) -> list[str]:
     """A line for each student whose marks differ: "anna: exam 71 -> 75, percent 80.1 -> 81.4"."""
-    old, new = (
-        table.drop(columns=["name", "open"], errors="ignore").map("{:g}".format).T.to_dict() for table in (before, now)
-    )
+    said = [table.drop(columns=["name", "open"], errors="ignore").map("{:g}".format) for table in (before, now)]
+    old, new = (table.to_dict("index") for table in said)
     lines = [f"{student}: gone" for student in old.keys() - new.keys()]
-    lines += [f"{student}: new, percent {new[student]['percent']}" for student in new.keys() - old.keys()]
-    for student in new.keys() & old.keys():
-        both = [(name, old[student].get(name), new[student].get(name)) for name in {**old[student], **new[student]}]
-        if moved := [f"{name} {left or 'none'} -> {right or 'none'}" for name, left, right in both if left != right]:
+    for student, cells in new.items():
+        own = old.get(student, {})
+        both = [(name, own.get(name, "none"), cells.get(name, "none")) for name in {**own, **cells}]
+        moved = [f"{name} {left} -> {right}" for name, left, right in both if left != right]
+        if student not in old:
+            lines.append(f"{student}: new, percent {cells['percent']}")
+        elif moved:
             lines.append(f"{student}: {', '.join(moved)}")
     return sorted(lines)
 

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 from nbformat.v4 import new_output
 
+from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters
 from exercises.engine.chapters import HERE, Wrong, assignments, module_of
@@ -33,7 +34,6 @@ PICTURE = "![no such picture](attachment:missing.png) ![](attachment:../../../et
 FORMULA = (
     r"$\def\a{\a\a}\a$ $\text{<script>stolen()</script>}$ $\href{javascript:stolen()}{x}$ " + "$" + "{" * 1500 + "$"
 )
-STUB = "    raise NotImplementedError('Write your answer here.')\n"
 
 HOSTILE: dict[str, str] = yaml.safe_load(Path(__file__).with_name("hostile.yml").read_text(encoding="utf-8"))
 
@@ -95,7 +95,7 @@ def solved(notebook: Notebook) -> Notebook:
 
 def empty(assignment: str = FIRST) -> Notebook:
     """The notebook as a student gets it, nearly: nbgrader's own release differs only in its checksums."""
-    return _answered(source(assignment), {"code": STUB, "markdown": "*Write your answer here.*\n"})
+    return _answered(source(assignment), {"code": f"    {CODE_STUB}\n", "markdown": f"{TEXT_STUB}\n"})
 
 
 def _answered(notebook: Notebook, answers: dict[str, str]) -> Notebook:

@@ -52,7 +52,7 @@ def harmless_html(source: str, attachments: dict[str, dict[str, str]] | None = N
 
     Pictures are those pasted into the cell (`attachments`); one that is not there leaves its description.
     """
-    # The second time for a picture that is named and not there; some Markdown the converter does not survive at all.
+    # Twice, as a picture may be named and not there; some Markdown the converter does not survive at all.
     for text, pictures in ((source, attachments or {}), (source.replace("attachment:", _MISSING), {})):
         renderer = _Renderer(pictures)
         with suppress(Exception):

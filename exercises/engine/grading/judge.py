@@ -45,7 +45,7 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
         if last.startswith(REFUSED):
             raise NoWalls(last.removeprefix(REFUSED))
         found = read_json(path)
-        if found.get("fingerprint") == fingerprint(source, submitted):  # nothing changed since, and it is whole
+        if found.get("fingerprint") == fingerprint(source, submitted):  # whole, and nothing has changed
             return found
     raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
 
