@@ -34,7 +34,7 @@ try:
 
     from exercises.engine import by_hand, chapters, plans
     from exercises.engine.chapters import HERE
-    from exercises.engine.office import exports, hand, rosters, stages, tables
+    from exercises.engine.office import hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
@@ -90,7 +90,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
     parser.add_argument("--student", help="whose newest file `undo` takes back (without it: the last collection)")
-    parser.add_argument("--to", choices=exports.systems(), help="the learning platform that `export` writes for")
+    parser.add_argument("--to", choices=tables.systems(), help="the learning platform that `export` writes for")
     parser.add_argument("--from", dest="export", type=Path, help="a platform's export of the class, for `roster`")
     parser.add_argument("--column", action="append", default=[], help="which column is which: name='Vorname,Nachname'")
     parser.add_argument("--encoding", help="of a file that is not in Unicode, such as cp1252")
@@ -101,7 +101,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
-        parser.error(f"export needs --to {' or '.join(exports.systems())}")
+        parser.error(f"export needs --to {' or '.join(tables.systems())}")
     if given.step == "roster" and given.export is None:
         parser.error("roster needs --from EXPORT, a platform's own list of the class")
     if given.workers < 1:
@@ -148,7 +148,7 @@ def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
         written = _tables(desk, every, failures)
         if given.step == "export" and not failures:
             own = {room.assignment: written[room.assignment] for room in asked if room.assignment in written}
-            print(f"export: {exports.export(desk, own, given.to)}")
+            print(f"export: {tables.export(desk, own, given.to)}")
 
 
 def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: list[str]) -> None:
@@ -177,7 +177,7 @@ def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
     return [room for room in asked if room.assignment in names]
 
 
-def _tables(desk: Desk, every: list[Room], failures: list[str]) -> exports.Tables:
+def _tables(desk: Desk, every: list[Room], failures: list[str]) -> tables.Tables:
     """Of all assignments: a due date of one moves the free days of the others, whichever was asked for."""
     print(f"files: {tables.files(desk, every)}")
     here, written = _in_use(desk, every), dict[str, list[tables.Line]]()
@@ -185,13 +185,17 @@ def _tables(desk: Desk, every: list[Room], failures: list[str]) -> exports.Table
     if here:
         print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
     if here and len(written) == len(here):  # the error of a table that broke off is told already
-        print(f"gradebook: {exports.gradebook(desk, written)}")
-        waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
-        print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
-        looks = {name: [line.get("look_at") for line in lines] for name, lines in written.items()}
-        doubts = {name: sum(look not in (None, "", tables.NOTHING) for look in own) for name, own in looks.items()}
-        print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
+        print(f"gradebook: {tables.gradebook(desk, written)}")
+        print(f"to grade by hand (make grade-by-hand): {_counted(written, 'to_grade_by_hand')}")
+        print(f"to look at (the column look_at of the tables): {_counted(written, 'look_at')}")
     return written
+
+
+def _counted(written: tables.Tables, column: str) -> str:
+    """In how many lines of each assignment something stands in a column."""
+    nothing = (None, "", 0, tables.NOTHING)
+    found = {name: sum(line.get(column) not in nothing for line in lines) for name, lines in written.items()}
+    return by_hand.described(found)
 
 
 def _each(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,11 @@ from exercises.engine.office.room import Room
 from exercises.engine.pages import filled
 from tools.address import is_set, repository
 
+from .harmless import trusted
+from .items import BLOCK, Item, of_answer
+
 Resources = dict[str, Any]
+_MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
 _TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
@@ -108,6 +113,46 @@ class GetGradesAndWaiting(GetGrades):
         where = self.notebook_id, self.assignment_id, self.student_id
         grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *where)
         cell.metadata.nbgrader["waiting"] = bool(grade.needs_manual_grade)
+
+
+class ShowRubric(NbGraderPreprocessor):
+    """Puts the instructor's own text behind each written answer, on formgrader's pages and nowhere else.
+
+    Nothing of it is stored: formgrader makes its pages anew each time, and it alone names a `submission_id`.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        if "submission_id" not in resources:
+            return nb, resources
+        name = str(resources["assignment_id"])
+        source = Path(self.config.CourseDirectory.root, "source", name, f"{resources['notebook_id']}.ipynb")
+        references = {notebooks.grading(cell).get("grade_id"): cell for cell in notebooks.read_source(source).cells}
+        unplaced = notebooks.text_to_place(nb)
+        shown: list[NotebookNode] = []
+        for cell in nb.cells:
+            shown.append(cell)
+            about = notebooks.grading(cell)
+            if about.get("grade") and about.get("solution") and about.get("grade_id") in references:
+                text = references[about["grade_id"]].source
+                shown.append(new_markdown_cell(_reference(text)))
+                if items := of_answer(text):
+                    shown.append(new_markdown_cell(trusted(boxes(about["grade_id"], items))))
+                if about["grade_id"] in unplaced:
+                    own = [one.source for one in nb.cells if notebooks.is_own(one) and notebooks.holds_text(one)]
+                    told = "**The answer above is empty. The student wrote elsewhere:**"
+                    shown.append(new_markdown_cell("\n\n".join([told, *own])))
+        nb.cells = shown
+        return nb, resources
+
+
+def boxes(name: str, items: Sequence[Item]) -> str:
+    """The items with a box each. A tick writes the lines of the comment, and their sum as the mark."""
+    return filled("grading/pages/rubric.html", items=items, cell=name)
+
+
+def _reference(source: str) -> str:
+    text = "\n".join(line for line in BLOCK.sub("", source).split("\n") if line.strip() not in _MARKS).strip()
+    return f"---\n\n**For graders only: reference answer and rubric**\n\n{text}"
 
 
 def _outputs(printed: str, kind: str, error: str | None) -> list[NotebookNode]:
