@@ -24,8 +24,7 @@ from nbgrader.preprocessors import (
 
 from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from exercises.engine.grading.harmless import markdown2html
-from exercises.engine.grading.preprocessors import Carry, GetGradesAndWaiting, Judge, NameGrader, Rebuild
-from exercises.engine.grading.rubric import ShowRubric
+from exercises.engine.grading.preprocessors import Carry, GetGradesAndWaiting, Judge, NameGrader, Rebuild, ShowRubric
 
 HERE = Path(__file__).resolve().parent
 

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -98,39 +98,32 @@ class Numbers:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, kw_only=True)
+class Question(Numbers):
     """One question as one seed asks it."""
 
-    words: Words
-    given: dict[str, Any]
-    found: dict[str, Any]
-    case: Mapping[str, str]
-    """The words of its case."""
+    template: Template
 
     def asked(self) -> str:
         """The text with its numbers. KeyError where it names a number that is not given."""
-        return self._filled(self.words.text, self.given)
+        return self._filled(self.template.words.text, self.given)
 
     def answered(self) -> str:
         """The model answer with its numbers."""
-        return self._filled(self.words.answer, self.given | self.found)
+        return self._filled(self.template.words.answer, self.given | self.found)
 
     def marking(self) -> list[tuple[int, str]]:
         """The marking scheme with its numbers."""
-        return [(points, self._filled(what, self.given | self.found)) for points, what in self.words.marks]
+        marks, numbers = self.template.words.marks, self.given | self.found
+        return [(points, self._filled(what, numbers)) for points, what in marks]
 
     def _filled(self, text: str, numbers: dict[str, Any]) -> str:
         """A text with the words of the case, which name numbers as well, and then with the numbers."""
-        return filled(NUMBER.sub(lambda match: self.case.get(match[1], match[0]), text), numbers)
+        return filled(NUMBER.sub(lambda match: self.words.get(match[1], match[0]), text), numbers)
 
 
-class Make(Protocol):
-    """Draws the numbers of a question; None asks for another draw."""
-
-    __name__: str
-
-    def __call__(self, rng: Generator, /) -> Numbers | None: ...
+Make = Callable[[Generator], Numbers | None]
+"""Draws the numbers of a question; None asks for another draw."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +151,7 @@ class Template:
         for _ in range(DRAWS):
             numbers = self.make(rng)
             if numbers is not None:
-                return Question(self.words, numbers.given, numbers.found, numbers.words)
+                return Question(**vars(numbers), template=self)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
 
 

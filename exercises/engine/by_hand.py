@@ -9,17 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-try:
-    if find_spec("nbgrader") is None:  # it is imported where it is asked
-        raise ModuleNotFoundError(name="nbgrader")
-    from exercises.engine.chapters import HERE
-    from exercises.engine.office.room import Failed, Room, settings, usable
-except ImportError as error:
-    sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
+from exercises.engine.chapters import HERE
+from exercises.engine.office.room import Failed, Room, settings, usable
 
 
 def queue(course: Path) -> dict[str, int]:
@@ -36,16 +30,14 @@ def described(waiting: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in waiting.items() if count) or "nothing waits"
 
 
-def page(room: Room | None) -> str:
-    """The address, on the server, of an assignment's list of submissions; of all assignments without one."""
-    name = quote(room.assignment) if room else ""
-    return f"/formgrader/gradebook/{name}/{name}" if room else "/formgrader/gradebook"
+def command(course: Path, assignment: str | None, extra: list[str]) -> list[str]:
+    """The server: at the classroom's folder, with nbgrader's pages, and without Jupyter's own ones in the way.
 
-
-def command(course: Path, start: str, extra: list[str]) -> list[str]:
-    """The server: at the classroom's folder, with nbgrader's pages, and without Jupyter's own ones in the way."""
-    server = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
-    server += ["--log-level=WARN"]  # the address is shown all the same
+    It opens an assignment's list of submissions, or without one that of all assignments.
+    """
+    start = "/formgrader/gradebook" + (f"/{quote(assignment)}" * 2 if assignment else "")
+    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
+    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
     return [*server, "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *extra]
 
 
@@ -67,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     first = given.assignment or next((name for name, count in waiting.items() if count), None)
     settings(course)
     os.chdir(course)  # where nbgrader_config.py lies
-    started = command(course, page(Room(course, first) if first else None), extra)
+    started = command(course, first, extra)
     os.execv(started[0], started)
 
 

@@ -34,7 +34,7 @@ try:
 
     from exercises.engine import by_hand, chapters, plans
     from exercises.engine.chapters import HERE
-    from exercises.engine.office import exports, hand, rosters, stages, tables
+    from exercises.engine.office import hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.late import BadDeadlines
     from exercises.engine.office.people import BadRoster
@@ -90,7 +90,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
     parser.add_argument("--student", help="whose newest file `undo` takes back (without it: the last collection)")
-    parser.add_argument("--to", choices=exports.systems(), help="the learning platform that `export` writes for")
+    parser.add_argument("--to", choices=tables.systems(), help="the learning platform that `export` writes for")
     parser.add_argument("--from", dest="export", type=Path, help="a platform's export of the class, for `roster`")
     parser.add_argument("--column", action="append", default=[], help="which column is which: name='Vorname,Nachname'")
     parser.add_argument("--encoding", help="of a file that is not in Unicode, such as cp1252")
@@ -101,7 +101,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
-        parser.error(f"export needs --to {' or '.join(exports.systems())}")
+        parser.error(f"export needs --to {' or '.join(tables.systems())}")
     if given.step == "roster" and given.export is None:
         parser.error("roster needs --from EXPORT, a platform's own list of the class")
     if given.workers < 1:
@@ -139,29 +139,26 @@ def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
         _each(asked, {"release": stages.release}, failures)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
-    desk, written = Desk(course), dict[str, list[tables.Line]]()
+    desk = Desk(course)
     for room in every:
         hand.keep(room)
     with reported(failures):
         _work(given, desk, asked, failures)
     with reported(failures):
-        _tables(desk, every, written, failures)
-    with reported(failures):
-        print(f"files: {tables.files(desk, every)}")
-        _gradebook(desk, every, written)
-    if given.step == "export" and not failures:
-        own = {room.assignment: written[room.assignment] for room in _in_use(desk, asked)}
-        print(f"export: {exports.export(desk, own, given.to)}")
+        written = _tables(desk, every, failures)
+        if given.step == "export" and not failures:
+            own = {room.assignment: written[room.assignment] for room in asked if room.assignment in written}
+            print(f"export: {tables.export(desk, own, given.to)}")
 
 
 def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: list[str]) -> None:
     """All but the tables."""
     if given.step in ("collect", "all"):
-        stages.collect(desk, given.submissions, given.assignment)
+        stages.say_what_came("collect", desk.collect(given.submissions, given.assignment))
     if given.step == "undo":
         stages.undo(desk, given.student, given.assignment)
-    if given.step != "feedback":
-        stages.adopt(desk, given.assignment)
+    if given.step != "feedback" and (new := desk.adopt(given.assignment)):
+        stages.say_what_came("submitted/", new)
     here = _in_use(desk, asked)
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
@@ -176,26 +173,29 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
 
 
 def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
-    return [room for room in asked if desk.is_in_use(room)]
+    names = {receipt.assignment for receipt in desk.ledger.receipts()}
+    return [room for room in asked if room.assignment in names]
 
 
-def _tables(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]], failures: list[str]) -> None:
-    """All assignments: a due date of one moves the free days of the others, whichever was asked for."""
-    here = _in_use(desk, every)
+def _tables(desk: Desk, every: list[Room], failures: list[str]) -> tables.Tables:
+    """Of all assignments: a due date of one moves the free days of the others, whichever was asked for."""
+    print(f"files: {tables.files(desk, every)}")
+    here, written = _in_use(desk, every), dict[str, list[tables.Line]]()
     _each(here, {"table": lambda room: tables.table(desk, room, written)}, failures, told=False)
     if here:
         print(f"grades: {desk.course / 'grades'}, of {', '.join(written)}")
+    if here and len(written) == len(here):  # the error of a table that broke off is told already
+        print(f"gradebook: {tables.gradebook(desk, written)}")
+        print(f"to grade by hand (make grade-by-hand): {_counted(written, 'to_grade_by_hand')}")
+        print(f"to look at (the column look_at of the tables): {_counted(written, 'look_at')}")
+    return written
 
 
-def _gradebook(desk: Desk, every: list[Room], written: dict[str, list[tables.Line]]) -> None:
-    """Of all assignments, or not at all: the error of a table that broke off is told already."""
-    if written and written.keys() == {room.assignment for room in _in_use(desk, every)}:
-        print(f"gradebook: {exports.gradebook(desk, written)}")
-        waiting = {name: sum(bool(line.get("to_grade_by_hand")) for line in lines) for name, lines in written.items()}
-        print(f"to grade by hand (make grade-by-hand): {by_hand.described(waiting)}")
-        looks = {name: [line.get("look_at") for line in lines] for name, lines in written.items()}
-        doubts = {name: sum(look not in (None, "", tables.NOTHING) for look in own) for name, own in looks.items()}
-        print(f"to look at (the column look_at of the tables): {by_hand.described(doubts)}")
+def _counted(written: tables.Tables, column: str) -> str:
+    """In how many lines of each assignment something stands in a column."""
+    nothing = (None, "", 0, tables.NOTHING)
+    found = {name: sum(line.get(column) not in nothing for line in lines) for name, lines in written.items()}
+    return by_hand.described(found)
 
 
 def _each(

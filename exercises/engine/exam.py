@@ -21,11 +21,12 @@ from pathlib import Path
 import yaml
 
 from exercises.engine import chapters, inputs
-from exercises.engine.asking import MINUTES_PER_POINT, Exam, Kind, Question, Template
+from exercises.engine.asking import MINUTES_PER_POINT, Exam, Question, Template
+from exercises.engine.grading.judge import write_whole
+from exercises.engine.pages import filled
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = Path(__file__).with_name("page.html")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -92,72 +93,30 @@ def asked(templates: Sequence[Template], questions: str, seed: str) -> list[Temp
 
 def write(folder: Path, chosen: dict[str, list[Template]], seed: str) -> list[Path]:
     """The files of an exam; returns their paths."""
-    drawn = [(template, template.draw(seed)) for templates in chosen.values() for template in templates]
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in (("questions", questions_of(drawn)), ("answers-and-marks", answers_of(drawn, seed))):
-        title = text.split("\n", 1)[0].removeprefix("# ")
-        for suffix, content in ((".md", text), (".html", html_of(title, text))):
-            path = folder / f"{name}{suffix}"
-            path.write_text(content, encoding="utf-8")
-            written.append(path)
-    (folder / "exam.yml").write_text(rubric_of(drawn), encoding="utf-8")
-    return [*written, folder / "exam.yml"]
+    drawn = [template.draw(seed) for templates in chosen.values() for template in templates]
+    about = {"drawn": drawn, "seed": seed, "minutes": MINUTES_PER_POINT}
+    about["points"] = sum(question.template.points for question in drawn)
+    texts = {"exam.yml": rubric_of(drawn)}
+    for name, title, answers in (("questions", "Exam", False), ("answers-and-marks", "Answers and marks", True)):
+        texts[f"{name}.md"] = filled("exam.md.j2", **about, answers=answers)
+        texts[f"{name}.html"] = html_of(title, texts[f"{name}.md"])
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in texts]
 
 
-Drawn = Sequence[tuple[Template, Question]]
-
-
-def questions_of(drawn: Drawn) -> str:
-    """What students get, in Markdown."""
-    points = sum(template.points for template, _ in drawn)
-    lines = [
-        "# Exam",
-        f"{len(drawn)} questions, {points} points, {MINUTES_PER_POINT * points} minutes: {MINUTES_PER_POINT} minutes "
-        "for a point. Give a reason for every answer: a result alone earns a point at most. Fractions may stay.",
-    ]
-    for number, (template, question) in enumerate(drawn, start=1):
-        lines += [heading(number, template), question.asked()]
-    return "\n\n".join(lines) + "\n"
-
-
-def answers_of(drawn: Drawn, seed: str) -> str:
-    """Model answers and marking schemes, in Markdown."""
-    lines = [
-        "# Answers and marks",
-        f"For graders only. Seed: `{seed}`. A right way that is not ours earns the same points. Carry a slip on: what "
-        "follows rightly from a wrong number is right.",
-    ]
-    for number, (template, question) in enumerate(drawn, start=1):
-        scheme = "\n".join(f"| {points} | {what} |" for points, what in question.marking())
-        lines += [
-            heading(number, template),
-            f"`{template.chapter}`, `{template.name}`",
-            question.answered(),
-            f"| points | for |\n|---|---|\n{scheme}",
-        ]
-    return "\n\n".join(lines) + "\n"
-
-
-def rubric_of(drawn: Drawn) -> str:
+def rubric_of(drawn: Sequence[Question]) -> str:
     """The marking schemes as a rubric, for marks.toml: `rubric = "exam.yml"`."""
-    every = [(number, *one) for number, (_, question) in enumerate(drawn, start=1) for one in question.marking()]
+    every = [(number, *one) for number, question in enumerate(drawn, start=1) for one in question.marking()]
     found = [{"points": points, "item": f"{number}. {' '.join(what.split())}"} for number, points, what in every]
     return str(yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=1000))
-
-
-def heading(number: int, template: Template) -> str:
-    """The line above a question. The title of a true-or-false question is left out: it would lean to one side."""
-    title = "True or false" if template.kind is Kind.TRUE_OR_FALSE else template.words.title
-    return f"### {number}. {title} ({template.points} points)"
 
 
 def html_of(title: str, text: str) -> str:
     """A page that needs no other file; formulas are MathML."""
     from exercises.engine.grading.harmless import harmless_html
 
-    page = PAGE.read_text(encoding="utf-8")
-    return page.replace("«title»", title).replace("«body»", harmless_html(text))
+    return filled("page.html", title=title, body=harmless_html(text))
 
 
 if __name__ == "__main__":

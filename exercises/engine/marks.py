@@ -55,6 +55,7 @@ from exercises.engine.office.late import BadDeadlines, read_deadlines
 from exercises.engine.office.people import lines_of
 from exercises.engine.office.tables import write_table
 from exercises.engine.office.texts import converted, read_toml, written
+from exercises.engine.pages import filled
 
 FILE = "marks.toml"
 KINDS = ("machine", "hand")
@@ -244,11 +245,8 @@ def pages(course: Path) -> list[Path]:
         full = columns_of(course, part)
         table, points = graded_by(course / part.source, full)
         for student, own in points.iterrows():
-            lines = [f"# {name.capitalize()}: {own.sum():g} of {sum(full.values()):g} points", ""]
-            for line, most in full.items():
-                some = f": {own[line]:g}" if 0 < own[line] < most else ""
-                lines.append(f"- {items.EARNED if own[line] == most else items.MISSED} {line}{some}")
-            text = "\n".join([*lines, "", table.loc[student].get("comment", "")])
+            about = {"title": name.capitalize(), "earned": own.sum(), "comment": table.loc[student].get("comment", "")}
+            text = filled("marks.md.j2", full=full, own=own, **about)
             found.append(course / "feedback" / str(student) / f"{name}.html")
             write_whole(found[-1], html_of(name.capitalize(), text))
     return found
@@ -276,22 +274,18 @@ def marks(course: Path) -> pd.DataFrame:
 
 def changes(before: pd.DataFrame, now: pd.DataFrame) -> list[str]:
     """A line for each student whose marks differ: "anna: exam 71 -> 75, percent 80.1 -> 81.4"."""
-    old, new = _said(before), _said(now)
+    said = [table.drop(columns=["name", "open"], errors="ignore").map("{:g}".format) for table in (before, now)]
+    old, new = (table.to_dict("index") for table in said)
     lines = [f"{student}: gone" for student in old.keys() - new.keys()]
     for student, cells in new.items():
+        own = old.get(student, {})
+        both = [(name, own.get(name, "none"), cells.get(name, "none")) for name in {**own, **cells}]
+        moved = [f"{name} {left} -> {right}" for name, left, right in both if left != right]
         if student not in old:
             lines.append(f"{student}: new, percent {cells['percent']}")
-            continue
-        both = [(name, old[student].get(name), cells.get(name)) for name in dict.fromkeys([*old[student], *cells])]
-        if moved := [f"{name} {left or 'none'} -> {right or 'none'}" for name, left, right in both if left != right]:
+        elif moved:
             lines.append(f"{student}: {', '.join(moved)}")
     return sorted(lines)
-
-
-def _said(table: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """The numbers of a table as they are shown."""
-    rows = table.drop(columns=["name", "open"], errors="ignore").to_dict("index")
-    return {str(who): {name: format(float(cell), "g") for name, cell in row.items()} for who, row in rows.items()}
 
 
 def confirmed(course: Path) -> pd.DataFrame:

@@ -22,6 +22,7 @@ import yaml
 
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
+from exercises.engine.pages import filled
 from tools import guide, study_time
 from tools.conclusions import text_of
 from tools.toc import page_of
@@ -163,32 +164,27 @@ def syllabus(name: str, start: date | None = None) -> str:
         raise KeyError(f"no plan {name!r}; expected one of {', '.join(plans())}")
     plan = plans()[name]
     hours = [one.hours for one in weeks(plan)]
-    numbers = {
-        "plan": plan["title"],
-        "count": str(len(hours)),
-        "least": f"{min(hours):g}",
-        "most": f"{max(hours):g}",
-        "total": f"{sum(hours) + CLASS_HOURS * len(hours):g}",
-        "weeks": as_table(plan, start),
-        **{key: str(number) for key, number in (LATE | MARKS).items()},
-    }
-    text = (HERE / "syllabus.md").read_text(encoding="utf-8")
-    return re.sub(r"«(\w+)»", lambda match: numbers[match[1]], text)
+    return filled(
+        "syllabus.md",
+        plan=plan["title"],
+        count=len(hours),
+        least=f"{min(hours):g}",
+        most=f"{max(hours):g}",
+        total=f"{sum(hours) + CLASS_HOURS * len(hours):g}",
+        weeks=as_table(plan, start),
+        **LATE,
+        **MARKS,
+    )
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
     """The deadlines.toml of a plan: assignments and experiments are due on Sundays, warm-ups on Wednesdays."""
-    rule = [f"{key} = {number}" for key, number in LATE.items()]
-    lines = [
-        "# Times are those of the machine that grades; for others write, above the rest, zone = 'Europe/Berlin'.",
-        "[late]",
-        *rule,
-    ]
-    for number, one in enumerate(plan["weeks"]):
-        for name, day in handed_in(one):
-            lines += ["", f"[assignments.{name}]", f"due = {start + timedelta(weeks=number, days=day)}T23:59:00"]
-            lines += [f"weight = {weight}" for end, weight in WEIGHTS.items() if name.endswith(end)]
-    return "\n".join([*lines, ""])
+    due = {
+        name: start + timedelta(weeks=number, days=day)
+        for number, one in enumerate(plan["weeks"])
+        for name, day in handed_in(one)
+    }
+    return filled("deadlines.toml.j2", late=LATE, due=due, weights=WEIGHTS)
 
 
 def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:

@@ -29,6 +29,7 @@ from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.office.tables import write_table
+from exercises.engine.pages import filled
 
 ROOT = chapters.HERE.parent
 LEAST = 0.5
@@ -81,7 +82,11 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
         if path.suffix == ".py" and path.parent.name != "grading":
             detector.add_file(str(path), type="ref")
     detector.run()
-    write_whole(folder.with_suffix(".html"), _page(name, detector))
+    pairs = [
+        (share, _named(Path(first)), _named(Path(second)), left, right)  # copydetect has escaped the code
+        for share, _, first, second, left, right, _ in detector.get_copied_code_list()
+    ]
+    write_whole(folder.with_suffix(".html"), filled("similarity.html.j2", name=name, pairs=pairs))
     rows = sorted(_rows(detector), key=lambda row: -float(row["share"]))
     write_table(folder.with_suffix(".csv"), list(rows[0]), rows)
     return rows
@@ -97,18 +102,6 @@ def _work(path: Path) -> str:
 def _code(cells: Iterable[Any]) -> str:
     code = (cell["source"] for cell in cells if cell["cell_type"] == "code")
     return "\n\n".join(python_only(source) for source in code)
-
-
-def _page(name: str, detector: Any) -> str:
-    """The pairs side by side, without a network; copydetect has escaped their code."""
-    pairs = [
-        f"<details><summary>{share:.0%} of {_named(Path(first))} as in {_named(Path(second))}</summary>"
-        f"<div><pre>{left}</pre><pre>{right}</pre></div></details>"
-        for share, _, first, second, left, right, _ in detector.get_copied_code_list()
-    ]
-    style = "div{display:flex}pre{flex:1;overflow:auto;margin:.5em}span{background:#fc06}:root{color-scheme:light dark}"
-    head = f"<!doctype html><meta charset='utf-8'><title>{name}</title><style>{style}</style><h1>{name}</h1>"
-    return "\n".join([head, "<p>A high share proves nothing: read the two, and ask.</p>", *pairs])
 
 
 def _rows(detector: Any) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 from nbformat.v4 import new_output
 
+from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters
 from exercises.engine.chapters import HERE, Wrong, assignments, module_of
@@ -33,7 +34,6 @@ PICTURE = "![no such picture](attachment:missing.png) ![](attachment:../../../et
 FORMULA = (
     r"$\def\a{\a\a}\a$ $\text{<script>stolen()</script>}$ $\href{javascript:stolen()}{x}$ " + "$" + "{" * 1500 + "$"
 )
-STUB = "    raise NotImplementedError('Write your answer here.')\n"
 
 HOSTILE: dict[str, str] = yaml.safe_load(Path(__file__).with_name("hostile.yml").read_text(encoding="utf-8"))
 
@@ -90,18 +90,20 @@ def reference(assignment: str = FIRST) -> Notebook:
 
 def solved(notebook: Notebook) -> Notebook:
     """A copy of a source notebook with its solutions, and without its hidden tests."""
-    notebook = copy.deepcopy(notebook)
-    for cell in notebook["cells"]:
-        cell["source"] = HIDDEN.sub("", SOLUTION.sub(r"\1", "".join(cell["source"]) + "\n")).rstrip("\n")
-    return notebook
+    return _answered(notebook, {"code": r"\1", "markdown": r"\1"})
 
 
 def empty(assignment: str = FIRST) -> Notebook:
     """The notebook as a student gets it, nearly: nbgrader's own release differs only in its checksums."""
-    notebook = source(assignment)
+    return _answered(source(assignment), {"code": f"    {CODE_STUB}\n", "markdown": f"{TEXT_STUB}\n"})
+
+
+def _answered(notebook: Notebook, answers: dict[str, str]) -> Notebook:
+    """A copy with these texts for the solutions, as `re` reads them, and without hidden tests."""
+    notebook = copy.deepcopy(notebook)
     for cell in notebook["cells"]:
-        stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"  # no backslash: re would read it
-        cell["source"] = HIDDEN.sub("", SOLUTION.sub(stub, "".join(cell["source"]) + "\n")).rstrip("\n")
+        text = SOLUTION.sub(answers[cell["cell_type"]], "".join(cell["source"]) + "\n")
+        cell["source"] = HIDDEN.sub("", text).rstrip("\n")
     return notebook
 
 
@@ -149,17 +151,12 @@ def _forged(notebook: Notebook) -> Notebook:
 def content(kind: str, assignment: str = FIRST) -> bytes:
     """The file of one kind of submission."""
     name = kind.removeprefix("hostile-")
-    if kind == "reference":
-        notebook = reference(assignment)
-    elif kind in wrong_answers(assignment):
-        notebook = wrong(kind, assignment)
-    elif name in HOSTILE:
-        notebook = hostile(HOSTILE[name], assignment)
-    elif name in FILES:
+    if name in FILES:
         return FILES[name](empty(assignment))
-    else:
-        notebook = empty(assignment)
-    return json.dumps(notebook).encode()
+    if kind in wrong_answers(assignment):
+        return json.dumps(wrong(kind, assignment)).encode()
+    notebook = hostile(HOSTILE[name], assignment) if name in HOSTILE else empty(assignment)
+    return json.dumps(reference(assignment) if kind == "reference" else notebook).encode()
 
 
 def write_class(folder: Path, kinds: list[str], assignment: str = FIRST) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from exercises.engine import chapters, inputs, proof, simulate
 from exercises.engine.grading.judge import write_whole
+from exercises.engine.pages import filled
 from exercises.engine.variants import Variant, with_variants
 
 
@@ -75,15 +76,16 @@ def share(variant: Variant) -> str:
 
 def described(variant: Variant, seed: str) -> str:
     """The seed and the numbers of each check, in Markdown."""
-    varied, points = proof.must_vary(variant.assignment), simulate.points(variant.assignment)
-    rows = []
-    for check, worth in points.items():
-        numbers = ", ".join(f"{name} = {value}" for name, value in variant.check_numbers(check).items())
-        kind = "varies" if check in varied else "follows another task" if numbers else "random inputs only"
-        rows.append(f"| `{check}` | {worth:g} | {kind} | {numbers} |")
-    head = ["| check | points | | numbers |", "|---|---|---|---|"]
-    title = f"# {variant.assignment}, drawn from the seed `{seed}`"
-    return "\n".join([title, "", f"{share(variant).capitalize()}.", "", *head, *rows, ""])
+    every = simulate.points(variant.assignment)
+    return filled(
+        "variant.md.j2",
+        assignment=variant.assignment,
+        seed=seed,
+        share=share(variant).capitalize(),
+        every=every,
+        varied=proof.must_vary(variant.assignment),
+        drawn={check: variant.check_numbers(check) for check in every},
+    )
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def command(course: Path, *arguments: str, kill_at: int | None = None, real: boo
     child = os.fork()
     if child == 0:
         if not real:
-            stages.judge, stages.autograde = judged, booked
+            Room.judged, stages.autograde = judged, booked
         calls = 0
 
         def count(frame: FrameType, event: str, argument: object) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from exercises.engine import marks, plans
 from exercises.engine.grading import items
-from exercises.engine.office import exports
+from exercises.engine.office import tables
 
 PLAN = """
 [parts.machine]
@@ -329,10 +329,10 @@ def test_the_rubric_of_the_projects_is_that_of_their_page() -> None:
 
 
 def test_confirmed_marks_go_to_the_platforms(course: Path) -> None:
-    assert exports.confirmed(course) == {}
+    assert tables.confirmed(course) == {}
     marks.main(["--course", str(course), "--confirm"])
     table = marks.marks(course)
-    assert {k: float(v) for k, v in exports.confirmed(course).items()} == table["percent"].to_dict()
+    assert {k: float(v) for k, v in tables.confirmed(course).items()} == table["percent"].to_dict()
 
 
 def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:

@@ -81,7 +81,7 @@ class Class:
 @pytest.fixture
 def term(planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
     shutil.copytree(planted, tmp_path / "class")
-    monkeypatch.setattr(stages, "judge", planted_class.judged)
+    monkeypatch.setattr(Room, "judged", planted_class.judged)
     monkeypatch.setattr(stages, "autograde", planted_class.booked)
     return Class(tmp_path / "class")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exercises.engine import classroom
-from exercises.engine.office import exports, rosters
+from exercises.engine.office import rosters, tables
 from exercises.engine.office.people import BadRoster, read_roster
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (77),Quiz 1 (78)
@@ -135,8 +135,8 @@ def test_two_people_of_one_number_are_refused_with_the_way_out(tmp_path: Path) -
 
 def test_what_the_platforms_import_is_made_of_what_they_exported(tmp_path: Path) -> None:
     """Each column that a platform asks for comes back as it went out."""
-    assert exports.systems() == ["blackboard", "canvas", "moodle"]
-    for system in exports.systems():
+    assert tables.systems() == ["blackboard", "canvas", "moodle"]
+    for system in tables.systems():
         text, _ = EXPORTS[system]
         folder = tmp_path / system
         folder.mkdir()

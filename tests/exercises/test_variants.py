@@ -13,7 +13,7 @@ from classroom_helpers import classroom, grade_table, needs_nbgrader
 from drafts import DRAFTS
 from in_process import marks
 
-from exercises.engine import inputs, proof, simulate, solving, variant, variants
+from exercises.engine import inputs, proof, simulate, variant, variants
 
 ASSIGNMENTS = [name for name in simulate.assignments() if name not in DRAFTS]
 SEEDS = ("autumn, and a word", "spring, and another")
@@ -37,7 +37,7 @@ def test_every_number_is_written_into_the_assignment(name: str) -> None:
     assert "«" not in json.dumps(made.source, ensure_ascii=False)
     public = simulate.source(name)
     assert [cell["metadata"] for cell in made.source["cells"]] == [cell["metadata"] for cell in public["cells"]]
-    for _, code in solving.graded_code(made.source):
+    for _, code in proof.graded_code(made.source):
         assert len(re.findall(r"^(?:checks|    hidden)\.\w+\(", code, re.MULTILINE)) == 2 and "with seeded(" in code
     assert not re.search("seeded|import hidden", released(made.source))
 
@@ -58,8 +58,8 @@ def test_a_task_that_varies_says_so(name: str) -> None:
 def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -> None:
     points, varied = simulate.points(name), proof.must_vary(name)
     assert 2 * sum(points[check] for check in varied) >= sum(points.values())
-    answers = solving.functions(simulate.reference(name))
-    for check, code in solving.graded_code(simulate.source(name)):
+    answers = proof.functions(simulate.reference(name))
+    for check, code in proof.graded_code(simulate.source(name)):
         function = answers[re.search(r"^checks\.\w+\((\w+)", code, re.MULTILINE)[1]]
         assert function.__code__.co_argcount or check in varied, f"{check} can be passed by copied numbers"
 

@@ -10,7 +10,7 @@ from in_process import functions
 from course_lib.lessons.shared.forms import PASSED, NotYet
 from course_lib.lessons.shared.grading.hand_in import hand_in
 from course_lib.lessons.shared.warm_up import Asked
-from exercises.engine import chapters, simulate, solving
+from exercises.engine import chapters, proof, simulate
 from exercises.engine.grading import judge
 
 WARM_UPS = chapters.warm_ups()
@@ -32,8 +32,8 @@ def test_nine_chapters_have_one_and_the_first_week_has_its_own() -> None:
 @every
 def test_the_solutions_earn_everything_and_an_empty_one_nothing(name: str) -> None:
     checks, source = simulate.public_checks(name), simulate.source(name)
-    assert set(solving.marks(simulate.reference(name), source, checks).values()) == {""}
-    empty = solving.marks(simulate.empty(name), source, checks)
+    assert set(proof.marks(simulate.reference(name), source, checks).values()) == {""}
+    empty = proof.marks(simulate.empty(name), source, checks)
     assert set(empty) == set(simulate.points(name)) and all(empty.values())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from html import escape, unescape
 from importlib import import_module
 from importlib.util import find_spec
@@ -46,20 +47,20 @@ class NoForeignPictures(Filter):
                 yield {"type": "Characters", "data": f"[picture: {described}]"}
 
 
-def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
+def harmless_html(source: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
     """The HTML of some Markdown. Tags that are not in TAGS are shown as text; links are http, https or mailto.
 
     Pictures are those pasted into the cell (`attachments`); one that is not there leaves its description.
     """
-    formulas = Formulas()
-    try:
-        html = _rendered(source, attachments or {}, formulas)
-    except Exception:  # a picture that is named and not there, or Markdown that the converter does not survive
-        try:
-            html = _rendered(source.replace("attachment:", _MISSING), {}, formulas)
-        except Exception:
-            html = f"<pre>{escape(source)}</pre>"
-    return formulas.put_back(str(_CLEANER.clean(html)))
+    # Twice, as a picture may be named and not there; some Markdown the converter does not survive at all.
+    for text, pictures in ((source, attachments or {}), (source.replace("attachment:", _MISSING), {})):
+        renderer = _Renderer(pictures)
+        with suppress(Exception):
+            html = str(MarkdownWithMath(renderer=renderer).render(text))
+            break
+    else:
+        html = f"<pre>{escape(source)}</pre>"
+    return renderer.put_back(str(_CLEANER.clean(html)))
 
 
 _TRUSTED: dict[str, str] = {}
@@ -81,15 +82,24 @@ def markdown2html(context: Mapping[str, Any], source: str) -> str:
     return harmless_html(source, cell.get("attachments"))
 
 
-class Formulas:
+class _Renderer(IPythonRenderer):
     """Takes the formulas out of a text while it is cleaned: in their places stand words that nobody can guess."""
 
-    def __init__(self) -> None:
+    def __init__(self, attachments: dict[str, dict[str, str]]) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True, attachments=attachments)
         self._word = secrets.token_hex(16)
         self._found: list[tuple[str, str]] = []
 
-    def take(self, tex: str, display: str) -> str:
-        """What stands for a formula until `put_back`."""
+    def inline_math(self, body: str) -> str:
+        return self._taken(body, "inline")
+
+    def block_math(self, body: str) -> str:
+        return self._taken(body, "block")
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self._taken(f"\\begin{{{name}}}{body}\\end{{{name}}}", "block")
+
+    def _taken(self, tex: str, display: str) -> str:
         self._found.append((tex, display))
         return f"{self._word}n{len(self._found) - 1}n"
 
@@ -106,21 +116,6 @@ class Formulas:
             return mathml(*self._found[int(match[1])]) or f"<code>{typed(match)}</code>"
 
         return re.sub(rf"""<(?:[^<>"']|"[^"]*"|'[^']*')*>|{place}""", shown, html)
-
-
-class _Renderer(IPythonRenderer):
-    def __init__(self, formulas: Formulas, attachments: dict[str, dict[str, str]]) -> None:
-        super().__init__(escape=False, exclude_anchor_links=True, attachments=attachments)
-        self._formulas = formulas
-
-    def inline_math(self, body: str) -> str:
-        return self._formulas.take(body, "inline")
-
-    def block_math(self, body: str) -> str:
-        return self._formulas.take(body, "block")
-
-    def latex_environment(self, name: str, body: str) -> str:
-        return self._formulas.take(f"\\begin{{{name}}}{body}\\end{{{name}}}", "block")
 
 
 def mathml(tex: str, display: str) -> str | None:
@@ -141,11 +136,6 @@ def mathml(tex: str, display: str) -> str | None:
 _CONVERTER: Callable[..., Any] | None = (
     import_module("latex2mathml.converter").Converter if find_spec("latex2mathml") else None
 )
-
-
-def _rendered(source: str, attachments: Mapping[str, Mapping[str, str]], formulas: Formulas) -> str:
-    renderer = _Renderer(formulas, {name: dict(kinds) for name, kinds in attachments.items()})
-    return str(MarkdownWithMath(renderer=renderer).render(source))
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:

@@ -12,7 +12,6 @@ import argparse
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -45,16 +44,11 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
             last = _judged(path, source, submitted, limits)
         if last.startswith(REFUSED):
             raise NoWalls(last.removeprefix(REFUSED))
-        if (found := _stored(path, source, submitted)) is not None:
+        found = read_json(path)
+        if found.get("fingerprint") == fingerprint(source, submitted):  # whole, and nothing has changed
             return found
     why = last[:300] or "no verdict on these files (did a file of the course change meanwhile?)"
     raise NotJudged(f"could not be judged: {why}; run grade again")
-
-
-def _stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
-    """The verdict at `path`, unless something changed since, or it is not whole."""
-    verdict = read_json(path)
-    return verdict if verdict.get("fingerprint") == fingerprint(source, submitted) else None
 
 
 def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
@@ -63,24 +57,13 @@ def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
     command += [f"--step-seconds={limits.step}", f"--submission-seconds={limits.submission}"]
     command += [] if limits.walls else ["--without-walls"]
     most = JUDGE_SECONDS * limits.submission
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **SETTINGS},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     try:
-        _, errors = process.communicate(timeout=most)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        done = subprocess.run(
+            command, cwd=ROOT, env={**os.environ, **SETTINGS}, capture_output=True, timeout=most, check=False
+        )
+    except subprocess.TimeoutExpired:  # it is killed, and with it the student's process
         return f"the judge took longer than {most:.0f} seconds"
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return errors.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+    return done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
 
 
 def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:
@@ -139,7 +122,7 @@ def write_whole(path: Path, text: str) -> None:
     """Writes a file that is either not there or whole, also when the power fails in between."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
+    part.write_text(text, encoding="utf-8", newline="")
     part.replace(path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,14 @@ from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.office.room import Room
+from exercises.engine.pages import filled
 from tools.address import is_set, repository
 
+from .harmless import trusted
+from .items import BLOCK, Item, of_answer
+
 Resources = dict[str, Any]
+_MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
 _TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
@@ -34,12 +40,7 @@ class NameGrader(_Course):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         name = resources["nbgrader"]["notebook"]
         rooms = ", ".join(f"`{room}`" for room in notebooks.open_rooms(nb))
-        text = (
-            f"**Where your answers run.** On {graded_with()}; of `course_lib` only {rooms} can be imported there. "
-            "Other packages, and a newer Python, may not be there. The cells run in this order, and each check sees "
-            "your functions as they are at its place: restart the kernel and run all cells before you hand in. Lines "
-            "with `!`, `%pip`, threads, and files that lie beside this notebook do nothing there, or end the cell."
-        )
+        text = filled("grading/pages/graded-with.md", graded_with=graded_with(), rooms=rooms).rstrip()
         if not is_set(repository()):  # nothing is published there
             for cell in nb.cells:
                 cell.source = _TO_REPOSITORY.sub(r"\1", cell.source)
@@ -85,10 +86,14 @@ class Judge(_Course):
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":
-                name = notebooks.grading(cell).get("grade_id")
-                cell.outputs = (
-                    _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
-                )
+                found = verdict["outputs"].get(cell.id) or {}
+                cell.outputs = _outputs(found.get("output", ""), "Error", found.get("error") or None)
+                if notebooks.is_test(cell):
+                    check = verdict["checks"][notebooks.grading(cell).get("grade_id")]
+                    right = check["passed"] is True
+                    cell.outputs = _outputs(
+                        "All checks passed.\n" * right, "NotYet", None if right else check["message"]
+                    )
         return nb, resources
 
 
@@ -114,16 +119,47 @@ class GetGradesAndWaiting(GetGrades):
         cell.metadata.nbgrader["waiting"] = bool(grade.needs_manual_grade)
 
 
-def _of_check(check: dict[str, Any]) -> list[NotebookNode]:
-    if check["passed"] is True:
-        return [new_output("stream", name="stdout", text="All checks passed.\n")]
-    message = check["message"]
-    return [new_output("error", ename="NotYet", evalue=message, traceback=[message])]
+class ShowRubric(NbGraderPreprocessor):
+    """Puts the instructor's own text behind each written answer, on formgrader's pages and nowhere else.
+
+    Nothing of it is stored: formgrader makes its pages anew each time, and it alone names a `submission_id`.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        if "submission_id" not in resources:
+            return nb, resources
+        name = str(resources["assignment_id"])
+        source = Path(self.config.CourseDirectory.root, "source", name, f"{resources['notebook_id']}.ipynb")
+        references = {notebooks.grading(cell).get("grade_id"): cell for cell in notebooks.read_source(source).cells}
+        unplaced = notebooks.text_to_place(nb)
+        shown: list[NotebookNode] = []
+        for cell in nb.cells:
+            shown.append(cell)
+            about = notebooks.grading(cell)
+            if about.get("grade") and about.get("solution") and about.get("grade_id") in references:
+                text = references[about["grade_id"]].source
+                shown.append(new_markdown_cell(_reference(text)))
+                if items := of_answer(text):
+                    shown.append(new_markdown_cell(trusted(boxes(about["grade_id"], items))))
+                if about["grade_id"] in unplaced:
+                    own = [one.source for one in nb.cells if notebooks.is_own(one) and notebooks.holds_text(one)]
+                    told = "**The answer above is empty. The student wrote elsewhere:**"
+                    shown.append(new_markdown_cell("\n\n".join([told, *own])))
+        nb.cells = shown
+        return nb, resources
 
 
-def _of_cell(verdict: dict[str, Any], cell: NotebookNode) -> list[NotebookNode]:
-    result = verdict["outputs"].get(cell.id) or {}
-    outputs = [new_output("stream", name="stdout", text=result["output"])] if result.get("output") else []
-    if result.get("error"):
-        outputs.append(new_output("error", ename="Error", evalue=result["error"], traceback=[result["error"]]))
-    return outputs
+def boxes(name: str, items: Sequence[Item]) -> str:
+    """The items with a box each. A tick writes the lines of the comment, and their sum as the mark."""
+    return filled("grading/pages/rubric.html", items=items, cell=name)
+
+
+def _reference(source: str) -> str:
+    text = "\n".join(line for line in BLOCK.sub("", source).split("\n") if line.strip() not in _MARKS).strip()
+    return f"---\n\n**For graders only: reference answer and rubric**\n\n{text}"
+
+
+def _outputs(printed: str, kind: str, error: str | None) -> list[NotebookNode]:
+    """What a cell printed, and the error that ended it; nbgrader gives full points where there is none."""
+    outputs = [new_output("stream", name="stdout", text=printed)] if printed else []
+    return outputs if error is None else [*outputs, new_output("error", ename=kind, evalue=error, traceback=[error])]

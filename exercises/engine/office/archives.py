@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -18,6 +19,7 @@ MOST_UNPACKED = 200_000_000
 """Bytes of all files that are read of a student's archive, and of the archives in it."""
 MOST_OF_A_CLASS = 2_000_000_000
 MOST_NESTED = 3  # a class's download, in it a student's archive, in it one more
+ZIP = b"PK\x03\x04", b"PK\x05\x06"
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
@@ -43,11 +45,6 @@ class Packed:
     read: Callable[[], bytes]
 
 
-def is_zip(content: bytes) -> bool:
-    """By its first bytes, whatever it is called."""
-    return content.startswith((b"PK\x03\x04", b"PK\x05\x06"))
-
-
 def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
     """The files of an archive, the oldest first; `read` takes from the budget, and raises Unopened.
 
@@ -66,21 +63,17 @@ def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
 
 def _listed(archive: bytes | Path) -> int:
     """How many files an archive lists, before the list is made: the line of each begins so."""
-    line = b"PK\x01\x02"
     if isinstance(archive, bytes):
-        return archive.count(line)
+        return archive.count(b"PK\x01\x02")
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return sum(1 for _ in re.finditer(line, content))
+        return sum(1 for _ in re.finditer(b"PK\x01\x02", content))
 
 
 def _files(archive: zipfile.ZipFile, budget: Budget, largest: int) -> Iterator[Packed]:
     for info in archive.infolist():
         parts = _parts(info)
         if parts and not info.is_dir():
-
-            def read(info: zipfile.ZipInfo = info) -> bytes:
-                return _read(archive, info, budget, largest)
-
+            read = partial(_read, archive, info, budget, largest)
             yield Packed(parts, _written(info), read)
 
 

@@ -25,7 +25,7 @@ from .hand import answers
 from .intake import Assignment, arrivals, numbers
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
-from .people import Roster, read_roster
+from .people import Person, Roster, read_roster
 from .room import Failed, Room, rooms
 from .standing import Content, Standing, standings
 from .texts import sha256
@@ -43,6 +43,10 @@ class Desk:
     def roster(self) -> Roster:
         """The class's roster, read once."""
         return read_roster(self.course)
+
+    def person(self, student: str) -> Person:
+        """What the roster says of a student."""
+        return self.roster.people.get(student) or Person(student)
 
     @cached_property
     def deadlines(self) -> Deadlines:
@@ -122,10 +126,6 @@ class Desk:
         if key not in self._contents:
             self._contents[key] = _content(room, self.ledger.content(sha256))
         return self._contents[key]
-
-    def is_in_use(self, room: Room) -> bool:
-        """Whether anybody handed the assignment in."""
-        return any(receipt.assignment == room.assignment for receipt in self.ledger.receipts())
 
     # ---- working copies ----
 

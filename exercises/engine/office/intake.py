@@ -137,7 +137,7 @@ def _of_a_class(path: Path) -> Iterator[Arrival]:
 def _unpacked(arrival: Arrival, budget: archives.Budget | None = None, nested: int = 1) -> Iterator[Arrival]:
     """A file, or where it is a zip file the notebooks in it: handed in with it, the one written last the newest."""
     content = arrival.content
-    if arrival.problem or content is None or not archives.is_zip(content):
+    if arrival.problem or content is None or not content.startswith(archives.ZIP):
         yield arrival
         return
     left = budget or archives.Budget(archives.MOST_UNPACKED)

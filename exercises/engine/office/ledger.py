@@ -77,11 +77,6 @@ _RECEIPTS = """SELECT receipt.id, collection, collection.at, path, name, student
     JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id"""
 
 
-_RECEIVED = """INSERT INTO receipt
-    (collection, path, name, student, assignment, handed_in, stamped, sha256, problem, advice)
-    VALUES (:collection, :path, :name, :student, :assignment, :handed_in, :stamped, :sha256, :problem, :advice)"""
-
-
 class Ledger:
     """The ledger of one classroom."""
 
@@ -109,7 +104,9 @@ class Ledger:
                 if sha is not None:
                     database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (sha, arrival.content))
                 row = {**vars(arrival), "collection": collection, "handed_in": stamp, "sha256": sha}
-                database.execute(_RECEIVED, row)
+                del row["content"], row["opened"]
+                columns = ", ".join(row), ", ".join(f":{name}" for name in row)
+                database.execute("INSERT INTO receipt ({}) VALUES ({})".format(*columns), row)
             return [receipt for receipt in _read(database) if receipt.collection == collection]
 
     def receipts(self) -> list[Receipt]:

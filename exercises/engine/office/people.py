@@ -17,24 +17,40 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import permutations, zip_longest
 from pathlib import Path
+
+import msgspec
 
 from .texts import written
 
 ROSTER = "roster.csv"
 LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of which no system takes more than 255
 _COPY = re.compile(r"\s*(\(\d+\)|- ?copy|[-_ ]?kopie)\s*$", re.IGNORECASE)
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(file|onlinetext).*")
-_CANVAS = re.compile(  # letters and digits of any script
-    r"(?P<name>(?:[A-Za-z0-9]|[^\x00-\x7f])+?)(_late)?_(?P<number>\d+)_\d+_.+", re.IGNORECASE
-)
-_BLACKBOARD = re.compile(r".+?_(?P<name>[^_]+)_attempt_(?P<when>\d{4}(-\d\d){5})(_.+)?", re.IGNORECASE)
 # Letters that Unicode does not take apart into a plain one and a mark, and letters of two alphabets that look the same.
 _LETTERS = str.maketrans("łđðøħŧıɖƀǥɨ" + "یىکة", "lddohtidbgi" + "ييكه", "\u0640") | str.maketrans(
     {"æ": "ae", "œ": "oe", "þ": "th", "ß": "ss", "ŋ": "ng", "ə": "e"}
 )
 _IN_TWO = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}  # as German and the Nordic languages spell them out
+
+
+class Platform(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One platform of platforms.yml."""
+
+    known_by: list[str]
+    roster: dict[str, list[str]]
+    no_people: list[str] = []
+    export: dict[str, list[str]] = {}
+    files: str = ""
+    times: str = ""
+
+
+@cache
+def platforms() -> dict[str, Platform]:
+    """The presets."""
+    text = Path(__file__).with_name("platforms.yml").read_bytes()
+    return msgspec.yaml.decode(text, type=dict[str, Platform])
 
 
 class BadRoster(ValueError):
@@ -84,13 +100,11 @@ class Match:
 def label(text: str) -> Label:
     """Reads the names that Moodle, Canvas and Blackboard give to files and folders; any other name is a person's."""
     text = unicodedata.normalize("NFC", text).strip()
-    if found := _MOODLE.fullmatch(text):
-        return Label(found["name"], platform="moodle", number=found["number"])
-    if found := _BLACKBOARD.fullmatch(text):
-        when = datetime.strptime(found["when"], "%Y-%m-%d-%H-%M-%S").astimezone()
-        return Label(found["name"], when)
-    if found := _CANVAS.fullmatch(text):
-        return Label(found["name"], platform="canvas", number=found["number"])
+    for platform, one in platforms().items():
+        if one.files and (found := re.fullmatch(one.files, text, re.IGNORECASE)):
+            parts = found.groupdict()
+            when = datetime.strptime(parts["when"], one.times).astimezone() if "when" in parts else None
+            return Label(found["name"], when, platform, parts.get("number"))
     return Label(without_copy(text))
 
 

@@ -88,18 +88,13 @@ class Room:
         return self.api().gradebook
 
 
-def _let_nbgrader_find_alembic() -> None:
-    """nbgrader makes a new gradebook with the command of that name, which lies beside this Python."""
-    here, paths = str(Path(sys.executable).parent), os.environ.get("PATH", "").split(os.pathsep)
-    if here not in paths:
-        os.environ["PATH"] = os.pathsep.join([here, *paths])
-
-
 @cache
 def _api(course: Path) -> NbGraderAPI:
     from nbgrader.apps import NbGraderAPI  # here, for it takes a second to import, and a command's --help needs none
 
-    _let_nbgrader_find_alembic()
+    here, paths = str(Path(sys.executable).parent), os.environ.get("PATH", "").split(os.pathsep)
+    if here not in paths:  # it makes a new gradebook with the command alembic, which lies beside this Python
+        os.environ["PATH"] = os.pathsep.join([here, *paths])
     config = PyFileConfigLoader("nbgrader_config.py", path=str(HERE)).load_config()
     config.CourseDirectory.root = str(course)
     return NbGraderAPI(config=config)

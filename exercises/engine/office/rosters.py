@@ -9,35 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, read_roster, words
+from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
 from .tables import write_table
 from .texts import decoded
 
 ASKED = ("student", "name", "email", "number")
 FORMER = "former_names"
 HOW = "Say which they are: --column student=... --column name=... --column number=..."
-
-
-class Platform(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One platform of platforms.yml."""
-
-    known_by: list[str]
-    roster: dict[str, list[str]]
-    no_people: list[str] = []
-    export: dict[str, list[str]] = {}
-
-
-@cache
-def platforms() -> dict[str, Platform]:
-    """The presets."""
-    text = Path(__file__).with_name("platforms.yml").read_bytes()
-    return msgspec.yaml.decode(text, type=dict[str, Platform])
 
 
 def columns_of(given: Iterable[str]) -> dict[str, list[str]]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -80,18 +79,8 @@ def _points(points: float | None) -> str:
     return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
-def collect(desk: Desk, folder: Path, only: str | None) -> None:
-    """Takes in what is new in a folder; says what cannot count."""
-    _say_what_came("collect", desk.collect(folder, only))
-
-
-def adopt(desk: Desk, only: str | None) -> None:
-    """Takes in what nbgrader's exchange put into `submitted/`; says what cannot count."""
-    if new := desk.adopt(only):
-        _say_what_came("submitted/", new)
-
-
-def _say_what_came(where: str, new: list[Receipt]) -> None:
+def say_what_came(where: str, new: list[Receipt]) -> None:
+    """How many files are new, and which of them cannot count."""
     refused = [receipt for receipt in new if receipt.problem]
     print(f"{where}: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
     for receipt in refused:
@@ -146,7 +135,7 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
         ThreadPoolExecutor(max_workers=workers) as pool,
         tqdm(total=len(students), initial=len(students) - len(waiting), desc="grade", unit="student") as bar,
     ):
-        for student, wrong in zip(waiting, pool.map(partial(_tried, judge, room), waiting), strict=True):
+        for student, wrong in zip(waiting, pool.map(partial(_tried, Room.judged, room), waiting), strict=True):
             failures[student] = wrong or _tried(book, room, student)
             bar.update()
     _report("grade", "graded", failures)
@@ -161,11 +150,6 @@ def _tried(step: Callable[[Room, str], Any], room: Room, student: str) -> str | 
     except Exception as error:
         return reason(error)
     return None
-
-
-def judge(room: Room, student: str) -> dict[str, Any]:
-    """The verdict on a student's working copy: the stored one, or a new one."""
-    return room.judged(student)
 
 
 def book(room: Room, student: str) -> None:
@@ -201,21 +185,20 @@ def feedback(desk: Desk, room: Room) -> None:
     ready = graded(room, everybody)
     if waiting := len(everybody) - len(ready):
         print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
+
+    def write(room: Room, student: str) -> None:
+        checked(room.api().generate_feedback(room.assignment, student, force=True))
+
     failures = {}
     for student in tqdm(sorted(ready), desc="feedback", unit="student"):
         page = room.notebook("feedback", student).with_suffix(".html")
         now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
         if text_of(page).endswith(f"<!-- {now} -->"):
             continue
-        failures[student] = _tried(write_page, room, student)
+        failures[student] = _tried(write, room, student)
         if failures[student] is None:
             write_whole(page, f"{text_of(page)}<!-- {now} -->")
     _report("feedback", "written", failures)
-
-
-def write_page(room: Room, student: str) -> None:
-    """nbgrader's part of it: a student's page of feedback."""
-    checked(room.api().generate_feedback(room.assignment, student, force=True))
 
 
 def settle(desk: Desk, room: Room) -> None:
