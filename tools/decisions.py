@@ -76,7 +76,7 @@ def on_a_page(name: str) -> str:
     if name not in cards():
         raise ValueError(f"decision: got {name!r}, expected one of {', '.join(cards())}")
     card = cards()[name]
-    return f"**{card.title}**\n\n{body(card)}\n\n[All decisions](../practice/decisions.md) are on one page."
+    return f"**{card.title}**\n\n{body(card)}\n\n[All decisions](../practice/decisions.md) are on one page, below what these lines need."
 
 
 class DecisionDirective(SphinxDirective):
