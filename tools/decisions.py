@@ -76,7 +76,8 @@ def on_a_page(name: str) -> str:
     if name not in cards():
         raise ValueError(f"decision: got {name!r}, expected one of {', '.join(cards())}")
     card = cards()[name]
-    return f"**{card.title}**\n\n{body(card)}\n\n[All decisions](../practice/decisions.md) are on one page."
+    others = "[All decisions](../practice/decisions.md) are on one page, below what these lines need."
+    return f"**{card.title}**\n\n{body(card)}\n\n{others}"
 
 
 class DecisionDirective(SphinxDirective):

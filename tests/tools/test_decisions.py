@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from drafts import FIRST, is_draft, main_pages, short_chapters
 
 from course_lib.hits import known_later
@@ -37,6 +38,47 @@ def test_the_lines_to_check_run_on_the_readers_arrays(name: str, capsys: pytest.
     exec(NEEDS + CARDS[name].check, a_team())
     printed = capsys.readouterr().out
     assert re.search(r"\d", printed) and "nan" not in printed
+
+
+def _without_pair(team: dict[str, object]) -> dict[str, object]:
+    known = team["train"].items != 3
+    return team | {"train": team["train"].select(known)}
+
+
+AWKWARD = {  # what readers' arrays are like
+    "16 bits": lambda team: team | {side: team[side].astype(np.float16) for side in ("users", "items")},
+    "tensors that train": lambda team: (
+        team | {side: torch.tensor(team[side], requires_grad=True) for side in ("users", "items")}
+    ),
+    "lists": lambda team: team | {side: team[side].tolist() for side in ("users", "items")},
+    "an item without a pair": _without_pair,
+    "a width that nothing fills": lambda team: team | {side: team[side][:, [0, 0]] for side in ("users", "items")},
+}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("name", CARDS)
+def test_the_lines_run_on_awkward_arrays(name: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(NEEDS + CARDS[name].check, AWKWARD[kind](a_team()))
+    assert "nan" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_tables_that_are_exchanged_or_not_finite_are_named(name: str) -> None:
+    team = a_team()
+    with pytest.raises(ValueError, match=r"users has shape \(30, 8\).* expected numbers of shape \(40, d\)"):
+        exec(NEEDS + CARDS[name].check, team | {"users": team["items"], "items": team["users"]})
+    team["users"][5] = np.nan
+    with pytest.raises(ValueError, match="users holds NaN or infinity in 1 rows, the first is row 5"):
+        exec(NEEDS + CARDS[name].check, team)
+
+
+def test_a_place_that_no_item_fills_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    few = Interactions([0] * 25 + [1], [*range(25), 0], n_users=2, n_items=30, times=np.arange(26.0))
+    test = Interactions([0], [29], n_users=2, n_items=30)
+    vectors = {"users": np.eye(2), "items": np.ones((30, 2))}
+    exec(NEEDS + CARDS["popularity"].check, vectors | {"train": few, "test": test})
+    assert "items shown 15\n    ratings of an item shown 0.5\n" in capsys.readouterr().out  # 5 of one, 10 of the other
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
