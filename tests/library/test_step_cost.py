@@ -10,7 +10,6 @@ import pytest
 from refused import refused
 
 from course_lib import step_cost
-from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import OneBatchManyMachines
 
 RECIPES = [("local", "own"), *itertools.product(("constant", "gradients"), ("own", "all"))]
 
@@ -21,16 +20,6 @@ def test_amounts_written_out() -> None:
     assert step_cost.amounts("local", "own", **where).tolist() == [1, 16, 480, 0]
     assert step_cost.amounts("constant", "own", **where).tolist() == [1, 48, 1440, 240]
     assert step_cost.amounts("gradients", "all", **where).tolist() == [1, 144, 4320, 960]
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_the_interactive_computes_the_same_scores_and_sends_the_same_share(recipe: tuple[str, str]) -> None:
-    gather, rows = recipe
-    words = {"gather": gather.replace("local", "none"), "rows": rows}
-    picture = OneBatchManyMachines(processes=4, d=32, batch=16, tower=0.001, **words)
-    _, _, operations, copied = step_cost.amounts(gather, rows, processes=4, batch_size=16, width=32)
-    assert operations / (picture.rate * 1e12) == pytest.approx(picture.seconds()["scores"])
-    assert copied * 3 / 4 == picture.bytes_sent()
 
 
 def test_processes_that_share_cores_take_turns() -> None:

@@ -56,6 +56,16 @@ def same(state: dict[str, Any], answer: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.parametrize("recipe", [("local", "own"), *itertools.product(("constant", "gradients"), ("own", "all"))])
+def test_the_interactive_computes_the_same_scores_and_sends_the_same_share(recipe: tuple[str, str]) -> None:
+    gather, rows = recipe
+    named = gather.replace("local", "none")
+    picture = OneBatchManyMachines(processes=4, d=32, batch=16, tower=0.001, gather=named, rows=rows)
+    _, _, operations, copied = step_cost.amounts(gather, rows, processes=4, batch_size=16, width=32)
+    assert operations / (picture.rate * 1e12) == pytest.approx(picture.seconds()["scores"])
+    assert copied * 3 / 4 == picture.bytes_sent()
+
+
 def test_the_sentence_calls_exact_what_is_exact() -> None:
     """On all recipes, by the factors of course_lib.processes."""
     for state in some(STATES[5::5]):
