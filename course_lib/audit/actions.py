@@ -189,7 +189,8 @@ def _doing(effect: Effect) -> str:
 def _of_temperature(verdicts: Sequence[Verdict]) -> Iterator[Action]:
     """Another training, where no table of cosines can tell the right item from the others at this temperature."""
     for verdict in verdicts:
-        if verdict.id == "temperature" and verdict.figures.get("times_chance", HARDLY) < HARDLY:
+        times = verdict.figures.get("times_chance") if verdict.id == "temperature" else None
+        if times is not None and times < HARDLY:
             code = (
                 "from course_lib.losses.floors import largest_tau",
                 "print(largest_tau(len(items), probability=0.5))  # try temperatures on both sides",
