@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_lib.audit.questions.belonging import NAME as ROWS
+from course_lib.audit.questions.scores import HARDLY
 from course_lib.audit.questions.searched import NAME as INDEX
 from course_lib.audit.remedies import (
     BACK,
@@ -25,6 +26,7 @@ from course_lib.audit.remedies import (
     NORMALISE,
     PERSONAL,
     POPULAR,
+    RANDOM,
     RECENT,
     SURE,
     WORDS,
@@ -85,14 +87,17 @@ def actions(
     k: int,
     temperature: float | None = None,
 ) -> list[Action]:
-    """All actions: remedies by their gain, then a list of hits that ranks better, then the repairs of faults."""
-    remedies = [_of_remedy(effect, k, temperature) for effect in _advised(effects)]
+    """All actions: remedies by their gain, then a list of hits that ranks better, then the repairs of faults.
+
+    A temperature at which nothing can be learned comes before all of them.
+    """
+    remedies = [_of_remedy(effect, k, temperature, bool(at)) for at, effect in enumerate(_advised(effects))]
     ahead = [_of_hits(effect, k) for effect in _ahead(baselines)[:1]]
-    return [*remedies, *ahead, *_of_index(verdicts), *_repairs(verdicts, effects)]
+    return [*_of_temperature(verdicts), *remedies, *ahead, *_of_index(verdicts), *_repairs(verdicts, effects)]
 
 
 def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: Sequence[Effect], *, k: int) -> str:
-    """The report in one sentence: a list of hits that ranks better comes before every gain."""
+    """The report in one sentence: a list of hits that ranks better comes before every gain; a second one on chance."""
     rows = next(verdict for verdict in verdicts if verdict.id == ROWS)
     if rows.verdict == "fault":
         return "The rows of these tables do not belong to the pairs, and nothing else can be judged."
@@ -115,6 +120,9 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
         said = (
             f"The model ranks above the most popular items{surely} ({values}), and no change of its tables is advised"
         )
+    chance = next((effect for effect in baselines if effect.remedy == RANDOM and effect.high >= 0), None)
+    if chance and not said.startswith("Whether"):
+        said += f". It is not surely above random items ({chance.after:.3f}): check the ids of its rows first"
     return f"{said}; {repairs}."
 
 
@@ -178,7 +186,20 @@ def _doing(effect: Effect) -> str:
 # ---- one action each
 
 
-def _of_remedy(effect: Effect, k: int, temperature: float | None) -> Action:
+def _of_temperature(verdicts: Sequence[Verdict]) -> Iterator[Action]:
+    """Another training, where no table of cosines can tell the right item from the others at this temperature."""
+    for verdict in verdicts:
+        times = verdict.figures.get("times_chance") if verdict.id == "temperature" else None
+        if times is not None and times < HARDLY:
+            code = (
+                "from course_lib.losses.floors import largest_tau",
+                "print(largest_tau(len(items), probability=0.5))  # try temperatures on both sides",
+            )
+            yield Action("Train at a lower temperature.", verdict.lead, "temperature", code, None, verdict.id)
+
+
+def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool) -> Action:
+    """another: whether a remedy stands above, to which this one is an alternative."""
     words = WORDS.get(effect.remedy, effect.remedy.replace("shift", "move"))
     over = ", ".join(f"{change.difference:+.4f} over {HITS[name]}" for name, change in effect.beyond.items())
     why = (
@@ -189,7 +210,8 @@ def _of_remedy(effect: Effect, k: int, temperature: float | None) -> Action:
     )
     decision = DECISIONS.get(effect.remedy, OTHER_DECISION)
     code = _code(effect.remedy, k, temperature)
-    return Action(f"{words[:1].upper()}{words[1:]}.", why, decision, code, effect.gain, effect.remedy)
+    title = f"Or {words}." if another else f"{words[:1].upper()}{words[1:]}."
+    return Action(title, why, decision, code, effect.gain, effect.remedy)
 
 
 def _share(value: float | None) -> str:
@@ -239,7 +261,7 @@ def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
 Repair = tuple[str, str, tuple[str, str]]  # title, decision, code
 REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     ROWS: (
-        "Put the rows into the order of the pairs, or give their ids.",
+        "Bring the rows and the ids of the pairs into one order.",
         "evaluation",
         ("order = np.argsort(item_ids)  # item_ids: which item each row is", "items = items[order]"),
     ),
@@ -251,7 +273,7 @@ REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     "free-gauge": (
         "Compare items by their columns of scores, not by their cosines.",
         "similar",
-        ("columns = items @ np.linalg.cholesky(users.T @ users)", "gauge.neighbours(columns, 10)"),
+        ("columns = gauge.score_rows(users, items)", "gauge.neighbours(columns, 10)"),
     ),
     "collapsed-rank": (
         "Look for a collapse in training.",

@@ -104,7 +104,7 @@ def read_table(
 def _ids_beside(path: Path, name: str) -> str | None:
     """The file item_ids or user_ids in the folder of a table that does not say which row is which."""
     side = side_of(name)
-    kinds = (".npy", ".txt", ".csv")
+    kinds = (".npy", ".txt", ".csv", ".json")
     held = [str(each) for end in kinds if side and (each := path.with_name(f"{side}_ids{end}")).is_file()]
     if len(held) > 1:
         raise refuse_file(name, path, f"beside it lie {' and '.join(held)}", f"one of them, or --{side}-ids FILE")
@@ -140,8 +140,8 @@ def read_counts(text: str, size: int, name: str = "counts") -> AnyArray:
 
 
 def read_ids(text: str, name: str) -> AnyArray:
-    """The ids (n,), one for each row of a table: from .npy, .npz#NAME, a text file by lines, or .parquet#COLUMN."""
-    expected = "one id for each row, in .npy, or in .txt or .csv, one a line, or a column as in items.parquet#COLUMN"
+    """The ids (n,), one for each row of a table: from .npy, .npz#NAME, text by lines, .json, or .parquet#COLUMN."""
+    expected = "one id for each row: in .npy, in .txt or .csv, one a line, a list in .json, or items.parquet#COLUMN"
     path, chosen = located(text, name, expected)
     if path.is_dir() or path.suffix.lower() in arrow.ENDINGS:
         found = arrow.arrow_table(path, name)
@@ -149,7 +149,18 @@ def read_ids(text: str, name: str) -> AnyArray:
             what = f"it has no column {chosen}" if chosen else "which of its columns holds the ids is not said"
             raise refuse_file(name, path, what, f"one of {', '.join(found.column_names)} after a #")
         return arrow_ids(found, chosen, name, path)
-    return _vector(path, chosen, name, expected)
+    return _json_list(path, name, expected) if path.suffix.lower() == ".json" else _vector(path, chosen, name, expected)
+
+
+def _json_list(path: Path, name: str, expected: str) -> AnyArray:
+    """The ids in a list of .json, of one type, in the order of the rows."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise refuse_file(name, path, f"it is no JSON ({first_line(problem)})", expected) from None
+    if not isinstance(found, list) or not _may_be_ids(found):
+        raise refuse_file(name, path, "it holds no list of whole numbers, or of texts", expected)
+    return np.array(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats

@@ -22,7 +22,7 @@ from course_lib.audit import actions as todo
 from course_lib.audit.actions import MOST, actions, headline
 from course_lib.audit.questions import correction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
-from course_lib.audit.remedies import LATELY, POPULAR, REMEDIES, WORDS, Change, Effect, weighed
+from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, REMEDIES, WORDS, Change, Effect, weighed
 from course_lib.audit.verdicts import Verdict
 from course_lib.interactions import Interactions
 
@@ -240,6 +240,32 @@ def test_models_below_the_most_popular_items_are_told_so() -> None:
             assert found["mismatched-rows"].verdict == ("fine" if items is model.items else "cannot tell")
             assert ("cannot be told" in found.headline) == (items is not model.items)
             assert found.headline in found.text().replace("\n", " ") and POPULAR in {each.of for each in found.actions}
+
+
+def test_a_model_that_does_not_surely_rank_above_random_items_is_told_so() -> None:
+    hits, chance = drawn([POPULAR, RANDOM], 0)
+    fine = planted.report("clean", 4).verdicts
+    for high in (-0.01, 0.01):
+        said = headline(fine, [], [hits, replace(chance, before=0.010, after=0.009, high=high)], k=10)
+        assert ("not surely above random items (0.009): check the ids" in said) == (high > 0)
+
+
+@pytest.mark.parametrize(("temperature", "advised"), [(0.2, False), (0.5, False), (1.0, True), (5.0, True)])
+def test_a_temperature_at_which_cosines_tell_little_is_the_first_thing_to_mend(
+    temperature: float, advised: bool
+) -> None:
+    model = planted.clean(0)
+    training = Training(loss="in-batch-softmax", temperature=temperature)
+    found = audit(model.items, geometry.normalise(model.users), training=training, rng=rng())
+    assert [each.of for each in found.actions[:1] if each.of == "temperature"] == ["temperature"] * advised
+    if advised:
+        exec("\n".join(found.actions[0].code), {"items": model.items})
+
+
+def test_each_remedy_after_the_first_is_an_alternative() -> None:
+    sure = [replace(each, difference=0.1, low=0.09, overlap_after=0.1, coverage_after=1.0) for each in drawn(NAMES, 1)]
+    titles = [each.title for each in actions(planted.report("clean", 4).verdicts, sure, [], k=10)]
+    assert len(titles) == 3 and [each.startswith("Or ") for each in titles] == [False, True, True]
 
 
 def test_headlines_of_other_kinds() -> None:

@@ -19,7 +19,7 @@ import pytest
 from audit import planted
 
 from course_lib import datasets, geometry
-from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare
+from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare, report_of
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import belonging
 from course_lib.audit.questions.audiences import ALIKE, strangers_rows
@@ -302,6 +302,27 @@ def test_where_the_rows_belong_to_other_pairs_nothing_else_is_judged(tmp_path: P
     assert cli([str(tmp_path), "--fail-on", "fault"]) == 1
     np.save(tmp_path / "items.npy", planted.clean(0).items)
     assert cli([str(tmp_path), "--fail-on", "fault", "--loss", "unbiased", "--batch-size", "64"]) == 0
+
+
+SLIPS = {  # (items in a random order) -> whose rows and whose ids the file holds in that order, and what is said of it
+    "one on": (lambda order: (order, np.roll(order, 1)), "row r - 1 belongs to the id of row r, in the file"),
+    "two back": (lambda order: (order, np.roll(order, -2)), "row r [+] 2 belongs to the id of row r, in the file"),
+    "ids alone shuffled": (lambda order: (np.sort(order), order), "in the order of the ids, which the ids in the file"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_ids_that_slipped_in_the_file_are_found(slip: str, tmp_path: Path) -> None:
+    """Rows are read in the order of their ids, in which a slip of the file is no step."""
+    model, (held, said) = clean(0), SLIPS[slip]
+    rows, ids = held(np.random.default_rng(0).permutation(len(model.items)))
+    np.save(tmp_path / "items.npy", model.items[rows])
+    np.save(tmp_path / "users.npy", model.users)
+    (tmp_path / "item_ids.txt").write_text("".join(f"sku-{each:05}\n" for each in ids))
+    lines = [f"{user},sku-{item:05}" for user, item in model.pairs.pairs.tolist()]
+    (tmp_path / "pairs.csv").write_text("\n".join(["user_id,item_id", *lines]))
+    verdict = report_of([str(tmp_path)])[NAME]
+    assert verdict.verdict == "fault" and re.search(said, verdict.support)
 
 
 def test_what_a_swap_is() -> None:

@@ -161,6 +161,27 @@ def write_columns(path: Path, columns: dict[str, Any]) -> Path:
 LIKED = [[0, 3], [1, 0], [2, 1], [2, 3]]  # LEFT and RIGHT
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('["b", "a", "c"]', ""),
+        ("[7, 5, 9]", ""),
+        ('{"a": 0}', "no list of whole numbers, or of texts"),
+        ('[1, "a", 2]', "no list of whole numbers, or of texts"),
+        ("[[1], [2]]", "no list of whole numbers, or of texts"),
+        ("a\nb\nc", "it is no JSON"),
+    ],
+)
+def test_ids_may_be_a_list_in_json(text, what, tmp_path):
+    np.save(tmp_path / "items.npy", np.eye(3))
+    (tmp_path / "item_ids.json").write_text(text)
+    if what:
+        with pytest.raises(ValueError, match=rf"items ids: .*item_ids.json: .*{what}"):
+            files.read_table(str(tmp_path / "items.npy"), "items")
+    else:
+        assert files.read_table(str(tmp_path / "items.npy"), "items").ids.tolist() == json.loads(text)
+
+
 def test_a_gap_in_a_file_of_ids_is_refused_in_its_own_name(tmp_path):
     np.save(tmp_path / "a.npy", ROWS)
     (tmp_path / "ids.txt").write_text("".join("\n" if row == 3 else f"film {row}\n" for row in range(40)))

@@ -43,13 +43,15 @@ class Swaps:
 class Shares:
     """Share of the swaps that a pairing of rows and pairs wins, each (users,): .5 for rows that know nothing of pairs.
 
-    given: the rows as they are; others: {what is wrong with the rows: in that order}; items, users: strangers' rows;
+    given: the rows as they are; others: {what is wrong with the rows: in that order}; of_file: the same of the order of
+    the file, which no figure may depend on where nothing is wrong; items, users: strangers' rows;
     turned: the items turned by a random rotation, as those of another training are: in few dimensions, rows that do not
     belong to the users then agree with them more or less by chance.
     """
 
     given: Float
     others: dict[str, Float]
+    of_file: dict[str, Float]
     items: list[Float]
     users: list[Float]
     turned: list[Float]
@@ -82,9 +84,10 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
 
     A pairing is judged by swaps: <u, i> + <v, j> should be above <u, j> + <v, i>, for pairs (u, i) and (v, j). Whatever
     belongs to an item or a user alone, such as popularity, cancels. Other pairings: each table moved by up to FAR rows,
-    in reverse, or in the order of its row numbers as text, and both so; and strangers' rows, those of other items or
-    users of like counts. They are compared on the same swaps, user by user. Held-out pairs must not say the opposite: a
-    model of what comes next may prefer the item after each that a user knows, but not the one after the next.
+    in reverse, or in the order of its row numbers as text, and both so, in the order of the ids and in that of the
+    file; and strangers' rows, those of other items or users of like counts. They are compared on the same swaps, user
+    by user. Held-out pairs must not say the opposite: a model of what comes next may prefer the item after each that a
+    user knows, but not the one after the next.
 
     Also a fault where a part of a table is in another order (`Side.astray`, `Side.drifts`); and where the rows know no
     more of the pairs than strangers' do, although the tables were trained: with each other, or each on such pairs.
@@ -138,6 +141,25 @@ def other_orders(n: int) -> dict[str, Ids]:
     return {name: order for name, order in found.items() if (order != rows).any()}
 
 
+def orders_of_file(places: Ids | None) -> dict[str, Ids]:
+    """The same for rows that stand in the order of their ids, and in the file at these places: ids that slipped there.
+
+    Also for a file whose rows, and not whose ids, were in the order of the ids. Empty where both are in one order.
+    """
+    if places is None:
+        return {}
+    n, row_at = len(places), np.argsort(places)  # the row here of each row that is left of the file
+    if (row_at == np.arange(n)).all():
+        return {}
+    rank = np.empty(n, dtype=np.int64)
+    rank[row_at] = np.arange(n)
+    found = {
+        f"{name.replace('number r', 'the id of row r')}, in the file": row_at[order[rank]]
+        for name, order in other_orders(n).items()
+    }
+    return found | {"are in the order of the ids, which the ids in the file are not": row_at}
+
+
 def rotations(width: int, rng: np.random.Generator) -> Iterator[AnyArray]:
     """STRANGERS random rotations or reflections (d, d)."""
     for _ in range(STRANGERS):
@@ -159,17 +181,22 @@ def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
         return won
 
     of_users, of_items = apart(users, swaps.u, swaps.v), apart(items, swaps.i, swaps.j)
-    moved = {name: apart(items, swaps.i, swaps.j, rows) for name, rows in other_orders(len(items)).items()}
-    others = {f"the item rows {name}": share(of_users, right) for name, right in moved.items()}
-    for name, rows in other_orders(len(users)).items():
-        left = apart(users, swaps.u, swaps.v, rows)
-        others[f"the user rows {name}"] = share(left, of_items)
-        others |= {f"the user rows {name}; the item rows {other}": share(left, right) for other, right in moved.items()}
+
+    def in_orders(of_the_users: dict[str, Ids], of_the_items: dict[str, Ids]) -> dict[str, Float]:
+        moved = {name: apart(items, swaps.i, swaps.j, rows) for name, rows in of_the_items.items()}
+        shares = {f"the item rows {name}": share(of_users, right) for name, right in moved.items()}
+        for name, rows in of_the_users.items():
+            left, said = apart(users, swaps.u, swaps.v, rows), f"the user rows {name}"
+            shares[said] = share(left, of_items)
+            shares |= {f"{said}; the item rows {other}": share(left, right) for other, right in moved.items()}
+        return shares
+
     rng = evidence.rng("strangers")
     strange_items, strange_users = (strangers_rows(counts, rng) for counts in (pairs.col_counts, pairs.row_counts))
     return Shares(
         share(of_users, of_items),
-        others,
+        in_orders(other_orders(len(users)), other_orders(len(items))),
+        in_orders(orders_of_file(evidence.user_places), orders_of_file(evidence.places)),
         [share(of_users, apart(items, swaps.i, swaps.j, rows)) for rows in strange_items],
         [share(apart(users, swaps.u, swaps.v, rows), of_items) for rows in strange_users],
         [share(of_users, of_items @ turn) for turn in rotations(items.shape[1], rng)],
@@ -224,16 +251,17 @@ def _best(found: Shares) -> str:
 
 
 def _winner(found: Shares) -> str | None:
-    """The order of the rows that is surely better than the given one, and than strangers' rows."""
-    best = _best(found)
-    wins = _ahead(found.others[best], found.given, SURE) and found.above(found.others[best]) >= ABOVE[1]
+    """The order of the rows, or of the file, that is surely better than the given one, and than strangers' rows."""
+    orders = found.others | found.of_file
+    best = max(orders, key=lambda name: float(orders[name].mean()))
+    wins = _ahead(orders[best], found.given, SURE) and found.above(orders[best]) >= ABOVE[1]
     return best if wins else None
 
 
 def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> Verdict:
     """later: the same on held-out pairs, where another order wins and there are any; partly, trained: `_partly`."""
-    best = _best(found)
-    winner = found.others[best]
+    best = _winner(found) or _best(found)
+    winner = (found.others | found.of_file)[best]
     chance = float(np.mean(found.strangers))
     figures: dict[str, Number] = {
         "won": float(found.given.mean()),
@@ -255,7 +283,7 @@ def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> V
         return Verdict(
             NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice, (picture,)
         )
-    if _winner(found) and later is not None and later.given.mean() >= later.others[best].mean():
+    if _winner(found) and later is not None and later.given.mean() >= (later.others | later.of_file)[best].mean():
         support += f" With other rows it falls in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
     if _winner(found):

@@ -22,8 +22,9 @@ SURELY = f"{REPAIRED}, with an interval above 0"
 NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
     belonging.NAME: (
-        f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text) more "
-        f"swaps of two pairs lower the score, by {belonging.SURE:g} standard errors over users, and by "
+        f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text, by id "
+        "or in the file; or with the rows of a file in the order of its ids) more swaps of two pairs lower the score, "
+        f"by {belonging.SURE:g} standard errors over users, and by "
         f"{belonging.ABOVE[1]:g} standard deviations more than with strangers' rows; parts of a table are off by more "
         f"and more rows; {100 * audiences.ASTRAY / audiences.BELOW:.0f} % of its rows or more are strangers' while the "
         "others know their pairs; or no row knows its pairs, in tables that were trained with each other, or of which "

@@ -22,6 +22,7 @@ CLOSE = 0.02  # of the logarithm of the best temperature
 NOTHING = 1e-30  # a scale at which all scores are alike, and a known item stays at -inf
 COST = 0.05  # nats a held-out pair, more than at the best temperature: from here on noted
 LIKELY = 0.5  # mean probability of the right item that a temperature must allow, or it is noted
+HARDLY = 3.0  # times chance: with less, the right item can hardly be told from the others, and training is to change
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ def temperature(evidence: Evidence) -> Verdict:
     own, largest = tau / size, floors.largest_tau(n, LIKELY)
     likely = floors.most_probable(n, own)
     figures: dict[str, Number] = {"temperature": tau, "items": n, "most_probable": likely, "largest": largest * size}
+    figures["times_chance"] = likely * n
     support = (
         f"At the temperature {tau:g} no table of cosines of any width gives the right one of {n:,} items a mean "
         f"probability above {likely:.3g}; {LIKELY:g} needs {largest * size:.3g} or less"
