@@ -153,10 +153,13 @@ def content(kind: str, assignment: str = FIRST) -> bytes:
     name = kind.removeprefix("hostile-")
     if name in FILES:
         return FILES[name](empty(assignment))
-    if kind in wrong_answers(assignment):
-        return json.dumps(wrong(kind, assignment)).encode()
-    notebook = hostile(HOSTILE[name], assignment) if name in HOSTILE else empty(assignment)
-    return json.dumps(reference(assignment) if kind == "reference" else notebook).encode()
+    if name in HOSTILE:
+        notebook = hostile(HOSTILE[name], assignment)
+    elif kind in ("reference", "empty"):  # a warm-up or an experiment has no typical wrong answers
+        notebook = reference(assignment) if kind == "reference" else empty(assignment)
+    else:
+        notebook = wrong(kind, assignment)
+    return json.dumps(notebook).encode()
 
 
 def write_class(folder: Path, kinds: list[str], assignment: str = FIRST) -> None:
