@@ -9,11 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from exercises.engine.chapters import HERE
-from exercises.engine.office.room import Failed, Room, settings, usable
+try:
+    if find_spec("nbgrader") is None:  # it is imported where it is asked
+        raise ModuleNotFoundError(name="nbgrader")
+    from exercises.engine.chapters import HERE
+    from exercises.engine.office.room import Failed, Room, settings, usable
+except ImportError as error:
+    sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
 
 
 def queue(course: Path) -> dict[str, int]:

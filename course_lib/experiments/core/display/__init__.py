@@ -182,12 +182,20 @@ def printed_by(rows: Sequence[Row]) -> float | None:
 
 def said(rows: Sequence[Row], digits: int) -> str:
     """A cell as plain text: our mean with its deviation, and in brackets what the paper prints."""
-    values, paper = [row["value"] for row in rows if row.get("value") is not None], printed_by(rows)
-    return f"{number(values, digits)}{'' if paper is None else f' ({number([paper], digits)})'}" if values else ""
+    ours, paper = _numbers(rows, digits)
+    return f"{ours} ({paper})" if paper else ours
 
 
 def _html(rows: Sequence[Row], digits: int) -> str:
-    ours, bracket, paper = said(rows, digits).removesuffix(")").partition(" (")
+    ours, paper = _numbers(rows, digits)
     ours, _, deviation = ours.partition(" ± ")
-    below = f"<br><small>paper {paper}</small>" if bracket else ""
+    below = f"<br><small>paper {paper}</small>" if paper else ""
     return ours + (f" <small>±&nbsp;{html.escape(deviation)}</small>" if deviation else "") + below
+
+
+def _numbers(rows: Sequence[Row], digits: int) -> tuple[str, str]:
+    """Our mean with its deviation, and what the paper prints, as texts; empty where there is none."""
+    values, paper = [row["value"] for row in rows if row.get("value") is not None], printed_by(rows)
+    if not values:
+        return "", ""
+    return number(values, digits), "" if paper is None else number([paper], digits)
