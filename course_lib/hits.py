@@ -18,6 +18,7 @@ from course_lib.interactions import Interactions
 __all__ = ["decayed_counts", "known_later", "with_hits"]
 
 DAY = 86_400.0
+LATEST = 1e11  # seconds since 1970: the year 5138. As milliseconds, numbers pass it from March 1973 on
 FLOOR = 0.05  # pairs of today that every item is given, so that a logarithm exists
 
 
@@ -39,7 +40,7 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
     Raises
     ------
     ValueError
-        As ``split_by_time``, and where no later pair has a known user.
+        Without times, for a share that leaves no earlier or no later pair, and where no later pair has a known user.
 
     Examples
     --------
@@ -56,7 +57,11 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
         raise checking.refuse(pairs, "pairs", "Interactions with times")
     if pairs.times is None:
         raise ValueError("pairs has no times; expected a time for each pair, to split by")
-    earlier, later = pairs.split_by_time(checking.real(share, "share", above=0, below=1))
+    share = checking.real(share, "share", above=0, below=1)
+    try:
+        earlier, later = pairs.split_by_time(share)
+    except ValueError as problem:  # it calls the share a fraction
+        raise ValueError(str(problem).replace("fraction", "share")) from None
     known = later.select(earlier.row_counts[later.users] > 0)
     if not len(known):
         raise ValueError(f"share is {share}: none of the {len(later)} later pairs has a user with an earlier pair")
@@ -69,7 +74,7 @@ def decayed_counts(train: Interactions, half_life: float, *, now: float | None =
     Parameters
     ----------
     train : Interactions
-        The known pairs, with times in seconds.
+        The known pairs, with times in seconds since 1970.
     half_life : float
         After how many days a pair counts one half. Of ``inf`` days, all pairs count 1.
     now : float, optional
@@ -83,7 +88,8 @@ def decayed_counts(train: Interactions, half_life: float, *, now: float | None =
     Raises
     ------
     ValueError
-        Without times, for a half life of 0 or less, and for a pair later than `now`.
+        Without times, for a half life of 0 or less, for a pair later than `now`, and for moments above 1e11 (the year
+        5138), which look like milliseconds.
 
     Examples
     --------
@@ -104,6 +110,10 @@ def decayed_counts(train: Interactions, half_life: float, *, now: float | None =
         half_life = checking.real(half_life, "half_life", above=0)
     latest = float(train.times.max()) if len(train) else 0.0
     now = latest if now is None else checking.real(now, "now")
+    for name, moment in (("train.times", latest), ("now", now)):
+        if moment > LATEST:
+            looks = "seconds since 1970; these look like milliseconds: divide by 1000"
+            raise ValueError(f"{name} has {moment:.0f}; expected {looks}")
     if latest > now:
         raise ValueError(f"now is {now}, and train has a pair at {latest}; expected no pair later than now")
     weights = np.exp2(-(now - train.times) / (half_life * DAY))

@@ -48,6 +48,15 @@ def test_one_inner_product_is_the_cosine_and_the_hits() -> None:
     np.testing.assert_allclose(left @ right.T, cosines / 0.25 + 0.5 * np.log(counts + 0.05), rtol=1e-12)
 
 
+def at(time: float) -> Interactions:
+    """One pair."""
+    return Interactions([0], [0], n_users=1, n_items=1, times=[time])
+
+
+def test_a_moment_in_seconds_is_taken_up_to_the_year_5138() -> None:
+    assert hits.decayed_counts(at(1e11), 1.0).tolist() == [1.0]
+
+
 def leaf() -> torch.Tensor:
     return torch.ones(1, requires_grad=True)
 
@@ -62,9 +71,15 @@ test_nonsense_is_named = refused(
     (lambda: hits.decayed_counts(pairs(), 1.0, now=0.0), "now is 0.0, and train has a pair at"),
     (lambda: hits.decayed_counts(Interactions([0], [0], n_users=1, n_items=1), 1.0), "train has no times"),
     (lambda: hits.decayed_counts([[0, 1]], 1.0), "train"),
+    (
+        lambda: hits.decayed_counts(at(1_400_000_000_000), 1.0),
+        r"^train.times has 1400000000000; expected seconds since",
+    ),
+    (lambda: hits.decayed_counts(at(1_400_000_000), 1.0, now=1.4e12), "^now has 1400000000000; .*: divide by 1000"),
     (lambda: hits.with_hits([[0.0, 0.0]], [[1.0, 0.0]], [1], tau=1, weight=1), r"users\[0\] is the zero vector"),
     (lambda: hits.decayed_counts(pairs(), np.ones((2, 2))), "half_life is array"),
     (lambda: hits.known_later(pairs(), 1.5), "share is 1.5"),
+    (lambda: hits.known_later(pairs(), 0.9999), "^share is 0.9999; expected one that leaves a later pair"),
     (lambda: hits.known_later(Interactions([0], [0], n_users=1, n_items=1)), "pairs has no times"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1, 2], tau=1, weight=1), "hits has shape"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=0, weight=1), "tau"),
