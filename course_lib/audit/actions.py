@@ -8,7 +8,7 @@ which `users`, `items`, `train` and `test` are those of the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,22 +28,24 @@ from course_lib.audit.remedies import (
     POPULAR,
     RANDOM,
     RECENT,
+    RECENT_HITS,
     SURE,
     WORDS,
     Effect,
 )
 from course_lib.audit.verdicts import OF_TRIPLES, Verdict
+from course_lib.hits import FLOOR
 
 MOST, MOST_REMEDIES = 5, 3  # actions of a report, and remedies among them: each is another way to serve one model
 RULE = (
     f"A remedy is advised where it lifts NDCG on held-out pairs by {SURE:g} standard errors and the lists stay "
-    f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items, and the lists together show at "
-    f"least {100 * KEPT:.0f} % of the items that they showed."
+    f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items (or recent hits, where these are "
+    f"added), and the lists together show at least {100 * KEPT:.0f} % of the items that they showed."
 )
 NAMES = (  # what the two lines of code hold
     "In the lines of code, users, items, train and test are evidence.users, .items, .pairs and .held_out of "
-    "course_lib.audit.report_of([...]), given the arguments of the command; gauge, geometry, index and metrics are "
-    "modules of course_lib."
+    "course_lib.audit.report_of([...]), given the arguments of the command; gauge, geometry, hits, index and metrics "
+    "are modules of course_lib."
 )
 DOING = {  # a remedy as the subject of a sentence
     BACK: "Multiplying the scores by popularity",
@@ -52,9 +54,11 @@ DOING = {  # a remedy as the subject of a sentence
     DIVIDE: "Dividing the items by the fourth root of their counts",
     CENTRE: "Centring and normalising the items",
     CORRECTION: "DDC",
+    RECENT_HITS: "Adding recent hits when serving",
 }
 HITS = {POPULAR: "the most popular items", LATELY: "the items that were popular lately"}
 DECISIONS = {BACK: "logq", LOGQ: "logq", NORMALISE: "normalise", DIVIDE: "popularity", CENTRE: "normalise"}
+DECISIONS |= {RECENT_HITS: "logq"}
 OTHER_DECISION = "popularity"  # of a shift of all users, and of DDC
 
 
@@ -138,9 +142,13 @@ def passed_over(effects: Sequence[Effect]) -> str:
 def _lists(effect: Effect) -> str:
     return (
         f"{effect.difference:+.4f}; most popular items in a list {_share(effect.overlap_after)}, before "
-        f"{_share(effect.overlap_before)}; items shown {_share(effect.coverage_after)}, before "
+        f"{_share(effect.overlap_before)}{_recent(effect)}; items shown {_share(effect.coverage_after)}, before "
         f"{_share(effect.coverage_before)}"
     )
+
+
+def _recent(effect: Effect) -> str:
+    return "" if effect.overlap_recent is None else f"; recent hits {_share(effect.overlap_recent)}"
 
 
 def _advised(effects: Sequence[Effect]) -> list[Effect]:
@@ -162,10 +170,13 @@ def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
         said = f"The list of {HITS[hits.remedy]} is ahead of this model, if not surely: {values} (NDCG@{k})"
     if best is None:
         return said
-    above = "above it" if best.after > hits.after else "but not above it"
+    part = best.users < hits.users and hits.remedy in best.beyond  # judged on half of the users
+    above = best.beyond[hits.remedy].difference > 0 if part else best.after > hits.after
+    start = f"from {best.before:.3f} " if part else ""
     doing = _doing(best)
     doing = doing if doing.isupper() else f"{doing[:1].lower()}{doing[1:]}"  # DDC stays DDC
-    return f"{said}; {doing} lifts the model to {best.after:.3f}, {above}"
+    lifted = f"{doing} lifts the model {start}to {best.after:.3f}{' on half of the users' * part}"
+    return f"{said}; {lifted}, {'above it' if above else 'but not above it'}"
 
 
 def _two(first: float, second: float) -> str:
@@ -205,11 +216,11 @@ def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool)
     why = (
         f"NDCG@{k} {effect.before:.4f} to {effect.after:.4f} for {effect.users:,} users (95 % interval of the "
         f"difference {effect.low:+.4f} to {effect.high:+.4f}); {over}. Most popular items in a list: "
-        f"{_share(effect.overlap_after)} (before {_share(effect.overlap_before)}); items shown in all: "
-        f"{_share(effect.coverage_after)} (before {_share(effect.coverage_before)})."
+        f"{_share(effect.overlap_after)} (before {_share(effect.overlap_before)}){_recent(effect)}; items shown in "
+        f"all: {_share(effect.coverage_after)} (before {_share(effect.coverage_before)})."
     )
     decision = DECISIONS.get(effect.remedy, OTHER_DECISION)
-    code = _code(effect.remedy, k, temperature)
+    code = _code(effect.remedy, k, temperature, effect.chosen)
     title = f"Or {words}." if another else f"{words[:1].upper()}{words[1:]}."
     return Action(title, why, decision, code, effect.gain, effect.remedy)
 
@@ -218,11 +229,15 @@ def _share(value: float | None) -> str:
     return "unknown" if value is None else f"{100 * value:.0f} %"
 
 
-def _code(remedy: str, k: int, temperature: float | None) -> tuple[str, str]:
+def _code(remedy: str, k: int, temperature: float | None, chosen: Mapping[str, float]) -> tuple[str, str]:
     """The new tables, as `remedies.remedied` makes them."""
     if remedy == LOGQ:
         bias = f"bias = {temperature or 1.0:g} * np.log(np.maximum(train.col_counts, 1) / len(train))"
         return bias, "users, items = np.c_[users, np.ones(len(users))], np.c_[items, bias]"
+    if remedy == RECENT_HITS:
+        count = f"hits.decayed_counts(train, {chosen['half_life']:g})"
+        more = f"more = {chosen['weight']:g} * np.log({count} + {FLOOR:g})"
+        return more, "users, items = np.c_[users, np.ones(len(users))], np.c_[items, more]"
     lines = {
         BACK: "items = items * np.maximum(train.col_counts, 1)[:, None]",
         NORMALISE: "items = geometry.normalise(items)",

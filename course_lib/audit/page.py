@@ -195,6 +195,15 @@ def _remedies(found: Sequence[Effect], quality: str) -> str:
         "advised": ["yes" if effect.advisable and effect.remedy not in LISTS else "no" for effect in found],
     }
     before = found[0]
+    added = next(
+        (
+            f"; so are the half-life of recent hits ({effect.chosen['half_life']:g} days) and their weight "
+            f"({effect.chosen['weight']:g})"
+            for effect in found
+            if effect.chosen
+        ),
+        "",
+    )
     note = (
         f"{quality} Each row is a change of the finished tables, judged on held-out pairs against the tables as they "
         f"are (NDCG {before.before:.4f}, popularity {before.popularity_before:.1f}, overlap "
@@ -202,7 +211,7 @@ def _remedies(found: Sequence[Effect], quality: str) -> str:
         f"{_places(before.gini_before, 2)}). Popularity: mean count of what is shown; overlap: share of a list that "
         "stands in that of the most popular items; coverage: share of the items that the lists show together; Gini: 0 "
         f"where all items are shown as often. {RULE} The shift is the best of several on half of the users, judged on "
-        "the others. The last rows are no changes of the tables but lists that need none."
+        f"the others{added}. The last rows are no changes of the tables but lists that need none."
     )
     return f"<p>{_text(note)}</p>{_table(columns, 'Remedies')}"
 

@@ -15,7 +15,7 @@ written (`course_lib.audit.ids`).
 
 No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below. A column
 named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01, gives each pair its time; of a pair
-that comes again the earliest counts.
+that comes again the earliest counts. Times above `hits.LATEST` are milliseconds, and become seconds.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_i
 from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
+from course_lib.hits import LATEST
 from course_lib.interactions import Interactions
 
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
@@ -83,7 +84,7 @@ class Found:
     """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows.
 
     read, schema: how much of a file was read, and which columns as what: a sentence, and {user, item, time, rating,
-    ignored}.
+    ignored}; milliseconds: whether the times were such.
     """
 
     pairs: Interactions
@@ -91,6 +92,7 @@ class Found:
     lost: int
     read: str = ""
     schema: dict[str, Any] = field(default_factory=dict)
+    milliseconds: bool = False
 
 
 def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema = INFERRED) -> Found:
@@ -184,13 +186,15 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
     known = [clock for clock in clocks if clock is not None]
     rows, columns = rows[kept], columns[kept]
     times = np.concatenate(known)[kept] if len(known) == len(clocks) else None
+    milliseconds = times is not None and len(times) > 0 and bool(times.max() > LATEST)
     if times is not None:
+        times = times / 1000 if milliseconds else times
         order = np.argsort(times, kind="stable")  # of equal pairs the first stays
         rows, columns, times = rows[order], columns[order], times[order]
     pairs = Interactions.merged(
         rows, columns, n_users=len(users.rows), n_items=len(items.rows), times=times, keep="first"
     )
-    return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()))
+    return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()), milliseconds=milliseconds)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats

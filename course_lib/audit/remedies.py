@@ -7,7 +7,8 @@ their orders, and what is shown has a random one: ids, which often follow popula
 
 What is advised (`Effect.advisable`): a remedy that was measured to help, by SURE standard errors, as one comparison of
 several, and that stays personal. A remedy stays personal where less than PERSONAL of a list stands in the list of the
-most popular items for the same user, and where the lists together show at least KEPT of the items that they showed.
+most popular items for the same user, and where the lists together show at least KEPT of the items that they showed. Of
+RECENT_HITS, less than PERSONAL may stand in the list of recent hits, too.
 
 What is a fault (`weighed`): a verdict that such changes would repair is one only where they were measured to repair it.
 """
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib import checking, geometry, metrics, popularity
+from course_lib import checking, geometry, hits, metrics, popularity
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
 from course_lib.audit.verdicts import Answer, Picture
 from course_lib.correction import Frozen
@@ -35,11 +36,14 @@ SHIFTS = {  # one global shift, in units of the users' median length
 BACK, LOGQ, CORRECTION = "multiply back", "logQ at serving", "DDC"
 NORMALISE, DIVIDE = "normalise the items", "divide by the fourth root of popularity"
 CENTRE = "centre, then normalise"
+RECENT_HITS = "recent hits at serving"
+YOUNGEST = (0.01, 0.03, 0.1, 0.3)  # half-lives to try: the ages up to which there are so many of the training pairs
+WEIGHTS = (0.125, 0.25, 0.5, 1.0, 2.0)  # to try, in units of the spread of the scores; half-lives with the middle one
 POPULAR, LATELY, RANDOM = "most popular", "popular lately", "random"  # no remedies, but lists that need no tables
 RECENT = 0.1  # the share of the training pairs, latest in time, that LATELY counts
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
-SURE = 2.7  # standard errors: two-sided 5 % for seven remedies together, by Bonferroni
+SURE = 2.7  # standard errors: two-sided 5 % for seven remedies together, by Bonferroni; 5.5 % with RECENT_HITS
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
 KEPT = 0.5  # of the items that the lists show together
 GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
@@ -49,6 +53,7 @@ WORDS = {  # how advice names each remedy
     NORMALISE: "normalise the items",
     DIVIDE: "divide the items by the fourth root of their counts",
     CENTRE: "centre the items, then normalise them",
+    RECENT_HITS: "add weight x log(recent hits) to the scores when serving",
     CORRECTION: "correct each user by DDC",
 }
 Tables = tuple[AnyArray, AnyArray]
@@ -89,7 +94,8 @@ class Effect:
     popularity_before, popularity_after: AvgPop, the mean count of what is shown; users: how many lists; overlap: mean
     share of a list that stands in the list of the most popular items for the same user; coverage: share of the items
     that the lists show together; gini: how unevenly the places are spread over the items; beyond: {POPULAR or LATELY:
-    NDCG after, less that list's}. What has no lists of its own (RANDOM) has None, and nothing beyond.
+    NDCG after, less that list's}. What has no lists of its own (RANDOM) has None, and nothing beyond. Of RECENT_HITS
+    alone, chosen: {half_life: days, weight}, and overlap_recent: share of a list that stands in that of recent hits.
     """
 
     remedy: str
@@ -108,6 +114,8 @@ class Effect:
     gini_before: float | None = None
     gini_after: float | None = None
     beyond: dict[str, Change] = field(default_factory=dict)
+    chosen: dict[str, float] = field(default_factory=dict)
+    overlap_recent: float | None = None
 
     @property
     def gain(self) -> float:
@@ -129,7 +137,8 @@ class Effect:
         """Whether the lists stay personal, by PERSONAL and KEPT; False where that was not measured."""
         if self.overlap_after is None or self.coverage_after is None or self.coverage_before is None:
             return False
-        return self.overlap_after < PERSONAL and self.coverage_after >= KEPT * self.coverage_before
+        crowd = max(self.overlap_after, self.overlap_recent or 0)
+        return crowd < PERSONAL and self.coverage_after >= KEPT * self.coverage_before
 
     @property
     def advisable(self) -> bool:
@@ -164,6 +173,55 @@ class Bench:
         """The median length of the users, and the (d,) popularity direction of the items."""
         unit = float(np.median(geometry.norm(self.users)))
         return unit, popularity.popularity_direction(self.items, self.counts)
+
+    @cached_property
+    def halves(self) -> tuple[Ids, Ids]:
+        """Two halves of the users, at random: the first chooses among changes, the second judges the one chosen."""
+        half = self.evidence.rng("halves of users").permutation(len(self.chosen)) % 2 == 0
+        return np.flatnonzero(half), np.flatnonzero(~half)
+
+    @cached_property
+    def spread(self) -> float:
+        """The median, over the users, of the standard deviation of a user's scores of the items."""
+        users, mean = self.users.astype(np.float64), self.items.mean(axis=0, dtype=np.float64)
+        squares = ((users @ self.evidence.triangles[0].T) ** 2).sum(axis=1) / len(self.items)
+        return float(np.median(np.sqrt(np.maximum(squares - (users @ mean) ** 2, 0))))
+
+    @cached_property
+    def recent(self) -> dict[float, tuple[Float, Ids]]:
+        """{half-life in days: log of each item's hits, counted by age, and the lists of these}; {} without times.
+
+        The half-lives are the ages of YOUNGEST, without those of 0.
+        """
+        times, found = self.training_pairs.times, {}
+        ages = [] if times is None or not len(times) else times.max() - np.quantile(times, 1 - np.array(YOUNGEST))
+        for days in dict.fromkeys(float(f"{age / hits.DAY:.3g}") for age in ages if age > 0):
+            logs = np.log(hits.decayed_counts(self.training_pairs, days) + hits.FLOOR)
+            found[days] = logs, self.judged((np.ones((len(self.users), 1)), logs[:, None])).lists
+        return found
+
+    @cached_property
+    def added(self) -> dict[str, float]:
+        """The half-life and the weight of RECENT_HITS that are best for half of the users; {} without half-lives.
+
+        First the half-life, with the middle weight; then the weight, among those with which the lists stay personal if
+        there are such. The tables know the training pairs, which so cannot tell how much to add to their scores.
+        """
+        if not self.recent:
+            return {}
+        weights = [float(f"{weight * self.spread:.3g}") for weight in WEIGHTS]
+        tried = (self.with_recent(days, weights[len(weights) // 2], self.halves[0]) for days in self.recent)
+        half_life = max(tried, key=lambda effect: effect.after).chosen["half_life"]
+        tried = (self.with_recent(half_life, weight, self.halves[0]) for weight in weights)
+        return max(tried, key=lambda effect: (effect.personal, effect.after)).chosen
+
+    def with_recent(self, half_life: float, weight: float, part: Ids) -> Effect:
+        """RECENT_HITS with this half-life and weight, for these users only."""
+        logs, alone = self.recent[half_life]
+        after = self.judged(add_column(self.users, self.items, logs, weight), part)
+        effect = self.compared(RECENT_HITS, after, part)
+        shared = None if effect.overlap_after is None else metrics.overlap(after.lists, alone[part])
+        return replace(effect, chosen={"half_life": half_life, "weight": weight}, overlap_recent=shared)
 
     def uncorrected(self, users: Ids) -> Frozen:
         """The tables of these users, who have a training pair; their popularity is that of their pairs."""
@@ -295,14 +353,16 @@ def effects(bench: Bench) -> list[Effect]:
 
 
 def remedied(name: str, bench: Bench, *, measured: bool = False) -> Tables:
-    """The tables (users, items) of one of REMEDIES, SHIFTS or CORRECTION, for all users; measured: for the bench's.
+    """The tables (users, items) of one of REMEDIES, SHIFTS, RECENT_HITS or CORRECTION; measured: for the bench's users.
 
     The users of the bench get the very rows that are measured. The others are changed by the same rule: as far along
     popularity, and by DDC with the same popularity direction; DDC leaves users without a training pair as they are.
     Raises ValueError for another name.
     """
-    checking.choice(name, "remedy", (*REMEDIES, *SHIFTS, CORRECTION))
     users = bench.users if measured else bench.everybody
+    if name == RECENT_HITS and bench.added:
+        return add_column(users, bench.items, bench.recent[bench.added["half_life"]][0], bench.added["weight"])
+    checking.choice(name, "remedy", (*REMEDIES, *SHIFTS, CORRECTION))
     if name == CORRECTION:
         return bench.corrected if measured else _all_corrected(bench), bench.items
     if name in SHIFTS:
@@ -322,10 +382,13 @@ def add_log_popularity(users: AnyArray, items: AnyArray, counts: Ids, temperatur
     After in-batch softmax without logQ the score learns log(chance of the pair) - log(popularity): this puts it back.
     The temperature is that of the training, 1 where it is not known.
     """
-    chance = np.log(np.maximum(counts, 1) / counts.sum())
-    column = (temperature * chance)[:, None].astype(items.dtype)
-    ones = np.ones((len(users), 1), users.dtype)
-    return np.concatenate([users, ones], axis=1), np.concatenate([items, column], axis=1)
+    return add_column(users, items, temperature * np.log(np.maximum(counts, 1) / counts.sum()))
+
+
+def add_column(users: AnyArray, items: AnyArray, values: Float, weight: float = 1.0) -> Tables:
+    """Score + weight x the value (n,) of the item: one more column of both tables."""
+    weights, column = np.full((len(users), 1), weight, users.dtype), values[:, None].astype(items.dtype)
+    return np.concatenate([users, weights], axis=1), np.concatenate([items, column], axis=1)
 
 
 def normalise(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
@@ -359,12 +422,19 @@ def global_shift(bench: Bench) -> Effect:
 
     Raises ValueError where head and tail have the same mean.
     """
-    half = bench.evidence.rng("halves of users").permutation(len(bench.chosen)) % 2 == 0
+    some, others = bench.halves
     shifted = {name: remedied(name, bench, measured=True) for name in SHIFTS}
-    some = np.flatnonzero(half)
     scores = {name: float(bench.judged(tables, some).ndcg.mean()) for name, tables in shifted.items()}
     best = max(scores, key=lambda name: scores[name])
-    return bench.effect(best, shifted[best], np.flatnonzero(~half))
+    return bench.effect(best, shifted[best], others)
+
+
+def recent_hits(bench: Bench) -> Effect | None:
+    """The logarithm of recent hits added to the scores, as half of the users chose (`Bench.added`), judged on the rest.
+
+    None where the training pairs have no times, or almost all of them the latest.
+    """
+    return bench.with_recent(**bench.added, part=bench.halves[1]) if bench.added else None
 
 
 @dataclass(frozen=True)

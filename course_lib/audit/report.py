@@ -24,9 +24,12 @@ The JSON (`Report.to_dict`), schema_version "2":
                     pairs have times, and "random": the tables before, that list after]
     remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users,
                     overlap_before, overlap_after, coverage_before, coverage_after, gini_before, gini_after: number or
-                    null, beyond: {name of a list: {difference, low, high}}, advisable}]; overlap: share of a list that
+                    null, beyond: {name of a list: {difference, low, high}}, chosen: {half_life, weight} or {},
+                    overlap_recent: number or null, advisable}]; overlap: share of a list that
                     stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
-                    was measured to help and stays personal (`remedies`)
+                    was measured to help and stays personal (`remedies`). Of "recent hits at serving", there where the
+                    training pairs have times, chosen: the half-life, in days, and the weight that half of the users
+                    chose; overlap_recent: share of a list that stands in that of the recent hits
     cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
     further         [the same for `verdicts.FURTHER`]: what is described, and never is a fault
     smaller         [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
@@ -318,9 +321,10 @@ def _report(
     step("popularity")
     popular = [popularity_lengths(evidence, shown), popularity_direction(evidence, along), shifted_centre(evidence)]
     step("corrections")
+    recent, of_recent = _measured(remedies.recent_hits, bench, "The sum with recent hits")
     correction, more_notes = _measured(remedies.ddc, bench, "DDC")
     served = {effect.remedy: effect for effect in (*shown, *beside_them) if effect.remedy in (BACK, LOGQ, POPULAR)}
-    shown += along
+    shown += along + ([] if recent is None else [recent])
     last = [
         in_batch_bias(evidence, served),
         leaked_test_pairs(evidence),
@@ -330,7 +334,7 @@ def _report(
     verdicts = tuple(by_id[name] for name in CATALOGUE)
     if correction is not None:
         shown = [*shown, correction.effect]
-    said += [*notes, *more_notes]
+    said += [*notes, *of_recent, *more_notes]
     measured = (tuple(beside_them), tuple(shown), cosines)
     return Report(verdicts, *measured, inputs, options, tuple(said), fewer, evidence, bench, index)
 
@@ -463,6 +467,8 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
             yield f"{name}: {each.repeated:,} pairs came again; each counts once."
         if each is not None and each.lost:
             yield f"{name}: {each.lost:,} pairs of zero rows were left out."
+        if each is not None and each.milliseconds:
+            yield f"{name}: the times look like milliseconds, and were divided by 1000."
 
 
 def _measured_lines(effect: Effect) -> Iterator[str]:
