@@ -22,7 +22,7 @@ from course_lib.audit import actions as todo
 from course_lib.audit.actions import MOST, actions, headline
 from course_lib.audit.questions import correction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
-from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, REMEDIES, WORDS, Change, Effect, weighed
+from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, RECENT_HITS, REMEDIES, WORDS, Change, Effect, weighed
 from course_lib.audit.verdicts import Verdict
 from course_lib.interactions import Interactions
 
@@ -75,13 +75,18 @@ def drawn(names: list[str], seed: int) -> list[Effect]:
         shown = dict(zip(("overlap", "coverage", "gini"), draw.uniform(0, 1, (3, 2)).tolist(), strict=True))
         both = {f"{kind}_{when}": two[at] for kind, two in shown.items() for at, when in enumerate(("before", "after"))}
         ends = (before, before + change, change, change - width, change + width, 50.0, 60.0, 400)
-        made.append(Effect(name, *ends, **both, beyond={POPULAR: Change(change, change - width, change + width)}))
+        more: dict[str, Any] = {"beyond": {POPULAR: Change(change, change - width, change + width)}}
+        if name == RECENT_HITS:
+            more |= {"chosen": CHOSEN, "overlap_recent": draw.uniform(0, 1)}
+        made.append(Effect(name, *ends, **both, **more))
     return made
 
 
 def crowds(effect: Effect) -> bool:
     """Whether the table says that its lists are not personal."""
     assert effect.overlap_after is not None and effect.coverage_after is not None and effect.coverage_before is not None
+    if effect.remedy == RECENT_HITS and (effect.overlap_recent is None or effect.overlap_recent >= 0.5):
+        return True
     return effect.overlap_after >= 0.5 or effect.coverage_after < 0.5 * effect.coverage_before
 
 
@@ -98,7 +103,9 @@ def advised_against(effects: list[Effect], advice: str, done: set[str]) -> list[
     return [effect.remedy for effect in effects if effect.remedy in names and contradicts(effect)]
 
 
-NAMES = [*REMEDIES, "shift all users by +0.5 along popularity", "DDC"]
+WITHOUT_TIMES = [*REMEDIES, "shift all users by +0.5 along popularity", "DDC"]
+NAMES = [*WITHOUT_TIMES, RECENT_HITS]
+CHOSEN = {"half_life": 1.23e-05, "weight": 1.23e-05}  # the longest numbers
 
 
 def test_no_advice_contradicts_the_table_over_random_measurements() -> None:
@@ -110,7 +117,7 @@ def test_no_advice_contradicts_the_table_over_random_measurements() -> None:
     advised: set[str] = set()
     words: set[str] = set()
     for seed in range(200):
-        effects = drawn(NAMES, seed)
+        effects = drawn([*NAMES[:-2], RECENT_HITS, NAMES[-2]], seed)  # DDC is the last
         one = found[seed % len(found)]
         assert one.evidence is not None
         batch = in_batch_bias(one.evidence, {effect.remedy: effect for effect in effects})
@@ -309,8 +316,8 @@ def test_the_two_lines_make_the_tables_that_were_measured(monkeypatch: pytest.Mo
     shift = next(effect.remedy for effect in found.remedies if effect.remedy.startswith("shift"))
     monkeypatch.setattr("builtins.print", lambda *_: None)
     room = {"users": model.users, "items": model.items, "train": model.pairs, "test": model.held_out, "report": found}
-    for remedy in (shift if name.startswith("shift") else name for name in NAMES):
-        made, wanted = run(todo._code(remedy, 10, 0.5), dict(room)), found.remedied(remedy)
+    for remedy in (shift if name.startswith("shift") else name for name in WITHOUT_TIMES):
+        made, wanted = run(todo._code(remedy, 10, 0.5, {}), dict(room)), found.remedied(remedy)
         scores = made["users"] @ made["items"].T
         np.testing.assert_allclose(scores, wanted[0] @ wanted[1].T, atol=1e-9, err_msg=remedy)
 
@@ -341,7 +348,7 @@ def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
     named = {decision for _, decision, _ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())}
     assert named | {*todo.DECISIONS.values()} | {todo.OTHER_DECISION} <= cards
     codes = [code for *_, code in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())]
-    codes += [todo._code(name, 10, 0.123456) for name in NAMES] + [action.code for action in report.actions]
+    codes += [todo._code(name, 10, 0.123456, CHOSEN) for name in NAMES] + [action.code for action in report.actions]
     assert all(len(code) == 2 and max(map(len, code)) <= 71 for code in codes)
 
 

@@ -108,6 +108,16 @@ class Made:
             found.append(expected[wanted[order]].sum() / DISCOUNTS[: wanted.sum()].sum())
         return np.array(found)
 
+    @property
+    def half(self) -> Rows:
+        """(u,) whether a user who is judged is of the half that chooses."""
+        return self.rng("halves of users").permutation(len(self.judged)) % 2 == 0
+
+    def hits(self, half_life: float) -> Rows:
+        """(n,) log of the pairs of each item, each 2^(-age / half-life)."""
+        age = (self.train.times.max() - self.train.times) / 86_400
+        return np.log(np.bincount(self.train.items, 0.5 ** (age / half_life), len(self.items)) + 0.05)
+
     def groups(self, sizes: Rows) -> Rows:
         """(n,) 0 for the largest tenth, 1 up to a half, 2 for the rest."""
         place = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
@@ -125,9 +135,11 @@ def model(request: pytest.FixtureRequest) -> Made:
     return made(request.param)
 
 
-def remedied(model: Made, name: str) -> Rows:
+def remedied(model: Made, name: str, chosen: dict[str, float]) -> Rows:
     """The scores after a remedy."""
     counts, scores = np.maximum(model.counts, 1), model.users @ model.items.T
+    if name == "recent hits at serving":
+        return scores + chosen["weight"] * model.hits(chosen["half_life"])
     lengths = np.sqrt((model.items**2).sum(axis=1))
     if name.startswith("shift all users by"):
         order, size = np.argsort(-model.counts, kind="stable"), round(0.05 * len(counts))
@@ -153,15 +165,15 @@ def gini(lists: Rows, n: int) -> float:
 
 def test_every_remedy(model: Made) -> None:
     n = len(model.items)
-    half = model.rng("halves of users").permutation(len(model.judged)) % 2 == 0
+    half = model.half
     names = [effect.remedy for effect in model.report.remedies if effect.remedy != "DDC"]
-    assert len(names) == 6
+    assert len(names) == 7
     for effect in model.report.remedies:
         if effect.remedy == "DDC":
             continue  # by BFGS in test_real_models
-        scores = remedied(model, effect.remedy)
+        scores = remedied(model, effect.remedy, effect.chosen)
         lists = model.lists(scores)
-        part = ~half if effect.remedy.startswith("shift") else np.ones(len(half), bool)
+        part = ~half if effect.remedy.startswith(("shift", "recent")) else np.ones(len(half), bool)
         before, after = model.before[part], model.ndcg(scores)[part]
         changed(effect, after - before)
         found = {"before": before.mean(), "after": after.mean(), "users": part.sum()}
@@ -172,8 +184,39 @@ def test_every_remedy(model: Made) -> None:
             assert getattr(effect, name) == pytest.approx(float(value), rel=1e-4, abs=2e-4), (effect.remedy, name)
         popular = model.lists(model.popular)[part]
         for when, each in (("before", model.start[part]), ("after", lists[part])):
-            both = np.mean([len({*a} & {*b}) / K for a, b in zip(each.tolist(), popular.tolist(), strict=True)])
-            assert getattr(effect, f"overlap_{when}") == pytest.approx(both, abs=2e-4)
+            assert getattr(effect, f"overlap_{when}") == pytest.approx(shared(each, popular), abs=2e-4)
+
+
+def shared(lists: Rows, others: Rows) -> float:
+    """The mean share of a list that stands in the other one."""
+    return float(np.mean([len({*a} & {*b}) / K for a, b in zip(lists.tolist(), others.tolist(), strict=True)]))
+
+
+def test_how_recent_hits_are_added(model: Made) -> None:
+    """Half-life, weight, and share of the recent hits: by all tries on half of the users, from the definitions."""
+    effect, times = (
+        next(each for each in model.report.remedies if each.remedy == "recent hits at serving"),
+        model.train.times,
+    )
+    some, spread = model.half, np.median(model.scores[model.judged].std(axis=1))
+    ages = [(times.max() - np.quantile(times, 1 - share)) / 86_400 for share in (0.01, 0.03, 0.1, 0.3)]
+    weights = [float(f"{size * spread:.3g}") for size in (1 / 8, 1 / 4, 1 / 2, 1, 2)]
+
+    def tried(half_life: float, weight: float, part: Rows) -> tuple[float, float, bool]:
+        """NDCG, the share of recent hits, and whether the lists stay personal."""
+        lists = model.lists(model.scores + weight * model.hits(half_life))[part]
+        recent = shared(lists, model.lists(np.tile(model.hits(half_life), (len(model.users), 1)))[part])
+        crowd = max(shared(lists, model.lists(model.popular)[part]), recent)
+        seen, before = len(np.unique(lists)), len(np.unique(model.start[part]))
+        ndcg = model.ndcg(model.scores + weight * model.hits(half_life))[part].mean()
+        return ndcg, recent, crowd < 0.5 and seen >= 0.5 * before
+
+    half_life = max((float(f"{age:.3g}") for age in ages), key=lambda days: tried(days, weights[2], some)[0])
+    found = {weight: tried(half_life, weight, some) for weight in weights}
+    weight = max(weights, key=lambda each: (found[each][2], found[each][0]))
+    assert effect.chosen == {"half_life": half_life, "weight": weight}
+    _, recent, personal = tried(half_life, weight, ~some)
+    assert effect.overlap_recent == pytest.approx(recent, abs=2e-4) and effect.personal == personal
 
 
 def changed(found: Any, change: Rows) -> None:
@@ -199,7 +242,7 @@ def test_lists_that_need_no_tables(model: Made) -> None:
         changed(effect, found - model.before)
     for effect in model.report.remedies:
         if effect.users == len(model.judged) and effect.remedy != "DDC":
-            after = model.ndcg(remedied(model, effect.remedy))
+            after = model.ndcg(remedied(model, effect.remedy, {}))
             for name, found in by_hits.items():
                 changed(effect.beyond[name], after - found)
 
