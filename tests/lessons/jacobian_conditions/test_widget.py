@@ -154,7 +154,7 @@ def test_the_counterexample_is_a_move_of_the_training() -> None:
     step, user, angle, before, after = (
         float(x)
         for x in re.search(
-            r"step (\d+) moves user (\d+) from \(.*?\) at (\S+)° .* goes from (\S+) to (\S+)\. Of", shown.summary()
+            r"step (\d+) moves person (\d+) from \(.*?\) at (\S+)° .* goes from (\S+) to (\S+)\. Of", shown.summary()
         ).groups()
     )
     run, (t, u) = shown.run(), (int(step) - 1, int(user) - 1)
