@@ -240,8 +240,9 @@ def test_the_buttons_of_a_training(site_page: Callable[..., Any]) -> None:
     plane = page.locator(".cw-plane")
     run = TowerMotion(batch_size=9, lr=0.7, steps=61).run()
     first, last = (words.number(length) for length in run.norms[[0, -1], 1])
-    assert f"User 2 went from length {first} to {last}. Its last move stood at 90° to it." in plane.get_attribute(
-        "aria-label"
+    assert (
+        f"The vector of person 2 went from length {first} to {last}. Its last move stood at 90° to it."
+        in plane.get_attribute("aria-label")
     )
     page.locator('[data-action="step"]').click()
     page.locator('[data-action="steps"]').click()
