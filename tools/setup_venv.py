@@ -135,7 +135,7 @@ def write_locks(python: Path, torch_index: str, *, upgrade: bool) -> None:
     write(LOCK, run_uv(python, *asked, *here, *kept, torch_index=torch_index))
     needs = python.parent / "scale.in"
     needs.write_text("\n".join([*WITH_TORCHREC, *FOR_ITS_TESTS]) + "\n", encoding="utf-8")
-    there = [course, str(needs), "--extra", "data", "--extra", "training", "--constraints", str(LOCK)]
+    there = [course, str(needs), "--extra", "experiments", "--constraints", str(LOCK)]
     scale = run_uv(python, *asked, *there, torch_index=torch_index)
     write(SCALE_LOCK, f"{TORCHREC}\n{scale}")
 

@@ -284,6 +284,20 @@ def test_a_weak_model_whose_rows_are_right_has_no_fault(kind: str) -> None:
     assert "fault" not in [WEAK[kind](seed).asked(seed).verdict for seed in SEEDS]
 
 
+def test_half_of_the_rows_dealt_out_anew_are_told_beside_equal_rows() -> None:
+    """A fifth of the items has no known word, and one row: these rows tell nothing, and hide nothing."""
+    model, rng = clean(0), np.random.default_rng(4)
+    items = model.items.copy()
+    items[rng.random(len(items)) < 0.2] = items.mean(axis=0)
+    right = replace(model, items=items)
+    some = rng.permutation(len(items))[::2]
+    items = items.copy()
+    items[some] = items[rng.permutation(some)]
+    assert right.asked().verdict != "fault"
+    wrong = replace(model, items=items).asked()
+    assert wrong.verdict == "fault" and "of the item rows are those of strangers" in wrong.support, wrong.support
+
+
 def test_where_the_rows_belong_to_other_pairs_nothing_else_is_judged(tmp_path: Path) -> None:
     """Neither verdicts nor measurements, in text, page and JSON; with --fail-on fault the command ends with 1."""
     model = planted.PLANTS[NAME](0, 1)

@@ -110,12 +110,15 @@ def test_the_lock_holds_everything_that_the_project_asks_for() -> None:
 
 
 def test_the_lock_of_test_scale_is_exact_and_agrees_with_the_lock() -> None:
-    """TorchRec's pair, and nothing for CUDA; what both locks name has one version."""
+    """TorchRec's pair, nothing for CUDA, and all that experiments import; what both locks name has one version."""
     locked, scale = (
         dict(line.split("==") for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line[0] != "#")
         for name in ("requirements.txt", "requirements-scale.txt")
     )
     assert scale["torchrec"] == scale["fbgemm-gpu-cpu"] and not {"fbgemm-gpu", "triton"} & set(scale)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needed = [text for name in ("experiments", "data", "training") for text in extras[name] if "[" not in text]
+    assert {re.split("[>=]", text)[0] for text in needed} <= scale.keys()
     both = locked.keys() & scale.keys()
     assert len(both) > 30 and {name: locked[name] for name in both} == {name: scale[name] for name in both}
 

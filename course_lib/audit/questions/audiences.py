@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from course_lib.audit.evidence import AnyArray, Float, Ids
@@ -82,20 +83,24 @@ class Side:
         """The share of the rows that are strangers', where the others know their audiences; else 0.
 
         Of a row at random, a quarter of the strangers' win three times of four: so many ids are counted four times.
+        Rows that have an equal are left out: an item without known words, or one that was never trained, has the row of
+        others like it, and another question asks for them.
         """
-        if len(self.known) < FEWEST_PAIRS * ALIKE:
+        known = self.known[~self.copied[self.audiences[0]]]
+        if len(known) < FEWEST_PAIRS * ALIKE:
             return 0.0
-        low, middle = (float(((start <= self.known) & (self.known < start + BELOW)).mean()) for start in (0, 2 * BELOW))
+        low, middle = (float(((start <= known) & (known < start + BELOW)).mean()) for start in (0, 2 * BELOW))
         graded = low < FLAT * middle  # hardly trained rows: few are beaten by most strangers, more by fewer
-        sound = float((self.known >= ABOVE).mean()) >= SOUND
-        if low < ASTRAY or graded or not sound or self.copies() > low:  # of equal rows another question asks
-            return 0.0
-        return min(1.0, low / BELOW)
+        sound = float((known >= ABOVE).mean()) >= SOUND
+        return 0.0 if low < ASTRAY or graded or not sound else min(1.0, low / BELOW)
 
-    def copies(self) -> float:
-        """The share of the table's rows that have an equal, by their places on a random line."""
-        _, times = np.unique(self.table @ self.rng.standard_normal(self.table.shape[1]), return_counts=True)
-        return float(times[times > 1].sum() / len(self.table))
+    @cached_property
+    def copied(self) -> NDArray[np.bool_]:
+        """(n,) whether a row of the table has an equal, by their places on a random line."""
+        places = self.table @ self.rng.standard_normal(self.table.shape[1])
+        _, first, times = np.unique(places, return_inverse=True, return_counts=True)
+        found: NDArray[np.bool_] = times[first] > 1
+        return found
 
     def steps(self) -> list[int]:
         """By how many rows each part of the table is off, in the order of its rows, where that can be told."""

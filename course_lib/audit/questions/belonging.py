@@ -227,7 +227,7 @@ def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str
     if min(sure.values()) > ABOVE[1]:
         return "", "Yet each table alone belongs to such pairs: the two are of different trainings."
     best, other = sorted(sure, key=lambda name: -sure[name])
-    if sure[best] > ABOVE[1] and sure[other] < SIDES and both[other].copies() < 0.5:
+    if sure[best] > ABOVE[1] and sure[other] < SIDES and both[other].copied.mean() < 0.5:
         return (
             "",
             f"Yet the {best} rows alone belong to such pairs: the {other} rows are those of strangers, or untrained.",

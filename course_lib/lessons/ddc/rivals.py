@@ -37,7 +37,8 @@ class Rivals(Hero):
 
     module_name: ClassVar[str] = "rivals"
     caption: ClassVar[str] = (
-        "Across: how much more or less popular the lists become, in per cent. Upwards: how much more or less accurate. "
+        "Across: how much more or less popular the lists become, in per cent. Upwards: how much more or less accurate, "
+        "with 95 % intervals over the three trainings. "
         "The model without a method stands where the two lines cross. Shaded: the corner that every method promises, "
         "less popular and more accurate. With JavaScript this picture moves."
     )

@@ -1,6 +1,6 @@
 """What the first chapter says of data: over the five seeds of `towers.SEEDS`, on one data set.
 
-Pairs are hidden at random; "the latest films" means that the last tenth of the pairs in time is hidden instead.
+Pairs are hidden at random; "the latest pairs" means that the last tenth of the pairs in time is hidden instead.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ def popular_films_beat_the_first_model(recalls: Sequence[float], popular: float)
     return Difference.below(recalls, popular)
 
 
-@on_films("With films hidden at random, the corrected model finds more than a list of the most popular films")
+@on_films("With pairs hidden at random, the corrected model finds more than a list of the most popular films")
 def the_correction_wins(recalls: Sequence[float], popular: float) -> Difference:
     """Recall@10 of the corrected model minus that of the most popular films."""
     return Difference.above(recalls, popular)
 
 
-@on_films("With the latest films hidden, a list of the most popular films finds more than the corrected model")
+@on_films("With the latest pairs hidden, a list of the most popular films finds more than the corrected model")
 def popular_films_win_in_time(recalls: Sequence[float], popular: float) -> Difference:
     """Recall@10 of the most popular films of the earlier pairs minus that of the corrected model."""
     return Difference.below(recalls, popular)
 
 
-@finding("With the latest films hidden, a list of the films that were popular lately finds most of all", case="rival")
+@finding("With the latest pairs hidden, a list of the films that were popular lately finds most of all", case="rival")
 def recent_films_win_in_time(recalls: Sequence[float], popular: float, lately: float) -> dict[str, Difference]:
     """Recall@10 of the films with most ratings in the last tenth of the earlier pairs, minus that of the rival."""
     return {"corrected model": Difference.below(recalls, lately), "most popular": Difference(lately - popular)}

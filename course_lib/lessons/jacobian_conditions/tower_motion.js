@@ -28,9 +28,9 @@ const choices = {
   tower: {
     lookup: { name: "a table, q = Eᵤ" },
     one_hot: { name: "a linear layer on one-hot inputs" },
-    dense: { name: "a linear layer on features, q = W xᵤ", why: "The features of two users are not perpendicular, so the gradients of all users mix." },
-    mlp: { name: "an MLP on features, q = B max(A xᵤ, 0)", why: "All users share both layers, so their gradients mix, and each layer turns the step of the other." },
-    two_layers: { name: "a table and a linear layer, q = B Eᵤ", why: "All users share B, and BBᵀ turns the step of Eᵤ." },
+    dense: { name: "a linear layer on features, q = W xᵤ", why: "The features of two people are not perpendicular, so the gradients of all people mix." },
+    mlp: { name: "an MLP on features, q = B max(A xᵤ, 0)", why: "All people share both layers, so their gradients mix, and each layer turns the step of the other." },
+    two_layers: { name: "a table and a linear layer, q = B Eᵤ", why: "All people share B, and BBᵀ turns the step of Eᵤ." },
     bias: { name: "a table with a shared bias, q = Eᵤ + b", why: "Every gradient of the batch moves the bias, and the bias moves everybody." },
     scale: { name: "a table with a shared scale, q = s Eᵤ" },
     normalised: { name: "a table, divided by its length, q = Eᵤ/‖Eᵤ‖" },
@@ -40,7 +40,7 @@ const choices = {
     momentum: { name: "SGD with momentum", why: "Momentum (0.9) adds old gradients, which were perpendicular to earlier vectors q." },
     decay: { name: "SGD with weight decay", why: "Decay (0.05) pulls every vector towards zero in every step." },
     lazy_decay: { name: "SGD with lazy decay", why: "Decay (0.05) pulls the vectors of the batch towards zero." },
-    row_adagrad: { name: "row-wise AdaGrad", why: "A row of this matrix is a coordinate of all users, so the coordinates have rates of their own." },
+    row_adagrad: { name: "row-wise AdaGrad", why: "A row of this matrix is a coordinate of all people, so the coordinates have rates of their own." },
     adagrad: { name: "AdaGrad", why: "Each number has a rate of its own, so the step turns." },
     adam: { name: "Adam, all rows", why: "Each number has a rate of its own, so the step turns." },
     lazy_adam: { name: "Adam, rows of the batch only", why: "Each number has a rate of its own, so the step turns." },
@@ -123,7 +123,7 @@ export default showing(NAMES, class extends Interactive {
       picture: parts.push,
       more: {
         start: parts.presets.box,
-        main: [select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
+        main: [select("optimiser", "Optimiser of the people’s tower").box, select("loss", "Loss").box,
           slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS, (pairs) => `${pairs} pairs`).box, parts.again],
         view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
       },
@@ -141,10 +141,10 @@ export default showing(NAMES, class extends Interactive {
     const { parts } = this;
     parts.plane = drawing({ width: 400, height: 400 }, { class: "cw-plane" });
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The paths of the users"),
+      h("p", { class: "cw-card-title" }, "The paths of the people"),
       parts.plane,
       h("ul", { class: "cw-legend" },
-        wideKey("path of the user you follow", svg("path", { class: "cw-path-followed", d: "M1 10H25" })),
+        wideKey("path of the vector you follow", svg("path", { class: "cw-path-followed", d: "M1 10H25" })),
         wideKey("its circle now", svg("path", { class: "cw-ring-now", d: "M1 10H25" })),
         wideKey("at the start", svg("path", { class: "cw-ring-next", d: "M1 10H25" })),
         wideKey("its last move", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" }))));
@@ -233,7 +233,7 @@ export default showing(NAMES, class extends Interactive {
       plane.trace(of(user), "cw-path-followed"), spot(plane, path[last][user], "cw-knob", 6),
       ...(move ? [plane.arrow(path[move[0]][user], path[move[0] + 1][user], "cw-vector cw-vector-step")] : []));
     const moved = move ? `Its last move stood at ${number(move[2])}° to it.` : "It has not moved.";
-    parts.plane.setAttribute("aria-label", `The paths of ${USERS} users. User ${follow} went from length ${number(norms[0][user])} to ${number(norms[last][user])}. ${moved}`);
+    parts.plane.setAttribute("aria-label", `The paths of ${USERS} people. The vector of person ${follow} went from length ${number(norms[0][user])} to ${number(norms[last][user])}. ${moved}`);
   }
 
   showShare() {
@@ -279,7 +279,7 @@ function aboutPush({ follow }, { before, after }) {
   return `One push on person ${follow} ${moved}, and ${shorter || "none"} of the ${USERS} vectors ${shorter === 1 ? "becomes" : "become"} shorter.`;
 }
 
-const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves user ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
+const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves person ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
   `and its length ${fromTo(from, to)}.`;
 
 /** Three decimals, or as many up to six as show that the length has changed. */

@@ -13,7 +13,7 @@ SMALLEST_BATCH = 4
 
 
 class TowerMotion(Hero):
-    """A small training of 24 users in the plane, and the angle at which every vector moved.
+    """A small training of 24 people in the plane, and the angle at which every vector moved.
 
     tower       one of small_towers.TOWERS: "lookup", "one_hot", "dense", "mlp", "two_layers", "bias", "scale",
                 "normalised"
@@ -23,7 +23,7 @@ class TowerMotion(Hero):
     batch_size  pairs in a batch, 4 to 24
     lr          learning rate, 0.01 to 10
     steps       steps of training, 0 to 300
-    follow      the user whose path is drawn thick, 1 to 24
+    follow      the person whose path is drawn thick, 1 to 24
     seed        of the start and of the batches
 
     All eight are traits: read, set and observe them. Raises ValueError for values out of range.

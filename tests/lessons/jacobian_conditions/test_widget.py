@@ -154,7 +154,7 @@ def test_the_counterexample_is_a_move_of_the_training() -> None:
     step, user, angle, before, after = (
         float(x)
         for x in re.search(
-            r"step (\d+) moves user (\d+) from \(.*?\) at (\S+)° .* goes from (\S+) to (\S+)\. Of", shown.summary()
+            r"step (\d+) moves person (\d+) from \(.*?\) at (\S+)° .* goes from (\S+) to (\S+)\. Of", shown.summary()
         ).groups()
     )
     run, (t, u) = shown.run(), (int(step) - 1, int(user) - 1)
@@ -240,8 +240,9 @@ def test_the_buttons_of_a_training(site_page: Callable[..., Any]) -> None:
     plane = page.locator(".cw-plane")
     run = TowerMotion(batch_size=9, lr=0.7, steps=61).run()
     first, last = (words.number(length) for length in run.norms[[0, -1], 1])
-    assert f"User 2 went from length {first} to {last}. Its last move stood at 90° to it." in plane.get_attribute(
-        "aria-label"
+    assert (
+        f"The vector of person 2 went from length {first} to {last}. Its last move stood at 90° to it."
+        in plane.get_attribute("aria-label")
     )
     page.locator('[data-action="step"]').click()
     page.locator('[data-action="steps"]').click()
