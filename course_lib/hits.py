@@ -40,7 +40,7 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
     Raises
     ------
     ValueError
-        Without times, for a share that leaves no earlier or no later pair, and where no later pair has a known user.
+        As ``split_by_time``, and where no later pair has a known user.
 
     Examples
     --------
@@ -57,11 +57,7 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
         raise checking.refuse(pairs, "pairs", "Interactions with times")
     if pairs.times is None:
         raise ValueError("pairs has no times; expected a time for each pair, to split by")
-    share = checking.real(share, "share", above=0, below=1)
-    try:
-        earlier, later = pairs.split_by_time(share)
-    except ValueError as problem:  # it calls the share a fraction
-        raise ValueError(str(problem).replace("fraction", "share")) from None
+    earlier, later = pairs.split_by_time(checking.real(share, "share", above=0, below=1))
     known = later.select(earlier.row_counts[later.users] > 0)
     if not len(known):
         raise ValueError(f"share is {share}: none of the {len(later)} later pairs has a user with an earlier pair")

@@ -164,6 +164,15 @@ class Evidence:
         return found
 
     @cached_property
+    def leak(self) -> float | None:
+        """Mean share of the training pairs that are later than a held-out pair; None where not both have times."""
+        train, test = self.pairs, self.held_out
+        if train is None or test is None or train.times is None or test.times is None or not len(test):
+            return None
+        earlier = np.searchsorted(np.sort(train.times), test.times, side="right")
+        return float(1 - earlier.mean() / max(1, len(train)))
+
+    @cached_property
     def counts_vary(self) -> bool:
         """Whether there are counts, and not all equal."""
         return self.counts is not None and bool(np.ptp(self.counts) > 0)

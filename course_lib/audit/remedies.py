@@ -43,8 +43,9 @@ POPULAR, LATELY, RANDOM = "most popular", "popular lately", "random"  # no remed
 RECENT = 0.1  # the share of the training pairs, latest in time, that LATELY counts
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
-SURE = 2.7  # standard errors: two-sided 5 % for seven remedies together, by Bonferroni; 5.5 % with RECENT_HITS
+SURE = 2.74  # standard errors: two-sided 5 % for eight remedies together, by Bonferroni
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
+LEAK = 0.01  # share of the training pairs later than a held-out one: from here on the pairs are not split by time
 KEPT = 0.5  # of the items that the lists show together
 GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
 WORDS = {  # how advice names each remedy
@@ -189,12 +190,19 @@ class Bench:
 
     @cached_property
     def recent(self) -> dict[float, tuple[Float, Ids]]:
-        """{half-life in days: log of each item's hits, counted by age, and the lists of these}; {} without times.
+        """{half-life in days: log of each item's hits, counted by age, and the lists of these}.
 
-        The half-lives are the ages of YOUNGEST, without those of 0.
+        The half-lives are the ages of YOUNGEST, without those of 0. {} where the held-out pairs are not later than the
+        training: recent hits would be those of a time that they do not know.
         """
-        times, found = self.training_pairs.times, {}
-        ages = [] if times is None or not len(times) else times.max() - np.quantile(times, 1 - np.array(YOUNGEST))
+        leak, times = self.evidence.leak, self.training_pairs.times
+        found: dict[float, tuple[Float, Ids]] = {}
+        by_time = leak is not None and leak < LEAK
+        ages = (
+            []
+            if not by_time or times is None or not len(times)
+            else times.max() - np.quantile(times, 1 - np.array(YOUNGEST))
+        )
         for days in dict.fromkeys(float(f"{age / hits.DAY:.3g}") for age in ages if age > 0):
             logs = np.log(hits.decayed_counts(self.training_pairs, days) + hits.FLOOR)
             found[days] = logs, self.judged((np.ones((len(self.users), 1)), logs[:, None])).lists
@@ -432,7 +440,7 @@ def global_shift(bench: Bench) -> Effect:
 def recent_hits(bench: Bench) -> Effect | None:
     """The logarithm of recent hits added to the scores, as half of the users chose (`Bench.added`), judged on the rest.
 
-    None where the training pairs have no times, or almost all of them the latest.
+    None where the pairs are not split by time, or almost all training pairs have the latest.
     """
     return bench.with_recent(**bench.added, part=bench.halves[1]) if bench.added else None
 

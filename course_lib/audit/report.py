@@ -28,7 +28,7 @@ The JSON (`Report.to_dict`), schema_version "2":
                     overlap_recent: number or null, advisable}]; overlap: share of a list that
                     stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
                     was measured to help and stays personal (`remedies`). Of "recent hits at serving", there where the
-                    training pairs have times, chosen: the half-life, in days, and the weight that half of the users
+                    pairs are split by time, chosen: the half-life, in days, and the weight that half of the users
                     chose; overlap_recent: share of a list that stands in that of the recent hits
     cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
     further         [the same for `verdicts.FURTHER`]: what is described, and never is a fault

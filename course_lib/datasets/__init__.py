@@ -13,7 +13,6 @@ import difflib
 
 import numpy as np
 
-from course_lib import checking
 from course_lib.datasets.catalogue import ENTRIES
 from course_lib.datasets.embedded import read_movietweetings
 from course_lib.datasets.entries import Entry, Log
@@ -123,7 +122,7 @@ def load(
     DataMissing, DownloadFailed, ChecksumMismatch
         Where the files cannot be had.
     ValueError
-        For a ``min_rating`` that the set cannot have, a ``core`` below 1, and where no pair is left.
+        For a ``min_rating`` that the set cannot have, and where no pair is left.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
     DataMissing, DownloadFailed, ChecksumMismatch
         Where the files cannot be had.
     ValueError
-        For a ``min_rating`` that the set cannot have, a ``core`` below 1, and where no pair is left.
+        For a ``min_rating`` that the set cannot have, and where no pair is left.
 
     Examples
     --------
@@ -270,7 +269,7 @@ def _part(log: Log, index: int) -> Log:
 
 
 def _cored(data: Interactions, core: int | None) -> Interactions:
-    cored = data if core is None else data.k_core(checking.whole(core, "core"))
+    cored = data if core is None else data.k_core(core)
     if not len(cored):
         raise ValueError(f"no pair is left of {data!r} with core={core}; choose a smaller core or min_rating")
     return cored.compact()

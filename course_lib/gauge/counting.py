@@ -547,7 +547,7 @@ def weakest_direction(A: Any) -> tuple[float, Array]:
     k = table.shape[1]
     rows, cols = np.triu_indices(k)
     weight = np.where(rows == cols, 1.0, math.sqrt(0.5))  # coordinates in which the dot product is tr(M N)
-    triangle = np.linalg.qr(reduced_outer(geometry.normalise(table, name="A")) * weight, mode="r")
+    triangle = np.linalg.qr(reduced_outer(geometry.normalise(table)) * weight, mode="r")
     sigma, across = np.linalg.svd(triangle)[1:]  # all k(k+1)/2 right vectors, also where there are fewer rows
     E = unpack(across[-1] * weight, k)
     values = np.linalg.eigvalsh(E)

@@ -59,7 +59,7 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     checking.whole(k, "k", 1, n - 1, why="the number of other rows")
     xp, queries = namespace(X), np.arange(n) if queries is None else np.asarray(queries)
     if metric in ("cosine", "chord", "geodesic"):
-        X = geometry.normalise(X, name="X")
+        X = geometry.normalise(X)
     found = []
     for ids in _blocks(queries, n * (shape_of(X)[1] if metric in ("chord", "geodesic", "euclidean") else 1)):
         far = _distances(X, X[index_for(ids, X)], metric)

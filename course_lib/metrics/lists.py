@@ -153,17 +153,8 @@ def popularity_scores(train: Interactions, *, lately: float | None = None) -> ND
     """
     if not isinstance(train, Interactions):
         raise checking.refuse(train, "train", "Interactions, the known pairs")
-    if lately is None:
-        return train.col_counts.astype(np.float64)
-    lately = checking.real(lately, "lately", above=0, below=1)
-    if train.times is None:
-        raise ValueError("train has no times; expected a time for each pair, to find the latest")
-    try:
-        latest = train.split_by_time(1 - lately)[1]
-    except ValueError:  # it calls the other share a fraction
-        what = f"a share that leaves earlier and later ones of the {len(train)} pairs"
-        raise checking.refuse(lately, "lately", what) from None
-    return latest.col_counts.astype(np.float64)
+    counted = train if lately is None else train.split_by_time(1 - checking.real(lately, "lately", above=0, below=1))[1]
+    return counted.col_counts.astype(np.float64)
 
 
 def _lists(lists: Any, name: str) -> Ids:

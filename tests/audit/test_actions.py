@@ -92,7 +92,7 @@ def crowds(effect: Effect) -> bool:
 
 def contradicts(effect: Effect) -> bool:
     """Whether the table says that it harms, that its gain may be chance, or that its lists are not personal."""
-    chance = effect.difference < 2.7 * (effect.high - effect.low) / (2 * 1.96)
+    chance = effect.difference < 2.74 * (effect.high - effect.low) / (2 * 1.96)
     return effect.difference <= 0 or chance or crowds(effect)
 
 

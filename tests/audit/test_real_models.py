@@ -206,7 +206,9 @@ def follows_lengths(model: Model) -> tuple[str, dict[str, float]]:
     if found and model.users is not None:
         users, before = model.users, model.ndcg(model.users, model.items)
         evened = [model.unit] + [model.items / np.maximum(model.counts, 1)[:, None] ** 0.25] * bool(slope > 0)
-        repaired = any(repairs(before, model.ndcg(users, each), 2.7) and model.personal(users, each) for each in evened)
+        repaired = any(
+            repairs(before, model.ndcg(users, each), 2.74) and model.personal(users, each) for each in evened
+        )
     return word(found, repaired=repaired), {"slope": slope, "correlation": correlation}
 
 

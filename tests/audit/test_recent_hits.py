@@ -80,7 +80,9 @@ def test_the_choice_knows_nothing_of_the_users_on_whom_it_is_judged() -> None:
         if side is not None:
             moved = np.isin(held_out.users, first.chosen[first.halves[side]])
             items = np.where(moved, best[held_out.users], held_out.items)
-            held_out = Interactions.merged(held_out.users, items, n_users=USERS, n_items=ITEMS, keep="first")
+            held_out = Interactions.merged(
+                held_out.users, items, n_users=USERS, n_items=ITEMS, times=held_out.times, keep="first"
+            )
         counts = given.pairs.col_counts.astype(float)
         return Bench(Evidence(given.items, given.users, counts, given.pairs, held_out))
 
@@ -102,10 +104,12 @@ def test_users_beyond_the_bench_are_served_by_the_same_rule(monkeypatch: pytest.
     np.testing.assert_array_equal(everybody[1], part[1])
 
 
-def test_without_several_times_nothing_is_said_of_them() -> None:
-    given = model(0.0)
-    found = replace(given, pairs=replace(given.pairs, times=np.ones(len(given.pairs)))).audited(0)
-    for each in (found, planted.report("clean", 4)):
+def test_without_a_split_by_time_nothing_is_said_of_them() -> None:
+    """Hits are recent for what comes later: of a pair held out at random, the training knows what came after."""
+    given, kept = model(3.0), np.random.default_rng(0).random(len(model(3.0).pairs)) < 0.9
+    at_random = replace(given, pairs=given.pairs.select(kept), held_out=given.pairs.select(~kept)).audited(0)
+    of_one_time = replace(given, pairs=replace(given.pairs, times=np.ones(len(given.pairs)))).audited(0)
+    for each in (at_random, of_one_time, planted.report("clean", 4)):
         assert RECENT_HITS not in {effect.remedy for effect in each.remedies}
         assert RECENT_HITS not in each.text() and "half-life" not in each.html() and not each.notes
         with pytest.raises(ValueError, match=f"remedy is '{RECENT_HITS}'"):
@@ -134,7 +138,7 @@ def test_times_in_milliseconds_become_seconds_and_the_report_says_so() -> None:
 
 def test_times_that_are_no_seconds_either_leave_a_note() -> None:
     given = model(0.0)
-    pairs = replace(given.pairs, times=1e6 * given.pairs.times)
-    found = audit(given.items, given.users, pairs=pairs, held_out=given.held_out, rng=np.random.default_rng(0))
+    pairs, held_out = (replace(each, times=1e6 * each.times) for each in (given.pairs, given.held_out))
+    found = audit(given.items, given.users, pairs=pairs, held_out=held_out, rng=np.random.default_rng(0))
     assert RECENT_HITS not in {effect.remedy for effect in found.remedies} and len(found.remedies) == 7
     assert any(note.startswith("The sum with recent hits could not be set up: train.times has") for note in found.notes)

@@ -39,7 +39,7 @@ Trained = tuple[Rows, Rows]  # items, users
 @cache
 def split() -> tuple[Interactions, Interactions]:
     data = datasets.load("movietweetings", min_rating=7, core=10)
-    train, test = data.split_random(0.9, np.random.default_rng(0))
+    train, test = data.split_by_time(0.9)  # only then recent hits are measured
     return train, test
 
 
@@ -314,7 +314,7 @@ def test_every_index(model: Made) -> None:
         one.add(rows)
         lists = one.search(queries, K)[1]
         hit = np.array([np.isin(*both) for both in zip(exact, lists, strict=True)])
-        assert figures[f"{name}_recall"] == pytest.approx(hit.mean(), abs=2e-3), name
+        assert figures[f"{name}_recall"] == pytest.approx(hit.mean(), abs=5e-3 if equal else 2e-3), name
         for at, part in enumerate(("head", "middle", "tail")):
             assert figures[f"{name}_{part}"] == pytest.approx(hit[group[exact] == at].mean(), abs=1e-2), (name, part)
         for at, part in ((0, "long"), (2, "short")):

@@ -8,12 +8,11 @@ import numpy as np
 
 from course_lib import metrics
 from course_lib.audit.evidence import Evidence, Float, Ids
-from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
+from course_lib.audit.remedies import LATELY, LEAK, POPULAR, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
 
 TILT = 0.10  # share of the places, more or less than of the held-out pairs, that head items have: from here on noted
-LEAK = 0.01  # share of the training pairs later than a held-out one: from here on noted
 QUARTERS = 4  # of the held-out pairs, by time
 NEEDED = "Give --users, --pairs and --held-out."
 
@@ -74,16 +73,14 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     Noted from LEAK on: a leak across time is a matter of how one wants to judge, and no fault of the tables.
     """
     name = "time"
-    train, test = evidence.pairs, evidence.held_out
-    if train is None or test is None or train.times is None or test.times is None or not len(test):
+    train, test, leak = evidence.pairs, evidence.held_out, evidence.leak
+    if leak is None:
         needed = "Give training and held-out pairs with a column of times."
         return cannot_tell(name, "The training and the held-out pairs do not both have times.", needed)
-    clock = np.sort(train.times)
-    later = 1 - np.searchsorted(clock, test.times, side="right") / len(clock)
+    assert train is not None and test is not None and train.times is not None and test.times is not None
     last = np.full(train.n_users, -np.inf)
     np.maximum.at(last, train.users, train.times)
     own = float((last[test.users] > test.times).mean())
-    leak = float(later.mean())
     figures: dict[str, Number] = {"later": leak, "later_of_own_user": own, "held_out": len(test)}
     kind = "by time" if leak < LEAK else "by each user's last pairs" if own < LEAK else "in another way than by time"
     support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"

@@ -15,7 +15,7 @@ from course_lib.audit.questions import (
     scores,
     searched,
 )
-from course_lib.audit.remedies import GAIN, SURE
+from course_lib.audit.remedies import GAIN, LEAK, SURE
 
 REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more"
 SURELY = f"{REPAIRED}, with an interval above 0"
@@ -73,7 +73,7 @@ FURTHER_RULES: dict[str, str] = {  # for each entry of FURTHER, which never is a
         f"the temperature of the training costs {scores.COST:g} nats a held-out pair more than the best one, surely"
     ),
     "temperature": f"no table can give the right item a mean probability of {scores.LIKELY:g} over the catalogue",
-    "time": f"{100 * exposed.LEAK:g} % of the training pairs or more are later than a held-out pair",
+    "time": f"{100 * LEAK:g} % of the training pairs or more are later than a held-out pair",
     "index": (
         f"one more coordinate lifts the recall of cells or of a graph by {searched.GAIN:g}, surely, and no group of "
         f"items loses as much; or an index of your own finds less than {searched.WELL:g} of the exact lists"
