@@ -259,7 +259,7 @@ STRANGERS: dict[str, Callable[[Model, int], Model]] = {
 @pytest.mark.parametrize(
     "kind",
     [
-        *(STRONG if THOROUGH else ["hardly trained"]),
+        *(STRONG if THOROUGH else ["hardly trained", "movietweetings"]),
         *(pytest.param(kind, marks=[pytest.mark.laptop, pytest.mark.data]) for kind in LARGE),
     ],
 )

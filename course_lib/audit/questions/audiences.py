@@ -121,10 +121,11 @@ class Side:
         return found
 
     def drifts(self) -> bool:
-        """Whether parts of the table are off by more and more rows."""
+        """Whether parts of the table are off by more and more rows, as can be told of a quarter of the parts."""
         steps = self.steps()
         changes = {np.sign(after - before) for before, after in pairwise(steps)} - {0}
-        return len(changes) == 1 and sum(step != 0 for step in steps) > 1
+        parts = min(BLOCKS, len(self.audiences[0]) // IN_BLOCK)
+        return 4 * len(steps) >= parts and len(changes) == 1 and sum(step != 0 for step in steps) > 1
 
     def coherence(self) -> float:
         """How much more alike rows that share a partner are than strangers' rows, in standard deviations over these.
