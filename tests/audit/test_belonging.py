@@ -284,6 +284,14 @@ def test_a_weak_model_whose_rows_are_right_has_no_fault(kind: str) -> None:
     assert "fault" not in [WEAK[kind](seed).asked(seed).verdict for seed in SEEDS]
 
 
+def test_rows_put_in_at_two_places_are_told_as_parts() -> None:
+    model = clean(0)
+    places = [len(model.items) // 3, 2 * len(model.items) // 3]
+    items = np.insert(model.items, places, model.items[:2], axis=0)[:-2]
+    found = replace(model, items=items).asked()
+    assert found.verdict == "fault" and "Parts of the item rows are off by 0, 1, 2 rows" in found.support, found.support
+
+
 def test_half_of_the_rows_dealt_out_anew_are_told_beside_equal_rows() -> None:
     """A fifth of the items has no known word, and one row: these rows tell nothing, and hide nothing."""
     model, rng = clean(0), np.random.default_rng(4)
