@@ -116,7 +116,7 @@ class Side:
             best = int(moved.mean(axis=1).argmax())
             if _sure(moved[best] - own) and _sure(moved[best] - np.delete(moved, best, axis=0).mean(axis=0)):
                 found.append(ways[best])
-            elif _sure(own - moved.mean(axis=0)):
+            elif own.mean() > moved[best].mean() and _sure(own - moved.mean(axis=0)):
                 found.append(0)
         return found
 
