@@ -87,7 +87,8 @@ class OwnStack(stochastic.Stack):
         """The loss of a batch whose pairs have these embeddings, (s, k) each."""
         return self.function(own.scores_of(self.one, left, right), batch)
 
-    @torch.sparse.check_sparse_tensor_invariants(enable=False)  # not chosen, torch warns
+    # not chosen, torch warns; it has no types for this
+    @torch.sparse.check_sparse_tensor_invariants(enable=False)  # type: ignore[no-untyped-call, untyped-decorator]
     def step(self, batch: Any) -> None:
         """One AdaGrad step of the rows in the batch, and of the loss's own parameters."""
         self.optimiser.zero_grad()
