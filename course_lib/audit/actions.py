@@ -57,8 +57,14 @@ DOING = {  # a remedy as the subject of a sentence
     RECENT_HITS: "Adding recent hits when serving",
 }
 HITS = {POPULAR: "the most popular items", LATELY: "the items that were popular lately"}
-DECISIONS = {BACK: "logq", LOGQ: "logq", NORMALISE: "normalise", DIVIDE: "popularity", CENTRE: "normalise"}
-DECISIONS |= {RECENT_HITS: "logq"}
+DECISIONS = {
+    BACK: "logq",
+    LOGQ: "logq",
+    RECENT_HITS: "logq",
+    NORMALISE: "normalise",
+    CENTRE: "normalise",
+    DIVIDE: "popularity",
+}
 OTHER_DECISION = "popularity"  # of a shift of all users, and of DDC
 
 

@@ -25,6 +25,7 @@ CANDIDATES, QUERIES = 20_000, 500  # items among which neighbours are looked for
 SPLITS, SHUFFLES, AXIS_ITEMS = 4, 20, 100_000  # of the cross-fitted correlation, of its chance, and the items it takes
 BLOCK = 2**17  # numbers of a long table that are worked on at once: they stay in the cache
 NONE = np.zeros(0, dtype=np.int64)
+LEAK = 0.01  # share of the training pairs later than a held-out one: from here on the pairs are not split by time
 FEWEST_ITEMS = 100  # below them a correlation or a share says little
 
 
@@ -171,6 +172,11 @@ class Evidence:
             return None
         earlier = np.searchsorted(np.sort(train.times), test.times, side="right")
         return float(1 - earlier.mean() / max(1, len(train)))
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the held-out pairs are known to be later than the training pairs."""
+        return self.leak is not None and self.leak < LEAK
 
     @cached_property
     def counts_vary(self) -> bool:

@@ -15,7 +15,8 @@ written (`course_lib.audit.ids`).
 
 No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below. A column
 named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01, gives each pair its time; of a pair
-that comes again the earliest counts. Times above `hits.LATEST` are milliseconds, and become seconds.
+that comes again the earliest counts. Times beyond `hits.LATEST` are
+in the next of UNITS that fits, and become seconds.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from course_lib.hits import LATEST
 from course_lib.interactions import Interactions
 
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
+UNITS = {"": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of times: how many in a second
 LISTS = 10_000  # lines of a user and all of the user's items
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
@@ -84,7 +86,7 @@ class Found:
     """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows.
 
     read, schema: how much of a file was read, and which columns as what: a sentence, and {user, item, time, rating,
-    ignored}; milliseconds: whether the times were such.
+    ignored}; unit: of UNITS, what the times were given in.
     """
 
     pairs: Interactions
@@ -92,7 +94,7 @@ class Found:
     lost: int
     read: str = ""
     schema: dict[str, Any] = field(default_factory=dict)
-    milliseconds: bool = False
+    unit: str = ""
 
 
 def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema = INFERRED) -> Found:
@@ -186,15 +188,23 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
     known = [clock for clock in clocks if clock is not None]
     rows, columns = rows[kept], columns[kept]
     times = np.concatenate(known)[kept] if len(known) == len(clocks) else None
-    milliseconds = times is not None and len(times) > 0 and bool(times.max() > LATEST)
+    unit = ""
     if times is not None:
-        times = times / 1000 if milliseconds else times
+        times, unit = _in_seconds(times)
         order = np.argsort(times, kind="stable")  # of equal pairs the first stays
         rows, columns, times = rows[order], columns[order], times[order]
     pairs = Interactions.merged(
         rows, columns, n_users=len(users.rows), n_items=len(items.rows), times=times, keep="first"
     )
-    return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()), milliseconds=milliseconds)
+    return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()), unit=unit)
+
+
+def _in_seconds(times: AnyArray) -> tuple[AnyArray, str]:
+    """Times in seconds since 1970, and the unit that they had; as they are where no unit fits."""
+    for unit, size in UNITS.items():
+        if not len(times) or times.max() / size <= LATEST:
+            return (times / size if unit else times), unit
+    return times, ""
 
 
 # ------------------------------------------------------------------------------------------------------------- formats

@@ -45,7 +45,6 @@ NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and it
 SIDES = 1.96  # standard errors on each side of a 95 % interval
 SURE = 2.74  # standard errors: two-sided 5 % for eight remedies together, by Bonferroni
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
-LEAK = 0.01  # share of the training pairs later than a held-out one: from here on the pairs are not split by time
 KEPT = 0.5  # of the items that the lists show together
 GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
 WORDS = {  # how advice names each remedy
@@ -195,14 +194,10 @@ class Bench:
         The half-lives are the ages of YOUNGEST, without those of 0. {} where the held-out pairs are not later than the
         training: recent hits would be those of a time that they do not know.
         """
-        leak, times = self.evidence.leak, self.training_pairs.times
-        found: dict[float, tuple[Float, Ids]] = {}
-        by_time = leak is not None and leak < LEAK
-        ages = (
-            []
-            if not by_time or times is None or not len(times)
-            else times.max() - np.quantile(times, 1 - np.array(YOUNGEST))
-        )
+        times, found = self.training_pairs.times, {}
+        if not self.evidence.by_time or times is None or not len(times):
+            return {}
+        ages = times.max() - np.quantile(times, 1 - np.array(YOUNGEST))
         for days in dict.fromkeys(float(f"{age / hits.DAY:.3g}") for age in ages if age > 0):
             logs = np.log(hits.decayed_counts(self.training_pairs, days) + hits.FLOOR)
             found[days] = logs, self.judged((np.ones((len(self.users), 1)), logs[:, None])).lists

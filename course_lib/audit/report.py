@@ -467,8 +467,8 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
             yield f"{name}: {each.repeated:,} pairs came again; each counts once."
         if each is not None and each.lost:
             yield f"{name}: {each.lost:,} pairs of zero rows were left out."
-        if each is not None and each.milliseconds:
-            yield f"{name}: the times look like milliseconds, and were divided by 1000."
+        if each is not None and each.unit:
+            yield f"{name}: the times look like {each.unit} since 1970, and were taken as such."
 
 
 def _measured_lines(effect: Effect) -> Iterator[str]:

@@ -122,23 +122,24 @@ def test_lists_full_of_recent_hits_are_not_personal() -> None:
     assert not replace(effect, overlap_recent=0.5).personal and not replace(effect, overlap_after=0.5).personal
 
 
-def test_times_in_milliseconds_become_seconds_and_the_report_says_so() -> None:
+def test_times_in_finer_units_become_seconds_and_the_report_says_so() -> None:
     given = model(3.0)
     later = replace(given, pairs=replace(given.pairs, times=1000 * given.pairs.times)).audited(0)
     ours, theirs = measured(report(3.0)), measured(later)
     assert theirs.chosen == ours.chosen and theirs.after == pytest.approx(ours.after)
-    assert "pairs: the times look like milliseconds, and were divided by 1000." in later.notes
-    assert not any("milliseconds" in note for note in report(3.0).notes)
+    assert "pairs: the times look like milliseconds since 1970, and were taken as such." in later.notes
+    assert not any("since 1970" in note for note in report(3.0).notes)
     rows = table_of(np.eye(3), "items", drop_zero_rows=False)
-    for times, seconds in (([1.6e12, 1.5e12], [1.6e9, 1.5e9]), ([1.6e9, 1e11], [1.6e9, 1e11])):
+    for size, unit in ((1, ""), (1e3, "milliseconds"), (1e6, "microseconds"), (1e9, "nanoseconds")):
+        times, seconds = [1.6e9 * size, 1.5e9 * size], [1.6e9, 1.5e9]
         found = pairs_of(Interactions([0, 1], [1, 2], n_users=3, n_items=3, times=times), "pairs", rows, rows)
         assert found.pairs.times is not None and found.pairs.times.tolist() == seconds
-        assert found.milliseconds == (times != seconds)
+        assert found.unit == unit
 
 
 def test_times_that_are_no_seconds_either_leave_a_note() -> None:
     given = model(0.0)
-    pairs, held_out = (replace(each, times=1e6 * each.times) for each in (given.pairs, given.held_out))
+    pairs, held_out = (replace(each, times=1e12 * each.times) for each in (given.pairs, given.held_out))
     found = audit(given.items, given.users, pairs=pairs, held_out=held_out, rng=np.random.default_rng(0))
     assert RECENT_HITS not in {effect.remedy for effect in found.remedies} and len(found.remedies) == 7
     assert any(note.startswith("The sum with recent hits could not be set up: train.times has") for note in found.notes)

@@ -19,7 +19,7 @@ from course_lib.interactions import Interactions
 NAME = "mismatched-rows"
 USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, in all
 FEWEST_USERS = 20  # without whom nothing is said
-FAR = 3  # rows by which a table is moved
+FAR, MOVED = 3, "are off by"  # rows by which a table is moved, and how that is said
 SURE = 5.0  # standard errors by which another pairing must win
 ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
 
@@ -132,8 +132,8 @@ def other_orders(n: int) -> dict[str, Ids]:
     found = {}
     for step in range(1, FAR + 1):
         by = "one" if step == 1 else str(step)
-        found[f"are off by {by}: row r + {step} belongs to number r"] = (rows + step) % n
-        found[f"are off by {by}: row r - {step} belongs to number r"] = (rows - step) % n
+        found[f"{MOVED} {by}: row r + {step} belongs to number r"] = (rows + step) % n
+        found[f"{MOVED} {by}: row r - {step} belongs to number r"] = (rows - step) % n
     found["are in reverse"] = rows[::-1]
     found["are in the order of their numbers as text (0, 1, 10, 100, ...)"] = np.argsort(
         np.argsort(rows.astype(str), kind="stable")
@@ -208,10 +208,10 @@ def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str
     users, items, winner = evidence.users, evidence.items, _winner(found)
     assert users is not None
     both = sides(users, items, pairs, evidence.rng("audiences"))
-    moved = winner is None or all("off by" in part for part in winner.split("; "))  # parts that are off look moved
+    moved = winner is None or all(MOVED in part for part in winner.split("; "))  # as it seems where parts are
     for name, side in both.items():
         if moved and side.drifts() and not _later(evidence, name):
-            return f"Parts of the {name} rows are off by {_listed(side.steps())} rows, in this order.", ""
+            return f"Parts of the {name} rows {MOVED} {_listed(side.steps())} rows, in this order.", ""
     if winner is not None:
         return "", ""
     for name, side in both.items():

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import metrics
-from course_lib.audit.evidence import Evidence, Float, Ids
-from course_lib.audit.remedies import LATELY, LEAK, POPULAR, Bench, Change
+from course_lib.audit.evidence import LEAK, Evidence, Float, Ids
+from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
 
@@ -82,14 +82,16 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     np.maximum.at(last, train.users, train.times)
     own = float((last[test.users] > test.times).mean())
     figures: dict[str, Number] = {"later": leak, "later_of_own_user": own, "held_out": len(test)}
-    kind = "by time" if leak < LEAK else "by each user's last pairs" if own < LEAK else "in another way than by time"
+    kind = (
+        "by time" if evidence.by_time else "by each user's last pairs" if own < LEAK else "in another way than by time"
+    )
     support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"
     support += f", and {_percent(own)} of the held-out pairs have a later training pair of their own user."
     pictures: tuple[Picture, ...] = ()
     if bench is not None:
         said, more, pictures = _by_quarter(bench, test.times)
         support, figures = support + said, figures | more
-    answer: Answer = "noted" if leak >= LEAK else "fine"
+    answer: Answer = "fine" if evidence.by_time else "noted"
     advice = (
         "So no number here is one of tomorrow: for that, train on pairs.split_by_time(0.9)[0], and hold out the rest."
     )

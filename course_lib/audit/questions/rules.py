@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE
+from course_lib.audit.evidence import LEAK
 from course_lib.audit.questions import (
     audiences,
     batch,
@@ -15,7 +16,7 @@ from course_lib.audit.questions import (
     scores,
     searched,
 )
-from course_lib.audit.remedies import GAIN, LEAK, SURE
+from course_lib.audit.remedies import GAIN, SURE
 
 REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more"
 SURELY = f"{REPAIRED}, with an interval above 0"
