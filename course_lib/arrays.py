@@ -151,7 +151,7 @@ def as_array(values: Any, name: str) -> Array:
         if values.dtype.is_complex:
             raise ValueError(f"{name} must be real, but its dtype is {values.dtype}")
         return values if values.dtype.is_floating_point else values.double()
-    array = np.asarray(values)
+    array = checking.as_numpy(values, name)
     if array.dtype == object:
         return _exact_array(array, name)
     if array.dtype.kind in "biu":
@@ -323,7 +323,7 @@ def like(values: Any, reference: Array, name: str) -> Array:
     ------
     ValueError
         Where ``reference`` is exact and ``values`` holds floats that are not whole numbers: a computation in rationals
-        must not be spoilt silently. Where ``values`` is a tensor and ``reference`` is not.
+        must not be spoilt silently. Where ``values`` is a tensor and ``reference`` is not. For what is no real number.
 
     Examples
     --------
@@ -339,15 +339,18 @@ def like(values: Any, reference: Array, name: str) -> Array:
     if is_torch(reference):
         import torch
 
-        values = values if is_torch(values) else np.require(values, np.float64, "W")  # torch warns of read-only memory
+        if is_torch(values):
+            as_array(values, name)
+        else:
+            values = np.require(checking.numeric(values, name), np.float64, "W")  # torch warns of read-only memory
         return torch.as_tensor(values, dtype=reference.dtype, device=reference.device)
     if is_torch(values):
         raise ValueError(
             f"{name} is a torch tensor but what it belongs to is a NumPy array; pass both as the same kind"
         )
     if is_exact(reference):
-        return _exact_array(np.asarray(values), name)
-    return np.asarray(values).astype(reference.dtype)
+        return _exact_array(checking.as_numpy(values, name), name)
+    return checking.numeric(values, name).astype(reference.dtype)
 
 
 def as_index(values: Any, reference: Array, name: str) -> Array:
@@ -388,7 +391,7 @@ def as_index(values: Any, reference: Array, name: str) -> Array:
 
         whole = not (values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool)
     else:
-        values = np.asarray(values)
+        values = checking.as_numpy(values, name)
         whole = values.dtype.kind in "iu"
     if not whole:
         raise ValueError(f"{name} must hold integers, but its dtype is {values.dtype}")

@@ -4,7 +4,9 @@
     tau = checking.real(tau, "tau", above=0)               a finite number, here more than 0
     checking.choice(law, "law", NEGATIVE_LAWS)             one of several
     checking.generator(rng)                                a numpy.random.Generator
+    checking.instance(train, "train", Interactions)        an object of a class
     table = checking.table(items, "items", rows=n)         a finite NumPy matrix; vector and counts likewise
+    array = checking.numeric(times, "times")               real numbers of any shape: no strings, no complex numbers
     checking.same_width(users, items, "users", "items")    arrays or tensors whose last axes agree
     for case in checking.some(cases, "cases"):             at least one, as a tuple: a check of nothing checks nothing
 
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 Choice = TypeVar("Choice")
 WIDENED = ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2")  # float32 holds all their values
 Member = TypeVar("Member")
+TORCH_GENERATOR = "a torch.Generator such as torch.Generator().manual_seed(0)"  # for `instance`
 
 
 def refuse(value: Any, name: str, expected: str) -> ValueError:
@@ -90,7 +93,7 @@ def whole(value: Any, name: str, least: int = 1, most: int | None = None, *, why
     Traceback (most recent call last):
     ValueError: k is 5; expected a whole number from 1 to 4, as there are 4 items
     """
-    plain = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    plain = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
     if not plain or not least <= value <= _or(most):
         reach = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise refuse(value, name, f"a whole number {reach}{why and ', ' + why}")
@@ -143,8 +146,8 @@ def real(
     ValueError: p is 1; expected a finite number in [0, 1)
     """
     try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, (bool, np.bool_, str, bytes, np.timedelta64)) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if (
         not math.isfinite(number)
@@ -297,18 +300,61 @@ def generator(rng: Any, name: str = "rng") -> np.random.Generator:
     return rng
 
 
-def as_numpy(values: Any) -> NDArray[Any]:
+def instance(value: Member, name: str, kind: type, expected: str = "") -> Member:
+    """Return a value, if it is an object of a class.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    name : str
+        What an error message calls the value.
+    kind : type
+        The class.
+    expected : str
+        What was expected, in words. The default is the name of the class.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> from course_lib import checking
+    >>> checking.instance([0, 1], "train", dict)
+    Traceback (most recent call last):
+    ValueError: train is [0, 1]; expected dict
+    """
+    if not isinstance(value, kind):
+        raise refuse(value, name, expected or kind.__name__)
+    return value
+
+
+def as_numpy(values: Any, name: str = "values") -> NDArray[Any]:
     """Return values as a NumPy array.
 
     Parameters
     ----------
     values : array_like
         A tensor is detached, copied from its device, and widened to float32 if it is bfloat16 or float8.
+    name : str
+        What an error message calls the values.
 
     Returns
     -------
     array
         The values. Arrays are returned as they are.
+
+    Raises
+    ------
+    ValueError
+        For lists in a list that have several lengths.
 
     Examples
     --------
@@ -319,9 +365,48 @@ def as_numpy(values: Any) -> NDArray[Any]:
     ((2, 3), 'float32')
     """
     if not hasattr(values, "detach"):
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except ValueError:
+            raise refuse(values, name, "an array, whose rows are of one length") from None
     tensor = values.detach().cpu()
     return np.asarray(tensor.float() if str(tensor.dtype) in WIDENED else tensor)
+
+
+def numeric(values: Any, name: str) -> NDArray[Any]:
+    """Return values as a NumPy array of real numbers, of any shape.
+
+    Parameters
+    ----------
+    values : array_like
+        Booleans, integers, floats, and objects that have a float, such as Fractions.
+    name : str
+        What an error message calls the values.
+
+    Returns
+    -------
+    array
+        The values, as :func:`as_numpy` gives them.
+
+    Raises
+    ------
+    ValueError
+        For strings, times, complex numbers and other objects.
+
+    Examples
+    --------
+    >>> from course_lib import checking
+    >>> checking.numeric(["1", "2"], "scores")
+    Traceback (most recent call last):
+    ValueError: scores is ['1', '2']; expected an array of real numbers
+    """
+    array = as_numpy(values, name)
+    try:
+        if array.dtype.kind in "biuf" or (array.dtype.kind == "O" and array.astype(np.float64) is not None):
+            return array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise refuse(values, name, "an array of real numbers")
 
 
 def table(values: Any, name: str, *, rows: int | None = None, width: int | None = None) -> NDArray[Any]:
@@ -357,7 +442,7 @@ def table(values: Any, name: str, *, rows: int | None = None, width: int | None 
     Traceback (most recent call last):
     ValueError: items has shape (2, 2) and dtype float64; expected numbers of shape (5, d)
     """
-    array = as_numpy(values)
+    array = as_numpy(values, name)
     fits = array.ndim == 2 and rows in (None, array.shape[0]) and width in (None, array.shape[1])
     if not fits or array.dtype.kind not in "fiu":
         expected = f"numbers of shape ({'n' if rows is None else rows}, {'d' if width is None else width})"
@@ -391,7 +476,7 @@ def vector(values: Any, name: str, length: int | None = None) -> NDArray[np.floa
     Raises
     ------
     ValueError
-        For another shape or length, for no number at all, and for NaN or infinity.
+        For another shape or length, for no number at all, for NaN or infinity, and as in :func:`numeric`.
 
     Examples
     --------
@@ -402,7 +487,7 @@ def vector(values: Any, name: str, length: int | None = None) -> NDArray[np.floa
     Traceback (most recent call last):
     ValueError: scores[1] is nan; expected finite numbers
     """
-    array = np.asarray(as_numpy(values), dtype=np.float64)
+    array = numeric(values, name).astype(np.float64, copy=False)
     if array.ndim != 1 or not array.size or length not in (None, len(array)):
         raise ValueError(f"{name} has shape {array.shape}; expected ({'n' if length is None else length},) numbers")
     bad = np.flatnonzero(~np.isfinite(array))

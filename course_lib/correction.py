@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 
 from course_lib import checking
 from course_lib.compiled import njit
-from course_lib.interactions import Interactions, sample_negatives
+from course_lib.interactions import Interactions, check_pairs, sample_negatives
 from course_lib.popularity import popularity_direction
 
 RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # positive _ negative term: P1, Table 5
@@ -597,8 +597,7 @@ def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[
     Traceback (most recent call last):
     ValueError: users has shape (5, 4) and dtype float64; expected numbers of shape (2, d)
     """
-    if not isinstance(interactions, Interactions):
-        raise ValueError(f"interactions is {interactions!r:.60}; expected the Interactions of the tables")
+    check_pairs(interactions, "interactions")
     tables = []
     for name, table, rows in zip(("users", "items"), (users, items), interactions.shape, strict=True):
         array = checking.table(table, name, rows=rows)
@@ -735,7 +734,7 @@ class Frozen:
         if negatives is None:
             found = (self._all_pairs(int(user), ridge) for user in np.flatnonzero(able))
             yield from _in_blocks(problem for problem in found if problem is not None)
-        elif isinstance(negatives, int) and negatives >= 1 and isinstance(rng, Generator):
+        elif type(negatives) is int and negatives >= 1 and isinstance(rng, Generator):
             block = np.cumsum(data.row_counts * negatives) // BLOCK
             for number in np.unique(block[able]):
                 mine = (able & (block == number))[data.users]

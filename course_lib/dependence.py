@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib import extras
+from course_lib import arrays, checking, extras
 
 try:
     import torch
@@ -27,6 +27,11 @@ def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
     Tensor, shape ()
         A number in [0, 1]: near 0 for many independent rows, 1 where ``y = a + b x``, 0 where x or y is constant.
 
+    Raises
+    ------
+    ValueError
+        For anything but tensors of floats with two axes and as many rows, at least one, and for NaN and infinity.
+
     Notes
     -----
     Scaling x or y changes nothing, as in the definition. Code that goes with DGCF, RecBole's too, adds 1e-8 under
@@ -43,6 +48,10 @@ def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
     >>> float(distance_correlation(x, torch.ones(3, 1)))
     0.0
     """
+    for name, rows in (("x", x), ("y", y)):
+        if not (isinstance(rows, Tensor) and rows.is_floating_point() and rows.ndim == 2 and len(rows) == len(x) > 0):
+            raise checking.refuse(rows, name, "a tensor of floats with two axes, in x and in y a row for each pair")
+        arrays.check_finite(rows, name)
     one, other = _centred_distances(x), _centred_distances(y)
     product, spread = (one * other).mean(), (one.square().mean() * other.square().mean()).sqrt()
     small = torch.finfo(x.dtype).tiny

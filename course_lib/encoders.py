@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import checking, extras
+from course_lib import arrays, checking, extras
+from course_lib.interactions import check_ids
 
 try:
     import torch
@@ -80,7 +81,8 @@ class Features(nn.Module):
     Raises
     ------
     ValueError
-        For a matrix that has not two axes. A call refuses identifiers that are no integers, or lie outside 0 to n - 1.
+        For a matrix that has not two axes, or holds NaN, infinity or no real numbers. A call refuses identifiers that
+        are no integers, or lie outside 0 to n - 1.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Features(nn.Module):
 
     def __init__(self, matrix: Any) -> None:
         super().__init__()
+        arrays.check_finite(arrays.as_array(matrix, "features"), "features")
         matrix = torch.as_tensor(matrix)
         if matrix.ndim != 2:
             raise ValueError(f"features has shape {tuple(matrix.shape)}; expected (n, h), a row per identifier")
@@ -527,12 +530,14 @@ class HistoryTransformer(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        n_items, width = checking.whole(n_items, "n_items"), checking.whole(d if width is None else width, "width")
+        n_items, d = checking.whole(n_items, "n_items"), checking.whole(d, "d")
+        width, heads = checking.whole(d if width is None else width, "width"), checking.whole(heads, "heads")
         if width % heads:
             raise ValueError(f"width must be a multiple of heads, but it is {width} and heads is {heads}")
         self.register_buffer("histories", _histories(histories, n_items))
         self.items = nn.Embedding(n_items + 1, width, padding_idx=n_items)
         self.positions = nn.Embedding(self.histories.shape[1], width)
+        layers, dropout = checking.whole(layers, "layers"), checking.real(dropout, "dropout", least=0, below=1)
         layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout, activation="gelu", batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.out = nn.Linear(width, d)
@@ -677,7 +682,7 @@ class Renamed(nn.Module):
 
     def __init__(self, table: Any) -> None:
         super().__init__()
-        self.register_buffer("table", torch.as_tensor(np.array(table), dtype=torch.int64))
+        self.register_buffer("table", torch.as_tensor(check_ids(table, 2**63, "table", "the largest id + 1")))
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> what they are called in the other list (B,)."""
@@ -746,6 +751,12 @@ def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times
     ndarray of int64, shape (n_users, length)
         The histories, filled up with ``PAD`` (-1) at the end.
 
+    Raises
+    ------
+    ValueError
+        For ids that are no integers or out of range, columns of several lengths, times without an order such as NaN,
+        and an `n_users` or `length` below 1.
+
     Examples
     --------
     >>> from course_lib import encoders
@@ -753,8 +764,16 @@ def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times
     >>> encoders.recent_histories(users, items, n_users=3, length=2).tolist()
     [[6, 7], [8, -1], [-1, -1]]
     """
-    users, items = np.asarray(users), np.asarray(items)
-    order = np.lexsort((np.arange(len(users)) if times is None else np.asarray(times), users))
+    n_users, length = checking.whole(n_users, "n_users"), checking.whole(length, "length")
+    users, items = check_ids(users, n_users, "users", "n_users"), check_ids(items, 2**63, "items", "the largest id + 1")
+    when = np.arange(len(users)) if times is None else checking.as_numpy(times, "times")
+    if not users.shape == items.shape == when.shape:
+        raise ValueError(
+            f"users {users.shape}, items {items.shape}, times {when.shape}: expected one entry per pair each"
+        )
+    if when.dtype.kind not in "iufM" or np.isnan(when).any():
+        raise checking.refuse(times, "times", "a time for each pair, in numbers or datetime64")
+    order = np.lexsort((when, users))
     users, items = users[order], items[order]
     counts = np.bincount(users, minlength=n_users)
     starts = np.cumsum(counts) - counts
@@ -766,11 +785,14 @@ def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times
 
 
 def _normal(shape: tuple[int, ...], scale: float, generator: torch.Generator | None) -> Tensor:
-    return torch.randn(shape, generator=generator) * scale
+    if not (generator is None or isinstance(generator, torch.Generator)):
+        raise checking.refuse(generator, "generator", "a torch.Generator or None")
+    return torch.randn(shape, generator=generator) * checking.real(scale, "scale", least=0)
 
 
 def _linear(inputs: int, d: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
     """torch.nn.Linear with normal weights of variance 1 / inputs, drawn from `generator`, and a bias of zeros."""
+    bias = checking.choice(bias, "bias", (False, True))
     layer = nn.Linear(checking.whole(inputs, "hidden"), checking.whole(d, "d"), bias=bias)
     with torch.no_grad():
         layer.weight.copy_(_normal((d, inputs), 1 / math.sqrt(inputs), generator))
@@ -789,10 +811,11 @@ def _fill_like_bert(module: nn.Module, generator: torch.Generator | None) -> Non
 
 
 def _histories(values: Any, n_items: int | None = None) -> Tensor:
-    histories = torch.as_tensor(values)
-    if histories.ndim != 2 or histories.is_floating_point():
-        found = f"{histories.dtype} of shape {tuple(histories.shape)}"
+    array = values if isinstance(values, Tensor) else checking.numeric(values, "histories")
+    if array.ndim != 2 or "int" not in str(array.dtype) or 0 in array.shape:
+        found = f"{array.dtype} of shape {tuple(array.shape)}"
         raise ValueError(f"histories must be integers of shape (users, length), got {found}")
+    histories = torch.as_tensor(array)
     if not bool((histories != PAD).any(1).all()):
         empty = int((histories == PAD).all(1).nonzero()[0])
         raise ValueError(f"histories: user {empty} has no item; expected at least one for every user")
@@ -804,7 +827,7 @@ def _histories(values: Any, n_items: int | None = None) -> Tensor:
 
 def _identifiers(x: Tensor, n: int) -> Tensor:
     """x, checked; indices that a negative number or a float would silently misread are refused."""
-    if not isinstance(x, Tensor) or x.is_floating_point() or x.dtype == torch.bool:
+    if not isinstance(x, Tensor) or x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"x must be an integer tensor of identifiers, got {kind}")
     if x.numel() and (int(x.min()) < 0 or int(x.max()) >= n):

@@ -542,6 +542,9 @@ def _pair(q: Any, k: Any, names: tuple[str, str] = ("q", "k")) -> tuple[Array, A
     if is_torch(q) != is_torch(k):
         raise ValueError(f"{names[0]} and {names[1]} must both be torch tensors or both NumPy arrays")
     checking.same_width(q, k, *names)
+    if any(m != n and 1 not in (m, n) for m, n in zip(q.shape[-2::-1], k.shape[-2::-1], strict=False)):
+        shapes = f"{names[0]} has shape {shape_of(q)} and {names[1]} {shape_of(k)}"
+        raise ValueError(f"{shapes}; expected leading axes that broadcast against each other")
     return q, k
 
 

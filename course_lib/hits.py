@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from course_lib import checking, geometry
-from course_lib.interactions import Interactions
+from course_lib.interactions import Interactions, check_pairs
 
 __all__ = ["decayed_counts", "known_later", "with_hits"]
 
@@ -53,11 +53,10 @@ def known_later(pairs: Interactions, share: float = 0.9) -> tuple[Interactions, 
     >>> earlier.pairs.tolist(), later.pairs.tolist()
     ([[0, 0]], [[0, 1]])
     """
-    if not isinstance(pairs, Interactions):
-        raise checking.refuse(pairs, "pairs", "Interactions with times")
+    check_pairs(pairs, "pairs")
     if pairs.times is None:
         raise ValueError("pairs has no times; expected a time for each pair, to split by")
-    earlier, later = pairs.split_by_time(checking.real(share, "share", above=0, below=1))
+    earlier, later = pairs._cut_in_time(share, "share")
     known = later.select(earlier.row_counts[later.users] > 0)
     if not len(known):
         raise ValueError(f"share is {share}: none of the {len(later)} later pairs has a user with an earlier pair")
@@ -98,8 +97,7 @@ def decayed_counts(train: Interactions, half_life: float, *, now: float | None =
     >>> decayed_counts(train, half_life=1.0).tolist()
     [1.0, 0.5]
     """
-    if not isinstance(train, Interactions):
-        raise checking.refuse(train, "train", "Interactions, the known pairs")
+    check_pairs(train, "train")
     if train.times is None:
         raise ValueError("train has no times; expected a time for each pair, to count it by its age")
     if not (isinstance(half_life, float) and half_life == np.inf):

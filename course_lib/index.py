@@ -173,7 +173,8 @@ def build(
     if not table.shape[1]:
         raise ValueError(f"vectors has shape {table.shape}; expected at least one coordinate")
     cells = checking.whole(cells, "cells", 1, len(table), why=f"as there are {len(table)} vectors")
-    probes, seed = checking.whole(probes, "probes", 1, cells, why="the cells"), checking.whole(seed, "seed", 0)
+    probes = checking.whole(probes, "probes", 1, cells, why="the cells")
+    seed = checking.whole(seed, "seed", 0, 2**31 - 2)  # faiss takes the next one, of 32 bits
     if kind == "pq":
         checking.whole(len(table), "the number of vectors", 256, why="one for each value of a byte")
         table = _padded(table, -(-table.shape[1] // PARTS) * PARTS)
@@ -382,7 +383,7 @@ def rescored(users: Any, items: Any, found: Any, k: int) -> NDArray[np.int64]:
     [[1, 2]]
     """
     left, right = _tables(users, items)
-    ids = np.asarray(found)
+    ids = checking.as_numpy(found, "found")
     if ids.ndim != 2 or len(ids) != len(left) or ids.dtype.kind not in "iu":
         raise checking.refuse(found, "found", f"the ids of candidates, one row for each of the {len(left)} queries")
     if ids.size and not 0 <= ids.min() <= ids.max() < len(right):

@@ -61,10 +61,10 @@ def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArr
         ...
     ValueError: users must lie in 0..2 (n_users=3), got 3 at position 1
     """
-    ids = np.asarray(values)
+    ids = checking.as_numpy(values, name)
     if ids.ndim != 1:
         raise ValueError(f"{name} must have one axis of ids, got shape {ids.shape}")
-    if ids.size and not np.issubdtype(ids.dtype, np.integer):
+    if ids.size and ids.dtype.kind not in "iu":  # a timedelta64 is a np.integer
         raise ValueError(f"{name} must hold integers, got dtype {ids.dtype}")
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         where = int(np.flatnonzero((ids < 0) | (ids >= size))[0])
@@ -75,10 +75,10 @@ def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArr
 def _check_column(values: ArrayLike | None, length: int, name: str) -> AnyArray | None:
     if values is None:
         return None
-    column = np.array(checking.as_numpy(values))
+    column = np.array(checking.as_numpy(values, name))
     if column.shape != (length,):
         raise ValueError(f"{name} must have one entry per pair, shape ({length},), got shape {column.shape}")
-    if not np.issubdtype(column.dtype, np.number):
+    if column.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold numbers, got dtype {column.dtype}")
     if not np.isfinite(column).all():
         raise ValueError(f"{name} must be finite, got {column[~np.isfinite(column)][0]}")
@@ -86,7 +86,9 @@ def _check_column(values: ArrayLike | None, length: int, name: str) -> AnyArray 
 
 
 def _check_table(table: Mapping[str, ArrayLike], length: int, name: str) -> dict[str, AnyArray]:
-    columns = {key: np.array(values) for key, values in table.items()}
+    if not isinstance(table, Mapping):
+        raise checking.refuse(table, name, "a dict of columns")
+    columns = {key: np.array(checking.as_numpy(values, f"{name}[{key!r}]")) for key, values in table.items()}
     for key, column in columns.items():
         if column.shape[:1] != (length,):
             raise ValueError(f"{name}[{key!r}] must have {length} entries, got shape {column.shape}")
@@ -209,6 +211,8 @@ class Interactions:
     item_table: Mapping[str, AnyArray] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise checking.refuse(self.name, "name", "a string")
         n_users, n_items = checking.whole(self.n_users, "n_users"), checking.whole(self.n_items, "n_items")
         _check_cells(n_users, n_items)
         users = check_ids(self.users, n_users, "users", "n_users")
@@ -380,7 +384,7 @@ class Interactions:
 
     def contains(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """Whether each pair (users[b], items[b]) is in O. users and items broadcast against each other."""
-        left, right = np.asarray(users), np.asarray(items)
+        left, right = checking.as_numpy(users, "users"), checking.as_numpy(items, "items")
         try:
             left, right = np.broadcast_arrays(left, right)
         except ValueError:
@@ -435,7 +439,7 @@ class Interactions:
     # ---------------------------------------------------------------------------------------------------------- filters
     def select(self, where: ArrayLike) -> Interactions:
         """The pairs at these positions (integers, or a mask of length |O|); shape and tables stay."""
-        where = np.asarray(where)
+        where = checking.as_numpy(where, "where")
         if where.dtype != bool:
             where = check_ids(where, len(self), "where", "pairs")
         elif where.shape != self.users.shape:
@@ -504,15 +508,19 @@ class Interactions:
 
         Raises ValueError without times, for a fraction outside (0, 1), and where one side would be empty.
         """
-        fraction = checking.real(fraction, "fraction", above=0, below=1)
+        return self._cut_in_time(fraction, "fraction")
+
+    def _cut_in_time(self, share: float, name: str) -> tuple[Interactions, Interactions]:
+        """`split_by_time`, whose share has another name where the caller of another function gave it."""
+        share = checking.real(share, name, above=0, below=1)
         if self.times is None:
             raise ValueError("times is None; expected a time for each pair, to split by")
-        size = round(fraction * len(self))
+        size = round(share * len(self))
         if size == len(self):
-            raise ValueError(f"fraction is {fraction}; expected one that leaves a later pair, of {len(self)} pairs")
+            raise ValueError(f"{name} is {share}; expected one that leaves a later pair, of {len(self)} pairs")
         earlier = self.times < np.partition(self.times, size)[size]
         if not earlier.any():
-            raise ValueError(f"fraction is {fraction}; expected one with a pair before the cut, of {len(self)} pairs")
+            raise ValueError(f"{name} is {share}; expected one with a pair before the cut, of {len(self)} pairs")
         return self._divide(earlier)
 
     def split_leave_last(self, leave: int = 1) -> tuple[Interactions, Interactions]:
@@ -537,6 +545,13 @@ class Interactions:
 
     def _divide(self, train: NDArray[np.bool_]) -> tuple[Interactions, Interactions]:
         return self.select(train), self.select(~train)
+
+
+def check_pairs(value: Any, name: str) -> Interactions:
+    """The pairs, if they are Interactions; ValueError for anything else."""
+    if not isinstance(value, Interactions):
+        raise checking.refuse(value, name, "Interactions")
+    return value
 
 
 def _mask(length: int, where: AnyArray) -> NDArray[np.bool_]:
@@ -598,7 +613,8 @@ def sample_in_batch(interactions: Interactions, batch_size: int, rng: Generator)
     >>> len(set(positions.tolist()))
     2
     """
-    size = checking.whole(batch_size, "batch_size", 1, len(interactions), why="the number of pairs |O|")
+    most = len(check_pairs(interactions, "interactions"))
+    size = checking.whole(batch_size, "batch_size", 1, most, why="the number of pairs |O|")
     return checking.generator(rng).choice(len(interactions), size=size, replace=False)
 
 
@@ -644,7 +660,8 @@ def epoch_batches(
     >>> [len(batch) for batch in batches], sorted(np.concatenate(batches).tolist())
     ([2, 1], [0, 1, 2])
     """
-    size = checking.whole(batch_size, "batch_size", 1, len(interactions), why="the number of pairs |O|")
+    most = len(check_pairs(interactions, "interactions"))
+    size = checking.whole(batch_size, "batch_size", 1, most, why="the number of pairs |O|")
     order = checking.generator(rng).permutation(len(interactions))
     end = len(order) - len(order) % size if drop_last else len(order)
     return (order[start : start + size] for start in range(0, end, size))
@@ -700,7 +717,7 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
     >>> sample_negatives(data, [0, 0, 0], np.random.default_rng(0)).tolist()
     [2, 2, 2]
     """
-    users = check_ids(users, interactions.n_users, "users", "n_users")
+    users = check_ids(users, check_pairs(interactions, "interactions").n_users, "users", "n_users")
     checking.generator(rng)
     drawn = NEGATIVE_LAWS[checking.choice(law, "law", NEGATIVE_LAWS)]
     if drawn.collision == "keep":

@@ -65,8 +65,7 @@ def first_times(pairs: Interactions) -> Float:
 
 def _first_times(pairs: Interactions, name: str) -> Float:
     """`first_times`, under the name that the caller's argument has."""
-    if not isinstance(pairs, Interactions):
-        raise checking.refuse(pairs, name, "Interactions with times")
+    checking.instance(pairs, name, Interactions, "Interactions with times")
     if pairs.times is None:
         raise ValueError(f"{name} has no times; expected a time for each pair, to find the first of each item")
     first = np.full(pairs.n_items, np.inf)
@@ -324,7 +323,7 @@ def expected_place(scores: ArrayLike, width: int, *, k: int = 10) -> tuple[Float
     >>> round(float(place), 6), round(float(chance), 6)
     (2.0, 0.25)
     """
-    cosines, width = checking.as_numpy(scores), checking.whole(width, "width", 2)
+    cosines, width = checking.as_numpy(scores, "scores"), checking.whole(width, "width", 2)
     if (
         cosines.ndim < 1 or cosines.dtype.kind not in "fiu" or not (np.abs(cosines) <= 1 + 1e-6).all()
     ):  # NaN is refused, too

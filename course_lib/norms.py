@@ -16,6 +16,7 @@ Written for the array API: NumPy, torch (with autograd) and, where no root is ta
 
 from __future__ import annotations
 
+import math
 import numbers
 from fractions import Fraction
 from typing import Any
@@ -259,9 +260,10 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
     squares = as_array(squared_gradients, "squared_gradients")
     if not shape_of(squares):
         raise ValueError("squared_gradients is one number; expected (..., n), one entry for each step")
-    _refuse_where(squares < 0, squares, "squared_gradients", "at least 0")
+    _at_least(squares, "squared_gradients")
+    checking.choice(lazy, "lazy", (True, False))
     start = _at_least(start, "start", above=0)
-    lr, decay = _at_least(lr, "lr"), _at_least(decay, "decay")
+    checking.real(lr, "lr", least=0), checking.real(decay, "decay", least=0)
     if not 0 <= lr * decay < 1:
         raise ValueError(f"lr * decay is {lr * decay}; expected [0, 1), so that a step shrinks and does not flip")
     s = as_array(start, "start")
@@ -550,7 +552,7 @@ def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
     0.5
     """
     probability, h = _inside(probability, "probability", 0, 1), _at_least(h, "h")
-    lr, decay = _at_least(lr, "lr", above=0), _at_least(decay, "decay", above=0)
+    checking.real(lr, "lr", above=0), checking.real(decay, "decay", above=0)
     if not lr * decay < 1:
         raise ValueError(f"lr * decay is {lr * decay}; expected less than 1, so that a step shrinks and does not flip")
     kept = 1 - lr * decay
@@ -608,15 +610,17 @@ def _is_array(value: Any) -> bool:
 
 def _values(value: Any, name: str) -> Any:
     """A number as it is, anything else as a floating or exact array."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool):
+        raise checking.refuse(value, name, "numbers")
+    if not isinstance(value, numbers.Real):
         return as_array(value, name)
     return value
 
 
 def _at_least(value: Any, name: str, *, above: int | None = None) -> Any:
     value = _values(value, name)
-    good = value >= 0 if above is None else value > above
-    _refuse_where(~_mask(good), value, name, "at least 0" if above is None else f"more than {above}")
+    good = _mask(value >= 0 if above is None else value > above) & _mask(value < math.inf)
+    _refuse_where(~good, value, name, f"{'at least 0' if above is None else f'more than {above}'}, and finite")
     return value
 
 

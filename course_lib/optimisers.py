@@ -35,7 +35,7 @@ class RowWiseAdagrad(torch.optim.Optimizer):
     Raises
     ------
     ValueError
-        For a learning rate that is negative or not finite.
+        For a learning rate, an ``eps`` or an ``initial`` that is negative or not finite.
 
     Notes
     -----
@@ -57,7 +57,7 @@ class RowWiseAdagrad(torch.optim.Optimizer):
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1e-2, *, eps: float = 1e-10, initial: float = 0.0) -> None:
-        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "eps": eps, "initial": initial})
+        super().__init__(params, _settings(lr=lr, eps=eps, initial=initial))
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -106,8 +106,7 @@ class LazyDecaySGD(torch.optim.Optimizer):
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0) -> None:
-        decay = checking.real(weight_decay, "weight_decay", least=0)
-        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "weight_decay": decay})
+        super().__init__(params, _settings(lr=lr, weight_decay=weight_decay))
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -146,7 +145,7 @@ class SphereSGD(torch.optim.SGD):
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
-        super().__init__(params, lr=lr)
+        super().__init__(params, lr=checking.real(lr, "lr", least=0))
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -192,10 +191,12 @@ class Together(torch.optim.Optimizer):
     """
 
     def __init__(self, *optimisers: torch.optim.Optimizer, cycle: int | None = None, low: float = 0.1) -> None:
-        self.optimisers = optimisers
+        self.optimisers = checking.some(optimisers, "optimisers")
+        up = None if cycle is None else max(1, checking.whole(cycle, "cycle") // 2)
+        checking.real(low, "low", least=0, most=1)
         super().__init__([group for one in optimisers for group in one.param_groups], {})
         self.param_groups = [group for one in optimisers for group in one.param_groups]  # the very dicts of the parts
-        self.schedules = [] if cycle is None else [_triangle(one, max(1, cycle // 2), low) for one in optimisers]
+        self.schedules = [] if up is None else [_triangle(one, up, low) for one in optimisers]
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -219,6 +220,11 @@ class Together(torch.optim.Optimizer):
         for schedule, state in zip(self.schedules, state_dict["schedules"], strict=True):
             schedule.load_state_dict(state)
         self.param_groups = [group for one in self.optimisers for group in one.param_groups]
+
+
+def _settings(**given: float) -> dict[str, float]:
+    """Finite numbers of at least 0, by name."""
+    return {name: checking.real(value, name, least=0) for name, value in given.items()}
 
 
 def _triangle(optimiser: torch.optim.Optimizer, up: int, low: float) -> torch.optim.lr_scheduler.CyclicLR:

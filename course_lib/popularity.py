@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from scipy.sparse import issparse
 
 from course_lib import arrays, checking
 from course_lib.arrays import Array, as_array, as_index, at_least_single, first_index, namespace, shape_of
@@ -80,11 +81,16 @@ def pearson(x: Any, y: Any) -> Any:
     Traceback (most recent call last):
     ValueError: y is constant, so its correlation with anything is not defined
     """
-    x, y = _pair(x, y, "x", "y")
+    return _correlation(x=x, y=y)
+
+
+def _correlation(**given: Any) -> Any:
+    """`pearson` of two vectors, under the names that the caller's arguments have."""
+    x, y = _pair(*given.values(), *given)
     xp = namespace(x)
     dx, dy = x - xp.mean(x), y - xp.mean(y)
     spread = xp.sum(dx * dx), xp.sum(dy * dy)
-    for name, values, value in zip(("x", "y"), (x, y), spread, strict=True):
+    for name, values, value in zip(given, (x, y), spread, strict=True):
         if _constant(values) or bool(value == 0):
             raise ValueError(f"{name} is constant, so its correlation with anything is not defined")
     return _scalar(xp.sum(dx * dy) / (spread[0] ** 0.5 * spread[1] ** 0.5))
@@ -125,7 +131,7 @@ def norm_correlation(norms: Any, counts: Any) -> Any:
     >>> round(popularity.norm_correlation([1, 2, 3, 5], [10, 20, 30, 0]), 4)
     -0.378
     """
-    return pearson(_checked_norms(norms), checking.counts(counts))
+    return _correlation(norms=_checked_norms(norms), counts=checking.counts(counts))
 
 
 def log_log_slope(norms: Any, counts: Any) -> Any:
@@ -319,7 +325,7 @@ def chance_share(known: Interactions, share: float = 0.01) -> float:
     >>> round(popularity.chance_share(known, share=0.25), 4)  # (0 + 0 + 1/3) / 3
     0.1111
     """
-    in_head = np.zeros(known.n_items, dtype=bool)
+    in_head = np.zeros(checking.instance(known, "known", Interactions).n_items, dtype=bool)
     in_head[head_items(known.col_counts, share)] = True
     known_head = np.bincount(known.users, weights=in_head[known.items], minlength=known.n_users)
     free = known.n_items - known.row_counts
@@ -468,7 +474,7 @@ def projection_correlation(items: Any, counts: Any, ratio: float = 0.05) -> Any:
     True
     """
     items, counts = _table(items, counts)
-    return pearson(items @ popularity_direction(items, counts, ratio), counts)
+    return _correlation(projections=items @ popularity_direction(items, counts, ratio), counts=counts)
 
 
 def cross_fitted_correlation(items: Any, counts: Any, ratio: float = 0.05, *, rng: Generator, folds: int = 2) -> float:
@@ -519,8 +525,7 @@ def cross_fitted_correlation(items: Any, counts: Any, ratio: float = 0.05, *, rn
     """
     items, counts = _table(items, counts)
     checking.generator(rng)
-    if folds < 2 or folds > len(counts) // 2:
-        raise ValueError(f"folds is {folds}; expected 2 to {len(counts) // 2}, so that each part has two items")
+    checking.whole(folds, "folds", 2, len(counts) // 2, why="so that each part has two items")
     return correlation_across_parts(items, counts, rng.permutation(len(counts)) % folds, ratio)
 
 
@@ -566,7 +571,7 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
     -1.0
     """
     items, counts = _table(items, counts)
-    part = np.asarray(checking.as_numpy(part))
+    part = checking.as_numpy(part, "part")
     if part.shape != counts.shape or part.dtype.kind not in "iu":
         raise ValueError(f"part has shape {part.shape} and dtype {part.dtype}; expected integers {counts.shape}")
     names = np.unique(part)
@@ -576,7 +581,8 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
     for name in names:
         inside, outside = np.flatnonzero(part == name), np.flatnonzero(part != name)
         direction = popularity_direction(items[as_index(outside, items, "ids")], counts[outside], ratio)
-        found.append(float(pearson(items[as_index(inside, items, "ids")] @ direction, counts[inside])))
+        projections = items[as_index(inside, items, "ids")] @ direction
+        found.append(float(_correlation(projections=projections, counts=counts[inside])))
     return float(np.mean(found))
 
 
@@ -672,7 +678,7 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
     0.9487
     """
     counts = checking.counts(counts)
-    return float(pearson(_contrast(counts, ratio), counts))
+    return float(_correlation(contrast=_contrast(counts, ratio), counts=counts))
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
@@ -764,6 +770,7 @@ def double_dipping_draws(counts: Any, width: int, ratio: float = 0.05, *, size: 
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     checking.generator(rng)
+    checking.whole(size, "size", 0)
     share = rng.beta(width / 2, (n - 2) / 2, size)
     first = np.sqrt(rng.beta(0.5, (n - 3) / 2, size)) * rng.choice([-1.0, 1.0], size)
     drawn: np.ndarray = k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
@@ -926,7 +933,7 @@ def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
     [[1.0, -0.5, -0.5]]
     """
     labels = _checked_labels(labels)
-    parts = pull_parts(labels, law or TripleLaw())
+    parts = pull_parts(labels, TripleLaw() if law is None else law)
     return parts.plain[:, None] * labels - (parts.pushed[:, None] - parts.owned[:, None] * labels) * parts.chance
 
 
@@ -963,7 +970,7 @@ def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Ar
     ([2.0, 1.0, 0.0], [0.0, 0.5, 2.5])
     """
     labels = _checked_labels(labels)
-    parts = pull_parts(labels, law or TripleLaw())
+    parts = pull_parts(labels, TripleLaw() if law is None else law)
     negatives = (parts.pushed[:, None] - parts.owned[:, None] * labels).sum(axis=0) * parts.chance
     return (parts.plain[:, None] * labels).sum(axis=0), negatives
 
@@ -1046,6 +1053,8 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
     >>> parts.pushed.round(3).tolist()  # 2 pairs * 3 draws, 1 pair * 3/2 draws
     [6.0, 1.5]
     """
+    checking.instance(law, "law", TripleLaw)
+    _checked_labels(labels.data[None, :] if issparse(labels) else labels)
     n_u, counts = labels.sum(axis=1), labels.sum(axis=0)
     if (empty := first_index(n_u == 0)) is not None:
         raise ValueError(f"labels: user {empty[0]} has no positive; drop empty rows first (Interactions.compact)")
@@ -1101,7 +1110,7 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
-    ranked, counts = checking.as_numpy(ranked_items), checking.counts(counts)
+    ranked, counts = checking.as_numpy(ranked_items, "ranked_items"), checking.counts(counts)
     if ranked.ndim != 2 or ranked.dtype.kind not in "iu":
         raise ValueError(f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected integers (m, K)")
     if ranked.size and (ranked.min() < -1 or ranked.max() >= len(counts)):

@@ -136,6 +136,8 @@ def seconds(prices: ArrayLike, what: ArrayLike, *, processes: int, cores: int) -
     2.0
     """
     prices = checking.vector(prices, "prices", len(PRICES))
+    if (prices < 0).any():
+        raise checking.refuse(prices, "prices", "seconds of at least 0")
     found: Float = turns(processes, cores) * (_checked_amounts(what) @ prices)
     return found
 
@@ -183,8 +185,10 @@ def fitted_prices(what: Sequence[ArrayLike], measured: ArrayLike) -> Float:
 
 
 def _checked_amounts(what: ArrayLike | Sequence[ArrayLike]) -> Float:
-    """(..., 4) finite amounts."""
+    """(..., 4) finite amounts of at least 0."""
     amounts: Float = np.asarray(arrays.check_finite(arrays.as_array(what, "what"), "what"), np.float64)
     if amounts.shape[-1:] != (len(PRICES),):
         raise ValueError(f"what has shape {amounts.shape}; expected (..., {len(PRICES)}), an amount for each price")
+    if (amounts < 0).any():
+        raise checking.refuse(amounts, "what", "amounts of at least 0")
     return amounts

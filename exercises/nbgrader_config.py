@@ -23,20 +23,22 @@ from nbgrader.preprocessors import (
 )
 
 from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
+from exercises.engine.grading import preprocessors as own
 from exercises.engine.grading.harmless import markdown2html
-from exercises.engine.grading.preprocessors import Carry, GetGradesAndWaiting, Judge, NameGrader, Rebuild, ShowRubric
 
 HERE = Path(__file__).resolve().parent
 
 c = globals()["get_config"]()  # traitlets puts it among the names of this file
 c.CourseDirectory.course_id = "two-tower-course"
 c.CourseDirectory.root = str(HERE)
+c.CourseDirectory.submitted_directory = "counted"  # what the classroom writes; what came is in submissions.db
+c.ExchangeFactory.collect = own.Collect
 c.ClearSolutions.code_stub = {"python": CODE_STUB}
 c.ClearSolutions.text_stub = TEXT_STUB
 
 # A student's code never runs in nbgrader's process or in a kernel: README.md, "How hostile submissions are held off".
 c.Autograde.sanitize_preprocessors = [
-    Rebuild,
+    own.Rebuild,
     ClearOutput,
     DeduplicateIds,
     OverwriteKernelspec,
@@ -44,7 +46,7 @@ c.Autograde.sanitize_preprocessors = [
     CheckCellMetadata,
 ]
 c.Autograde.autograde_preprocessors = [
-    Judge,
+    own.Judge,
     IgnorePattern,
     ClearMetadataPreprocessor,
     LimitOutput,
@@ -52,15 +54,15 @@ c.Autograde.autograde_preprocessors = [
     AssignLatePenalties,
     CheckCellMetadata,
 ]
-c.GenerateAssignment.preprocessors.prepend([NameGrader])
-c.GenerateAssignment.preprocessors.append(Carry)
+c.GenerateAssignment.preprocessors.prepend([own.NameGrader])
+c.GenerateAssignment.preprocessors.append(own.Carry)
 c.ClearMetadataPreprocessor.preserve_nb_metadata_mask = {("language_info", "name"), "graded_with", "receipt"}
 c.OverwriteCells.add_missing_cells = True
-c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
+c.GenerateFeedback.preprocessors = [own.GetGradesAndWaiting]
 # Our page of feedback, and formgrader's own pages, which it finds only here where the class lies in this folder.
 c.HTMLExporter.extra_template_basedirs = [
     str(HERE / "engine" / "grading" / "pages"),
     str(Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"),
 ]
-c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand
+c.HTMLExporter.preprocessors = [own.ShowRubric]  # beside a text, for who grades it by hand
 c.HTMLExporter.filters = {"markdown2html": markdown2html}  # a student's Markdown may hold scripts

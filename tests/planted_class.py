@@ -80,7 +80,7 @@ def judged(room: Room, student: str) -> None:
 
 def booked(room: Room, student: str) -> None:
     """What nbgrader's SaveAutoGrades does, with points that stand in the answer."""
-    notebook = notebooks.read_source(room.notebook("submitted", student))
+    notebook = notebooks.read_source(room.notebook("counted", student))
     texts = {one.metadata["nbgrader"]["grade_id"]: one.source for one in notebook.cells if "nbgrader" in one.metadata}
     number = re.search(r"return (\d+)", texts[f"answer_{room.assignment.replace('-', '_')}"])
     with room.gradebook() as book:
@@ -95,4 +95,4 @@ def booked(room: Room, student: str) -> None:
         book.db.commit()
     target = room.notebook("autograded", student)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(room.notebook("submitted", student), target)
+    shutil.copy(room.notebook("counted", student), target)

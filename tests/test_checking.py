@@ -21,7 +21,7 @@ def test_good_arguments_become_plain_values() -> None:
     assert checking.real(torch.tensor(0.25), "tau") == 0.25
     assert checking.share(1, "ratio") == 1.0 and checking.choice("b", "law", ("a", "b")) == "b"
     assert checking.choice(np.True_, "logq", (True, False)) and checking.choice(np.int64(1), "seed", (0, 1)) == 1
-    assert checking.generator(rng) is rng
+    assert checking.generator(rng) is rng and checking.instance(rng, "rng", np.random.Generator) is rng
     assert checking.table(TABLE, "items").dtype == np.float64
     assert checking.table(torch.ones(3, 2, requires_grad=True), "items", rows=3, width=2).dtype == np.float32
     assert checking.vector([1, 2], "a", 2).tolist() == [1.0, 2.0] and checking.counts([0, 2]).tolist() == [0.0, 2.0]
@@ -36,6 +36,17 @@ test_bad_arguments_are_named = refused(
     (lambda: checking.real("1", "tau"), "tau is '1'; expected a finite number$"),
     (lambda: checking.real(False, "tau"), "tau is False; expected a finite number$"),
     (lambda: checking.real(None, "tau"), "tau is None"),
+    (lambda: checking.real(np.True_, "tau"), "tau is True"),
+    (lambda: checking.real(b"1", "tau"), "tau is b'1'"),
+    (lambda: checking.real(np.timedelta64(1, "s"), "tau"), "tau is .*; expected a finite number"),
+    (lambda: checking.real(10**400, "tau"), "tau is 1000"),
+    (lambda: checking.whole(np.timedelta64(1, "s"), "k"), "k is .*; expected a whole number"),
+    *((lambda x=x: checking.vector(x, "a"), "a is .*; expected an array of real") for x in (["1"], [1j], {1}, "abc")),
+    (lambda: checking.vector(np.ones(2, "m8[s]"), "a"), "a is .*; expected an array of real numbers"),
+    (
+        lambda: checking.table([[1.0], [1.0, 2.0]], "items"),
+        "items is .*; expected an array, whose rows",
+    ),
     (lambda: checking.real(np.nan, "tau"), "tau is nan"),
     (lambda: checking.real(np.inf, "lr", least=0), "lr is inf; expected a finite number of at least 0$"),
     (lambda: checking.real(0, "tau", above=0), "tau is 0; expected a finite number above 0$"),
@@ -52,6 +63,14 @@ test_bad_arguments_are_named = refused(
     (lambda: checking.choice(1, "logq", (True, False)), "logq is 1; expected one of True, False$"),
     (lambda: checking.generator(0), "rng is 0; expected a numpy.random.Generator such as"),
     (lambda: checking.generator(np.random), r"rng is <module .*\.\.\.; expected a numpy.random.Generator"),
+    (lambda: checking.instance(0, "train", dict), "^train is 0; expected dict$"),
+    (
+        lambda: checking.as_numpy([[1], [1, 2]], "ids"),
+        r"^ids is \[\[1\], \[1, 2\]\]; expected an array, whose rows are of one length",
+    ),
+    (lambda: checking.vector([1 + 2j], "a"), "^a is .* expected an array of real numbers"),
+    (lambda: checking.vector(["1"], "a"), r"^a is \['1'\]; expected an array of real numbers"),
+    (lambda: checking.vector(np.array([object()]), "a"), "^a is .* expected an array of real numbers"),
     (lambda: checking.table(TABLE, "items", rows=4), r"items has shape \(3, 2\) .* expected numbers of shape \(4, d\)"),
     (lambda: checking.table(TABLE, "items", width=3), r"expected numbers of shape \(n, 3\)"),
     (lambda: checking.table([1.0], "items"), r"items has shape \(1,\)"),

@@ -215,8 +215,12 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
     with patch.dict(os.environ, kernel_environment()):
         executor: Any = load_executor("local-parallel", cache.store, logger=PROGRESS)
         done = executor.run_and_cache(filter_uris=list(salts), timeout=CELL_TIMEOUT)
-    cache.keep_salts({uri: salts[uri] for uri in done.succeeded}, now)
-    if failed := [*done.excepted, *done.errored]:
+        succeeded, failed = done.succeeded, done.excepted
+        if done.errored:  # a kernel dies at its start where another process has taken the port chosen for it: once more
+            done = executor.run_and_cache(filter_uris=done.errored, timeout=CELL_TIMEOUT)
+            succeeded, failed = [*succeeded, *done.succeeded], [*failed, *done.excepted, *done.errored]
+    cache.keep_salts({uri: salts[uri] for uri in succeeded}, now)
+    if failed:
         raise NotebookFailed("\n".join(f"{uri}: {_traceback(cache, uri)}" for uri in failed))
     return stale
 

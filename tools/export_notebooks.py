@@ -47,26 +47,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
-if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") is None:
+if "COLAB_RELEASE_TAG" in os.environ:
     folder = Path("NAME").resolve()
     if not folder.exists():
         clone = ["git", "clone", "--quiet", "--depth", "1", "--branch", "BRANCH"]
         subprocess.run([*clone, "ADDRESS", folder], check=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    here = subprocess.check_output([*pip, "list", "--format=freeze"], text=True)
-    held = folder / "held.txt"  # what is here, at its version
-    held.write_text(here)
-    done = subprocess.run(
-        [*pip, "install", "--constraint", held, f"{folder}[lessons]"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )
-    if done.returncode:
-        raise RuntimeError(
-            "The course needs a newer version of a package than the one that is here, or pip found no"
-            f" network. Nothing was changed. What pip says:\\n{done.stdout}"
+    if importlib.util.find_spec("course_lib") is None:
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+        here = subprocess.check_output([*pip, "list", "--format=freeze"], text=True)
+        held = folder / "held.txt"  # what is here, at its version
+        held.write_text(here)
+        done = subprocess.run(
+            [*pip, "install", "--constraint", held, f"{folder}[lessons]"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
+        if done.returncode:
+            raise RuntimeError(
+                "The course needs a newer version of a package than the one that is here, or pip found no"
+                f" network. Nothing was changed. What pip says:\\n{done.stdout}"
+            )
+        importlib.invalidate_caches()
+    # after a restart of the session, too, which keeps what is installed
     os.environ["COURSE_RESULTS"] = str(folder / "book" / "results")
-    importlib.invalidate_caches()
     if "google.colab" in sys.modules:  # lets Colab show the interactives
         from google.colab import output
 

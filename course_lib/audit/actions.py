@@ -112,7 +112,9 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
     if rows.verdict == "fault":
         return "The rows of these tables do not belong to the pairs, and nothing else can be judged."
     number = len([*_repairs(verdicts, effects)])
-    repairs = f"{number} thing{'s' * (number != 1)} to repair" if number else "nothing to repair"
+    faults = [verdict.id for verdict in verdicts if verdict.verdict == "fault"]
+    repairs = f"{len(faults)} fault{'s' * (len(faults) != 1)}: {', '.join(faults)}" if faults else "nothing to repair"
+    repairs = f"{number} thing{'s' * (number != 1)} to repair" if number else repairs
     best, ahead = next(iter(_advised(effects)), None), _ahead(baselines)
     if rows.verdict == "cannot tell" and rows.figures:
         said = "Whether the rows belong to the pairs cannot be told, so no other number means much"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,62 +19,35 @@ ENDINGS = (".parquet", ".arrow", ".feather")
 DIGITS = 22  # of a number of 64 bits, with a sign and .0
 
 
-def arrow_table(path: Path, name: str) -> Any:
-    """The pyarrow Table of a Parquet or Arrow file, or of a folder of parts: columns by their names."""
+def arrow_table(path: Path, name: str, columns: Callable[[list[str]], list[str]] = list) -> Any:
+    """The pyarrow Table of a Parquet or Arrow file, or of a folder of parts, with the columns that `columns` chooses.
+
+    Raises ValueError for what pyarrow cannot read, for columns of one name, and for parts that do not fit together.
+    """
     arrow = package("pyarrow", name, path)
+    found = [_part(each, name, columns) for each in parts(path, name)]
     try:
-        return arrow.concat_tables(arrow_parts(path, name, list), promote_options="permissive")
+        return arrow.concat_tables(found, promote_options="permissive")
     except arrow.ArrowException as problem:
         what = f"its parts do not fit together ({first_line(problem)})"
         raise refuse_file(name, path, what, "the same columns in all parts") from None
 
 
-def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
-    """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
-
-    An Arrow file comes in the blocks in which it was written, a folder file by file. Raises ValueError for what pyarrow
-    cannot read, and for columns of one name.
-    """
-    for each in parts(path, name):
-        yield from _parts_of_file(each, name, columns, rows)
-
-
-def _parts_of_file(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int) -> Iterator[Any]:
-    arrow = package("pyarrow", name, path)
-
-    def chosen(schema: Any) -> list[str]:
-        twice = next((key for key in schema.names if schema.names.count(key) > 1), None)
-        if twice is not None:
-            raise refuse_file(name, path, f"it has several columns named {twice}", "a name of its own for each column")
-        return columns(schema.names)
-
+def _part(path: Path, name: str, columns: Callable[[list[str]], list[str]]) -> Any:
+    arrow, parquet = package("pyarrow", name, path), import_module("pyarrow.parquet")
     try:
         if path.suffix.lower() == ".parquet":
-            with import_module("pyarrow.parquet").ParquetFile(path) as file:
-                some = chosen(file.schema_arrow)
-                yield file.schema_arrow.empty_table().select(some)
-                for batch in file.iter_batches(rows, columns=some):
-                    yield arrow.Table.from_batches([batch])
+            file = parquet.ParquetFile(path)
+            held, read = file.schema_arrow.names, file.read
         else:
-            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as blocks:
-                some = chosen(blocks.schema)
-                yield blocks.schema.empty_table().select(some)
-                for at in range(blocks.num_record_batches):
-                    yield arrow.Table.from_batches([blocks.get_batch(at)]).select(some)
+            whole = arrow.ipc.open_file(arrow.memory_map(str(path))).read_all()
+            held, read = whole.schema.names, whole.select
+        twice = next((key for key in held if held.count(key) > 1), None)
+        if twice is not None:
+            raise refuse_file(name, path, f"it has several columns named {twice}", "a name of its own for each column")
+        return read(columns(held))
     except (arrow.ArrowException, OSError) as problem:
         raise refuse_file(name, path, f"pyarrow cannot read it ({first_line(problem)})", "Parquet or Arrow") from None
-
-
-def arrow_rows(path: Path, name: str) -> int:
-    """How many rows the file says that it has, or the files of a folder."""
-    arrow, found = package("pyarrow", name, path), 0
-    for each in parts(path, name):
-        if each.suffix.lower() == ".parquet":
-            found += import_module("pyarrow.parquet").read_metadata(each).num_rows
-        else:
-            with arrow.memory_map(str(each)) as source, arrow.ipc.open_file(source) as blocks:
-                found += sum(blocks.get_batch(at).num_rows for at in range(blocks.num_record_batches))
-    return found
 
 
 def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> AnyArray:

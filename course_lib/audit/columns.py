@@ -60,6 +60,11 @@ def is_time(name: str) -> bool:
     return bool(TIME.fullmatch(_plain(name)))
 
 
+def vague_time(name: str) -> bool:
+    """Whether such a time may be written in words, where another column may hold a number (unixReviewTime)."""
+    return not re.search("stamp|unix", _plain(name))
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Names that may hold the ids of a table's rows, all as sure as each other.

@@ -152,7 +152,9 @@ def _audited(given: argparse.Namespace) -> Report:
         _take_from_folder(given, folder, "items", STEMS)
     where = given.items or given.table
     if where is None or (given.items and given.table):
-        raise ValueError("items: the item table was given twice or not at all; expected --items ITEMS, once")
+        taken = {name: getattr(given, name) for name in ("index", "json")}
+        said = "".join(f" (--{name} took {value})" for name, value in taken.items() if value not in (None, "", "-"))
+        raise ValueError(f"items: the item table was given twice or not at all{said}; expected --items ITEMS, once")
     if given.remedies is not None and None in (given.users, given.pairs, given.held_out):
         raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
     more: Any = {"schema": declared(given.columns), "drop_zero_rows": given.drop_zero_rows}

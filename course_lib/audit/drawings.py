@@ -24,7 +24,6 @@ STYLE: Any = {
     "grid.color": LINES,
     "grid.linewidth": 0.6,
 }
-NOTHING = 1e-6  # bars all below it are drawn as 0
 SERIES = ((FIRST, "o", "-"), (SECOND, "s", "--"))  # told apart by colour, marker and line
 
 
@@ -37,7 +36,7 @@ def drawing(picture: Picture, salt: str) -> str:
         rows = len(next(iter(picture.columns.values())))
         figure = Figure(figsize=(4.4, 0.7 + 0.3 * rows if picture.kind == "points" else 2.6))
         axes = figure.subplots()
-        {"line": _line, "bars": _bars, "points": _points}[picture.kind](axes, picture)
+        {"line": _line, "points": _points}[picture.kind](axes, picture)
         axes.set_xlabel(picture.y if picture.kind == "points" else picture.x)
         axes.set_ylabel("" if picture.kind == "points" else picture.y)
         buffer = io.StringIO()
@@ -54,22 +53,6 @@ def _line(axes: Any, picture: Picture) -> None:
     if picture.log_x and min(x) > 0:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
-    if len(series) > 1:
-        axes.legend()
-
-
-def _bars(axes: Any, picture: Picture) -> None:
-    (_, x), *series = [*picture.columns.items()][: len(SERIES) + 1]
-    words = isinstance(x[0], str)
-    width = (0.6 if words else 0.85 * (x[1] - x[0])) / len(series)
-    for at, ((name, heights), (colour, *_)) in enumerate(zip(series, SERIES, strict=False)):
-        places = [(place if words else value) + at * width for place, value in enumerate(x)]
-        pattern = {"hatch": "//" if at else None, "edgecolor": INK, "linewidth": 0}
-        axes.bar(places, heights, width=width, color=colour, label=name, **pattern)
-    if words:
-        axes.set_xticks([place + (len(series) - 1) * width / 2 for place in range(len(x))], x)
-    if all(abs(height) < NOTHING for _, heights in series for height in heights):  # else rounding fills the drawing
-        axes.set_ylim(0, 1)
     if len(series) > 1:
         axes.legend()
 

@@ -39,7 +39,7 @@ import numpy as np
 from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
-from course_lib.audit.columns import Candidates, candidates, families, number_of
+from course_lib.audit.columns import FAMILY, Candidates, candidates, families, number_of
 from course_lib.audit.ids import IDS, by_id, checked_ids
 from course_lib.audit.lines import lines_of
 from course_lib.audit.row_names import Beside, side_of
@@ -82,7 +82,7 @@ def read_table(
     ending = PART if path.is_dir() else path.suffix.lower()
     reader = READERS.get(ending)
     if reader is None:
-        advice = " (a .csv holds pairs or counts)" if ending in (".csv", ".tsv") else ""
+        advice = " (a .csv holds pairs or counts; pandas turns one into .parquet)" if ending in (".csv", ".tsv") else ""
         what = f"the ending {path.suffix!r} is no table's{advice}" if path.suffix else "its name has no ending"
         raise refuse_file(name, path, what, TABLES)
     found = reader(path, chosen, name, schema if ids is None else replace(schema, id=NONE))
@@ -93,12 +93,28 @@ def read_table(
         names, ids_from = read_ids(ids, f"{name} ids"), ids
     if names is not None:
         names = checked_ids(names, len(found.values), name, path if ids is None else located(ids, name, IDS)[0])
-    no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
+    values = no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
+    if ending not in arrow.ENDINGS:
+        _refuse_ids_inside(values, name, path)
     table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     found = replace(found, left_out=tuple(each for each in found.left_out if ids != f"{path}#{each}"))
     source = f"{path}#{chosen}" if chosen else str(path)
     taken = {"id": ids_from or None, "dimensions": found.dimensions or None, "ignored": [*found.left_out]}
     return by_id(Table(table.rows, source, table.size, table.zero_rows, names, _read(table, found, ids_from), taken))
+
+
+def _refuse_ids_inside(values: AnyArray, name: str, path: Path) -> None:
+    """Raises ValueError where one column of an array numbers the rows, as an id before each vector does."""
+    whole = values[:100] == np.floor(values[:100]) if values.ndim == 2 and values.dtype.kind == "f" else None
+    for at in () if whole is None or whole.all() else np.flatnonzero(whole.all(axis=0)):
+        column = values[:, at]
+        if (column == np.floor(column)).all() and len(np.unique(column)) == len(column):
+            what = f"column {at} holds another whole number in each row, as ids do, and the others no whole numbers"
+            raise refuse_file(name, path, what, f"vectors alone, and ids in a file of their own, {_option(name)}")
+
+
+def _option(name: str) -> str:
+    return f"--{side_of(name) or 'item'}-ids FILE"
 
 
 def _ids_beside(path: Path, name: str) -> str | None:
@@ -214,7 +230,12 @@ def _read_torch(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         raise refuse_file(name, path, f"its table is {kind}", "a dense tensor of floating-point numbers")
     vectors = {at: value for at, value in held.items() if _may_be_ids(value)}
     rows = Rows(table, f"{key}, {_width(table)}" if key else "", left_out=tuple(vectors))
-    return _beside(rows, key, lambda at: checking.as_numpy(vectors[at]), name, path, schema)
+    read = _beside(rows, key, lambda at: checking.as_numpy(vectors[at]), name, path, schema)
+    naming = [at for at, value in held.items() if isinstance(value, dict) and len(value) == len(table)]
+    if naming and read.ids is None and schema.id != NONE:
+        what = f"its dictionary {naming[0]} has an entry for each row, and is not read"
+        raise refuse_file(name, path, what, f"a list of the ids in the order of the rows, or {_option(name)}")
+    return read
 
 
 def _read_safetensors(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
@@ -222,6 +243,7 @@ def _read_safetensors(path: Path, chosen: str, name: str, schema: Schema) -> Row
     safe = package("safetensors", name, path)
     where: dict[str, Path] = {}
     kinds: dict[str, tuple[tuple[int, ...], str]] = {}
+    said: dict[str, str] = {}
 
     def tensor(key: str) -> Any:
         with safe.safe_open(str(where[key]), framework="pt") as file:
@@ -231,16 +253,21 @@ def _read_safetensors(path: Path, chosen: str, name: str, schema: Schema) -> Row
         for each in files:
             with safe.safe_open(str(each), framework="pt") as file:
                 slices = {key: file.get_slice(key) for key in file.keys()}  # noqa: SIM118  (no dictionary)
+                said |= file.metadata() or {}
             where |= dict.fromkeys(slices, each)
             kinds |= {key: (tuple(each.get_shape()), each.get_dtype()) for key, each in slices.items()}
         key = _name_of({at: shape for at, (shape, _) in kinds.items() if len(shape) == 2}, chosen, name, path)
         table = tensor(key)
-        left = (at for at, (shape, kind) in kinds.items() if len(shape) == 1 and kind[0] in "IU")
+        left = (at for at, (shape, kind) in kinds.items() if len(shape) == 1 and kind[0] in "IUF")
         vectors = {at: checking.as_numpy(tensor(at)) for at in left}
     except safe.SafetensorError as problem:
         raise refuse_file(name, path, f"it is no safetensors file ({first_line(problem)})", TABLES) from None
     rows = Rows(table, f"{key}, {_width(table)}", left_out=tuple(vectors))
-    return _beside(rows, key, lambda at: vectors[at], name, path, schema)
+    read = _beside(rows, key, lambda at: vectors[at], name, path, schema)
+    if read.ids is None and schema.id != NONE and (found := candidates(said, side_of(name), bare=False)):
+        what = f"its metadata hold {found[0].names[0]}, which is not read"
+        raise refuse_file(name, path, what, f"a tensor of this name, or {_option(name)}")
+    return read
 
 
 def _shards(path: Path, name: str) -> list[Path]:
@@ -330,14 +357,18 @@ def _read_arrow(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         values, taken = np.column_stack([arrow.numbers(found, key, name, path) for key in picked]), picked
         first_to_last = " to ".join(dict.fromkeys((picked[0], picked[-1])))
         _check_family(picked, chosen, name, path)
+        _refuse_hexadecimal(picked, columns, chosen, name, path)
     left = tuple(each for each in found.column_names if each not in taken)
-    rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=arrow.arrow_rows(path, name))
+    rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=found.num_rows)
     if own == NONE:
         return rows
     beside = Beside(cache(lambda key: arrow_ids(found, key, name, path)), len(values), name, path)
     key = beside.chosen(possible)
     if key is None and span is not None:
         return replace(rows, ids=np.array(span), ids_from="the index that pandas kept")
+    if key is None and len(kept) > 1:
+        what = f"the index that pandas kept has {len(kept)} columns ({listed(tuple(kept))}), none of them an id"
+        raise refuse_file(name, path, what, "one column with an id for each row")
     likely = [each for each in schema.kept(left) if arrow.is_short(found.column(each))]
     return _with_ids(rows, key, beside, likely, "column ")
 
@@ -420,6 +451,19 @@ def _check_family(columns: list[str], chosen: str, name: str, path: Path) -> Non
         if number_of(right) > number_of(left) + 1:
             what = f"between the columns {left} and {right} some are missing"
             raise refuse_file(name, path, what, "dimensions whose numbers follow each other")
+
+
+def _refuse_hexadecimal(picked: list[str], columns: Mapping[str, Any], chosen: str, name: str, path: Path) -> None:
+    """Raises ValueError where d_a, d_b, ... stand beside d_0 to d_9: dimensions that are counted so."""
+    read = FAMILY.fullmatch(picked[0])
+    if chosen or read is None:
+        return
+    form = re.compile(re.escape(read[1]) + "[0-9]*[a-f]+[0-9a-f]*" + re.escape(read[3]))
+    floats = (key for key, kind in columns.items() if arrow.is_number(kind, floats=True) and key not in picked)
+    odd = [key for key in floats if form.fullmatch(key)]
+    if odd:
+        what = f"beside {picked[0]} to {picked[-1]} stands {odd[0]}, which may be a dimension too"
+        raise refuse_file(name, path, what, "dimensions numbered 0, 1, ..., 9, 10, or a # with the columns behind it")
 
 
 # --------------------------------------------------------------------------------------------------------------- parts
@@ -519,8 +563,9 @@ def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: P
 
 
 def _tensors(found: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(name, tensor or list) of everything in nested dictionaries."""
-    if hasattr(found, "detach") or isinstance(found, list):
+    """(name, tensor, list or dictionary of plain values) of everything in nested dictionaries."""
+    plain = isinstance(found, dict) and found and all(isinstance(each, int | str) for each in found.values())
+    if hasattr(found, "detach") or isinstance(found, list | tuple) or plain:
         yield prefix, found
     elif isinstance(found, dict):
         for key, value in found.items():
@@ -528,8 +573,11 @@ def _tensors(found: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _may_be_ids(value: Any) -> bool:
-    """Whether a part of a checkpoint is a vector of whole numbers, or a list of text or of whole numbers."""
-    if isinstance(value, list):
-        return bool(value) and (all(type(each) is str for each in value) or all(type(each) is int for each in value))
+    """Whether a part of a checkpoint is a vector of numbers, or a list of text or of whole numbers."""
+    if isinstance(value, list | tuple | dict):
+        if isinstance(value, dict) or not value:
+            return False
+        return all(type(each) is str for each in value) or all(type(each) is int for each in value)
     kinds = str(value.dtype).removeprefix("torch."), str(value.layout)
-    return value.ndim == 1 and kinds[0].lstrip("u")[:3] == "int" and kinds[1] == "torch.strided" and not value.is_meta
+    number = kinds[0].lstrip("u")[:3] in ("int", "flo")
+    return value.ndim == 1 and number and kinds[1] == "torch.strided" and not value.is_meta

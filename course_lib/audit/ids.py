@@ -67,7 +67,8 @@ def numbers_of(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]
         return ids.astype(dtype), _inside(ids, dtype)
     texts = np.ascontiguousarray(ids.astype(str))
     try:
-        numbers, fits = texts.astype(dtype), _as_written(texts)  # int() reads 010, +10 and 1_0 too
+        numbers = texts.astype(dtype)
+        fits = numbers.astype(str) == texts  # int() reads 010, +10 and 1_0 too
     except (ValueError, OverflowError):
         numbers, fits = np.zeros(texts.shape, dtype), np.zeros(texts.shape, bool)
     limits = np.iinfo(dtype)
@@ -80,17 +81,6 @@ def numbers_of(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]
 
 def _inside(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]) -> AnyArray:
     found: AnyArray = ids >= 0 if np.dtype(dtype).kind == "u" else ids <= np.iinfo(np.int64).max
-    return found
-
-
-def _as_written(texts: AnyArray) -> AnyArray:
-    """Which texts that int() can read have its digits alone: no sign but a minus, no 0 before other digits."""
-    codes = texts.view(np.uint32).reshape(*texts.shape, texts.itemsize // 4)
-    digits = (codes >= ord("0")) & (codes <= ord("9"))
-    minus = codes[..., 0] == ord("-")
-    lengths = (codes > 0).sum(axis=-1)
-    zero = np.take_along_axis(codes, minus[..., None].astype(np.int64), axis=-1)[..., 0] == ord("0")
-    found: AnyArray = (digits.sum(axis=-1) + minus == lengths) & (~zero | (~minus & (lengths == 1)))
     return found
 
 

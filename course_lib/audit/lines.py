@@ -147,14 +147,19 @@ def by_user(path: Path, name: str, layout: Layout, known: Callable[[AnyArray], b
     users: set[str] = set()
     widths: set[int] = set()
     columns: tuple[set[str], ...] = (set(), set(), set())  # second, third, and all after the second
+    counted = True
     for _, _, fields in records(path, name, layout):
         if fields[0] in users:
             return False
+        counted &= fields[1:2] == [str(len(fields) - 2)]
         users.add(fields[0])
         widths.add(len(fields))
         for seen, part in zip(columns, (fields[1:2], fields[2:3], fields[2:]), strict=True):
             seen.update(part)
     if len(widths) > 1:
+        if counted and layout.split is None:
+            what = "in every line the second number counts those behind it"
+            raise refuse_file(name, path, what, "a user and all of the user's items in each line, without their number")
         return layout.split is None
     second, third, rest = columns
     few = len(third) <= RATINGS and (layout.split is not None or 2 * len(third) <= len(second))

@@ -146,9 +146,11 @@ def _section(verdict: Verdict, rule: str) -> str:
         f'<p class="source">{answer} where {_text(rule)}. '
         f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
     )
-    lead = "" if verdict.verdict == "fine" else f'<span class="lead">{_text(verdict.lead)}</span>'
-    answered = f"<h3>{_badge(verdict)} {_text(question.title)}</h3>{lead}"
-    evidence = _details(answered, f"<p>{_text(verdict.support)}</p>{advice}{pictures}{table}{source}")
+    lead = "" if verdict.verdict == "fine" else verdict.lead
+    answered = f"<h3>{_badge(verdict)} {_text(question.title)}</h3>"
+    answered += f'<span class="lead">{_text(lead)}</span>' if lead else ""
+    rest = _text(verdict.support.removeprefix(lead).strip())  # the lead stays in sight when its evidence is opened
+    evidence = _details(answered, f"{f'<p>{rest}</p>' if rest else ''}{advice}{pictures}{table}{source}")
     return f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">{evidence}</section>'
 
 

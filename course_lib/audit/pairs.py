@@ -5,7 +5,8 @@
     .csv .tsv .txt .dat    a pair a line, read in chunks, split by what the first line has most of: tabs, commas,
                            semicolons, ::, or else spaces; with a header where a field is named as users or items are.
                            Without one, lines of a user and all of the user's items are read too (`lines.by_user`)
-    .parquet               read in chunks; .arrow, .feather and a folder of Parquet parts too; needs pyarrow
+    .parquet               two columns, and those of ratings and times; .arrow, .feather and a folder of Parquet parts
+                           too; needs pyarrow
 
 Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (`columns`), or what
 begins with user or item; a name with a digit is an id. Two columns alone may have any names, and a text file without a
@@ -14,8 +15,8 @@ has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are 
 written (`course_lib.audit.ids`).
 
 No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below. A column
-named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01, gives each pair its time; of a pair
-that comes again the earliest counts. Times beyond `hits.LATEST` are
+named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01 or 20240501, gives each pair its time;
+of a pair that comes again the earliest counts. Times beyond `hits.LATEST` are
 in the next of UNITS that fits, and become seconds.
 """
 
@@ -24,15 +25,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_parts, arrow_rows
-from course_lib.audit.columns import SIDES, is_rating, named_like
+from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_table
+from course_lib.audit.columns import SIDES, is_rating, named_like, vague_time
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
 from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
@@ -42,8 +43,9 @@ from course_lib.audit.tables import AnyArray, Table
 from course_lib.hits import LATEST
 from course_lib.interactions import Interactions
 
-CHUNK = 500_000  # lines, or rows of Parquet, held at once
+CHUNK = 500_000  # lines, or rows of Parquet, whose ids are held as such at once
 UNITS = {"": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of times: how many in a second
+FIRST_TIME = 1e8  # seconds since 1970: the year 1973
 LISTS = 10_000  # lines of a user and all of the user's items
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
@@ -156,6 +158,7 @@ class Tally:
             said += f"; times: {source.time}"
         elif source.time:
             unused = (*unused, source.time)
+            said += f"; no times, for {source.time} does not hold one in each"
         if rated:
             odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
             said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
@@ -191,6 +194,7 @@ def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> F
     unit = ""
     if times is not None:
         times, unit = _in_seconds(times)
+        _refuse_mixed(times, name)
         order = np.argsort(times, kind="stable")  # of equal pairs the first stays
         rows, columns, times = rows[order], columns[order], times[order]
     pairs = Interactions.merged(
@@ -205,6 +209,17 @@ def _in_seconds(times: AnyArray) -> tuple[AnyArray, str]:
         if not len(times) or times.max() / size <= LATEST:
             return (times / size if unit else times), unit
     return times, ""
+
+
+def _refuse_mixed(times: AnyArray, name: str) -> None:
+    """Raises ValueError for times far below all others: 0 or -1 for a time that is missing, or another unit."""
+    latest = float(times.max(initial=0))
+    low, high = times < latest / 100, times > latest / 3
+    if latest > FIRST_TIME and low.any() and (low | high).all():
+        raise ValueError(
+            f"{name}: {int(low.sum())} times are {times[low].max():g} or below, others {times[high].min():g} or above, "
+            "in seconds; expected a time of each pair, all in one unit, or --columns time=- for none"
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
@@ -239,7 +254,7 @@ def _from_numpy(path: Path, schema: Schema, name: str) -> Source:
         others = [key for key in vectors if key not in keys]
         even = [key for key in others if key in arrays and arrays[key].shape == left.shape]
         rating = next((key for key in even if schema.is_rating(key) and arrays[key].dtype.kind in "iufb"), "")
-        when = next((key for key in even if schema.is_time(key) and key != rating), "")
+        when = next(iter(sorted((key for key in even if schema.is_time(key) and key != rating), key=vague_time)), "")
         times = _clock(arrays[when]) if when else None
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None, times=times)
         unused = tuple(key for key in others if key not in (rating, when))
@@ -258,7 +273,7 @@ def _clock(values: AnyArray) -> AnyArray | None:
     """(N,) seconds, or what the numbers count; None where these are no times."""
     try:
         if values.dtype.kind in "OUS":
-            texts = values.astype(str)
+            texts = np.array([each.removesuffix(" UTC") for each in values.astype(str).tolist()])  # BigQuery
             try:
                 values = texts.astype(np.float64)
             except ValueError:
@@ -269,7 +284,24 @@ def _clock(values: AnyArray) -> AnyArray | None:
             values = np.where(np.isnat(values), np.nan, values.astype("datetime64[s]").astype(np.float64))
     except (ValueError, TypeError):
         return None
-    return values if values.dtype.kind in "iuf" and np.isfinite(values).all() else None
+    return _days(values) if values.dtype.kind in "iuf" and np.isfinite(values).all() else None
+
+
+def _days(numbers: AnyArray) -> AnyArray:
+    """Numbers that are all dates, as 20240131 or 20240131235959, in seconds since 1970; others as they are."""
+    clock = 10**6 if len(numbers) and numbers.min() > 10**13 else 1
+    if not len(numbers) or numbers.min() < 19700101 * clock or numbers.max() > 21001231 * clock + clock:
+        return numbers
+    whole = numbers.astype(np.int64)
+    date, rest = whole // clock, whole % clock
+    year, month, day = date // 10**4, date // 100 % 100, date % 100
+    hour, minute, second = rest // 10**4, rest // 100 % 100, rest % 100
+    inside = [(1, month, 12), (1, day, 31), (0, hour, 23), (0, minute, 59), (0, second, 59)]
+    if (whole != numbers).any() or any(((part < low) | (part > high)).any() for low, part, high in inside):
+        return numbers
+    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]").astype(np.int64) + day - 1
+    return (((days * 24 + hour) * 60 + minute) * 60 + second).astype(np.float64)
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
@@ -298,26 +330,23 @@ def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
         if seen and set(seen) != set(columns):
             raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
         seen[:] = columns
-        return two + rating + [key for key in columns if schema.is_time(key) and key not in two + rating][:1]
+        times = (key for key in columns if schema.is_time(key) and key not in two + rating)
+        return two + rating + sorted(times, key=vague_time)[:1]
 
-    def chunks(parts: Iterable[Any]) -> Iterator[Chunk]:
-        at = 0
-        for part in parts:
-            left, right, *others = part.column_names
-            rating, time = _rating_and_time(others, schema)
-            both = [arrow_ids(part, column, name, path, at) for column in (left, right)]
+    found = arrow_table(path, name, used_of)
+    used = found.column_names
+    unused = tuple(key for key in seen if key not in used)
+    rating, time = _rating_and_time(used[2:], schema)
+
+    def chunks() -> Iterator[Chunk]:
+        for at in range(0, found.num_rows, CHUNK):
+            part = found.slice(at, CHUNK)
+            both = [arrow_ids(part, column, name, path, at) for column in used[:2]]
             rated = part.column(rating).to_numpy() if rating else None
             times = _clock(part.column(time).to_numpy()) if time else None
             yield Chunk(both[0], both[1], part.num_rows, ratings=rated, times=times)
-            at += part.num_rows
 
-    parts = iter(arrow_parts(path, name, used_of, CHUNK))
-    first = next(parts)
-    used = first.column_names
-    unused = tuple(key for key in seen if key not in used)
-    rating, time = _rating_and_time(used[2:], schema)
-    total = arrow_rows(path, name)
-    return Source(chunks(chain([first], parts)), total, "rows", (used[0], used[1]), rating, unused, time)
+    return Source(chunks(), found.num_rows, "rows", (used[0], used[1]), rating, unused, time)
 
 
 def _rating_and_time(names: list[str], schema: Schema) -> tuple[str, str]:
@@ -338,12 +367,16 @@ def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
     except UnicodeDecodeError as problem:
         raise _no_text(problem, path, name) from None
     header = places is not None
-    names = [field.strip() if header else f"column {at}" for at, field in enumerate(fields, 1)]
+    if not header and layout.split is not None and len(fields) > 2 and fields == [*map(str, range(len(fields)))]:
+        what = f"line 1 is {', '.join(fields)}: pandas numbers columns without names so, and it is no pair"
+        raise refuse_file(name, path, what, "names of columns, or no such line")
+    names = [(header and field.strip()) or f"column {at}" for at, field in enumerate(fields, 1)]
     used = places or (0, 1)
     others = [at for at in range(len(names)) if at not in used]
     rating = next((at for at in others if (schema.is_rating(names[at]) if header else at == 2)), None)
     four = not header and len(names) == 4 and rating == 2  # user, item, rating, time: MovieLens
-    time = next((at for at in others if at != rating and (schema.is_time(names[at]) if header else four)), None)
+    clocks = (at for at in others if at != rating and (schema.is_time(names[at]) if header else four))
+    time = next(iter(sorted(clocks, key=lambda at: vague_time(names[at]))), None)
     chunks = _decoded(_rows_of(path, name, layout, used, (rating, time), header), path, name)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
     unused = tuple(names[at] for at in others if at not in (rating, time))

@@ -84,7 +84,7 @@ from course_lib.audit.smaller import Smaller, smaller
 from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import CATALOGUE, FURTHER, Verdict, cannot_tell, counted
+from course_lib.audit.verdicts import CATALOGUE, FURTHER, Verdict, cannot_tell, counted, wrapped
 
 SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
@@ -144,30 +144,29 @@ class Report(Answers):
         blocks = [verdict.text(width) for verdict in self.verdicts]
         described = [each.text(width) for each in self.further]
         described = ["", "What else was looked at", *described] if described else []
-        notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
+        notes = [wrapped(f"Note: {note}", width) for note in self.notes]
         measured = [line for effect in (*self.remedies, *self.baselines) for line in _measured_lines(effect)]
         if measured:
             said = f"{self.quality()} What changes it, with 95 % intervals:"
-            measured = ["", "What each change of the tables does", textwrap.fill(said, width), *measured]
-        fewer = [textwrap.fill(each.text(), width, subsequent_indent="  ") for each in self.smaller]
+            measured = ["", "What each change of the tables does", wrapped(said, width, ""), *measured]
+        fewer = [wrapped(each.text(), width) for each in self.smaller]
         fewer = ["", "What smaller vectors find of the exact lists", *fewer] if fewer else []
         cosines = [] if self.cosines is None else ["", self.cosines.text(width)]
-        read = [textwrap.fill(line, width, subsequent_indent="  ") for line in self.read()]
+        read = [wrapped(line, width) for line in self.read()]
         rows = self[ROWS]
-        belonging = textwrap.fill(f"{rows.question.title} {rows.verdict.upper()}. {rows.lead}", width)
-        above = [*read, belonging, "", textwrap.fill(self.headline, width), *self._to_do(width), "", "Verdicts"]
+        belonging = wrapped(f"{rows.question.title} {rows.verdict.upper()}. {rows.lead}", width, "")
+        above = [*read, belonging, "", wrapped(self.headline, width, ""), *self._to_do(width), "", "Verdicts"]
         return "\n".join([*above, *blocks, *notes, *described, *measured, *fewer, *cosines])
 
     def _to_do(self, width: int) -> Iterator[str]:
         for at, action in enumerate(self.actions, 1):
-            said = f"{at}. {action.title} {action.why}"
-            yield textwrap.fill(said, width, subsequent_indent="   ", break_on_hyphens=False)
+            yield wrapped(f"{at}. {action.title} {action.why}", width, "   ")
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
         if self.actions:
-            yield textwrap.fill(NAMES, width)
+            yield wrapped(NAMES, width, "")
         if others := passed_over(self.remedies):
-            yield textwrap.fill(others, width)
+            yield wrapped(others, width, "")
 
     def read(self) -> list[str]:
         """What was looked at, and what no training pair supports: one sentence each."""

@@ -51,11 +51,14 @@ class Beside:
 
     def refuse_likely(self, left: Iterable[str]) -> None:
         """Raises ValueError for what numbers all rows in another way than their places, under no name of ids."""
+        places = np.arange(self.rows)
         for key in left:
-            if is_rating(key) or not self._differ(key):
+            if not self._differ(key):
                 continue
             numbers, fits = numbers_of(self.ids(key), np.int64)
-            if fits.all() and not np.array_equal(numbers, np.arange(self.rows)):
+            if is_rating(key) and not np.array_equal(np.sort(numbers), places):  # label, value: may be ids all the same
+                continue
+            if fits.all() and not np.array_equal(numbers, places):
                 what = f"{key} holds another whole number for each row, and nothing is named as ids are"
                 raise refuse_file(
                     self.name, self.path, what, f"{self._option(key)} if these are the ids, or a file without {key}"

@@ -73,15 +73,16 @@ def declared(texts: Sequence[str]) -> Schema:
 
 
 def refuse_unknown(schema: Schema, taken: Iterable[Mapping[str, Any]]) -> None:
-    """Raises ValueError for a declared time, rating or ignored column that none of the files has.
+    """Raises ValueError for a declared column that none of the files has.
 
     taken: which column is what in each file that was read (`Table.schema`, `Found.schema`).
     """
     seen: set[str] = set()
     for one in taken:
         for column in one.values():
-            seen |= {column} if isinstance(column, str) else {*(column or ())}
-    asked = [("time", schema.time), ("rating", schema.rating), *(("ignored", name) for name in schema.ignored)]
+            seen |= {column.removeprefix("column ")} if isinstance(column, str) else {*(column or ())}
+    asked = [(name, getattr(schema, name)) for name in ("id", "user", "item", "time", "rating")]
+    asked += [("ignored", name) for name in schema.ignored]
     for name, column in asked:
         if column not in {"", NONE, *seen}:
             known = ", ".join(sorted(seen)) or "no others"

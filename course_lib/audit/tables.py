@@ -15,6 +15,7 @@ Ids = NDArray[np.int64]
 TINY = 1e-12  # a row whose entries are all this small, against the table's median row, counts as zero
 SAFE = 1e-6, 1e15  # largest entries of a float32 table whose squares stay numbers; others become float64
 BITS = 2**12  # half of the entries of a table of whole numbers lie above: they are the bits of floats
+BYTES = 2**6  # the same of whole numbers from 0 to 255: codes, of which another one means 0
 SAFE64 = 1e-130, 1e150
 
 
@@ -91,19 +92,28 @@ def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
 def no_codes(array: AnyArray, name: str, *, refused: tuple[int, ...] = (2,)) -> AnyArray:
     """The array. Raises ValueError for whole numbers that are the bits of floats, or codes of a quantised table.
 
+    Floats that are all whole count as such: the bits may have been read into any type.
+
     refused: sizes in bytes of whole numbers that are. One byte may be a code with the same scale for all, which changes
     no verdict; who has such a table in memory knows, and a file does not say.
     """
-    if array.dtype.kind not in "iu" or not array.any():
+    whole = array.dtype.kind in "iu"
+    if not array.any() or not (whole or (array.dtype.kind == "f" and _whole(array[:1000]) and _whole(array))):
         return array
     sizes = np.abs(array[array != 0].astype(np.float64))
-    if array.dtype.itemsize in refused or np.median(sizes) > BITS:
+    middle, byte = np.median(sizes), 1 in refused and array.min() >= 0 and sizes.max() <= 255
+    if (whole and array.dtype.itemsize in refused) or middle > BITS or (byte and middle > BYTES):
         raise ValueError(
             f"{name} holds whole numbers of the type {array.dtype}, from {array.min()} to {array.max()}: these are "
             "codes of a quantised table, or the bits of other numbers (NumPy has no bfloat16); expected the numbers "
             "themselves, such as tensor.float().numpy()"
         )
     return array
+
+
+def _whole(array: AnyArray) -> bool:
+    """Whether floats are all whole numbers of 16 bits; large floats are all whole."""
+    return bool((np.abs(array) < 2**16).all() and (array == np.floor(array)).all())
 
 
 def _matrix_of(values: Any) -> Any:

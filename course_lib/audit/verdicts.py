@@ -73,14 +73,14 @@ OF_TRIPLES = Question(  # in-batch-bias, of a loss of triples
 
 @dataclass(frozen=True)
 class Picture:
-    """One drawing and its numbers. kind: "line", "points" or "bars".
+    """One drawing and its numbers. kind: "line" or "points".
 
     x, y: what stands on the axes, with units; columns: {name: values}, the first is on the x axis, every other is a
     series of which a drawing shows the first two; log_x: a logarithmic x axis.
     """
 
     title: str
-    kind: Literal["line", "points", "bars"]
+    kind: Literal["line", "points"]
     x: str
     y: str
     columns: Mapping[str, Sequence[Any]]
@@ -122,7 +122,7 @@ class Verdict:
     def text(self, width: int = 76) -> str:
         """Id, answer, support and advice, wrapped."""
         said = f"{self.id}: {self.verdict.upper()}. {self.support} {self.advice}".strip()
-        return textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False)
+        return wrapped(said, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -138,6 +138,11 @@ class Verdict:
         }
 
 
+def wrapped(text: str, width: int, indent: str = "  ") -> str:
+    """The text in lines, the second and all further ones indented; no word is broken at its hyphen."""
+    return textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False)
+
+
 def cannot_tell(
     name: str,
     why: str,
@@ -151,15 +156,17 @@ def cannot_tell(
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many there are of each answer: "2 fault, 1 noted, 9 fine, 0 cannot tell"; "noted" only where there is one."""
+    """How many there are of each answer: "2 faults, 1 noted, 9 fine, 0 cannot tell"; "noted" where there is one."""
     answers = [verdict.verdict for verdict in verdicts]
-    shown = [answer for answer in ANSWERS if answer != "noted" or answer in answers]
-    return ", ".join(f"{answers.count(answer)} {answer}" for answer in shown)
+    shown = [(answers.count(answer), answer) for answer in ANSWERS if answer != "noted" or answer in answers]
+    return ", ".join(f"{n} {answer}{'s' * (answer == 'fault' and n != 1)}" for n, answer in shown)
 
 
-def decided(name: str, fault: bool, support: str, figures: dict[str, Number], advice: str, picture: Picture) -> Verdict:
+def decided(
+    name: str, fault: bool, support: str, figures: dict[str, Number], advice: str, *pictures: Picture
+) -> Verdict:
     """A fault with its advice, or fine."""
-    return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
+    return Verdict(name, judged(fault), support, figures, advice if fault else "", pictures)
 
 
 def judged(fault: bool) -> Answer:

@@ -96,8 +96,7 @@ def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch
     >>> [tuple(table.shape) for table in model()]
     [(2, 4), (3, 4)]
     """
-    if not isinstance(interactions, Interactions):
-        raise checking.refuse(interactions, "interactions", "Interactions, such as datasets.load(...) gives")
+    checking.instance(interactions, "interactions", Interactions, "Interactions, such as datasets.load(...) gives")
     if checking.choice(name, "name", names()) == "MF":
         return MF(*interactions.shape, d, generator=generator, **options)
     return OF_A_GRAPH[name](interactions, d, generator=generator, **options)

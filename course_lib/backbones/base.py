@@ -148,7 +148,8 @@ class Backbone(Recommender):
         super().__init__()
         self.n_users, self.n_items = checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items")
         self.d, self.decay = checking.whole(d, "d"), checking.real(decay, "decay", least=0)
-        scale, device = checking.real(scale, "scale", least=0), check_generator(generator).device
+        checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR)
+        scale, device = checking.real(scale, "scale", least=0), generator.device
         self.users, self.items = (
             nn.Parameter(torch.randn(size, self.d, generator=generator, device=device).mul_(scale))
             for size in (self.n_users, self.n_items)
@@ -249,35 +250,3 @@ def rows(table: Tensor, ids: Tensor, *, sparse: bool = False) -> Tensor:
     ([[2.0], [2.0], [0.0]], [[1.0], [0.0], [2.0]])
     """
     return nn.functional.embedding(ids, table, sparse=sparse)
-
-
-def check_generator(generator: torch.Generator) -> torch.Generator:
-    """Return the generator, and refuse what is none of torch's.
-
-    Parameters
-    ----------
-    generator : torch.Generator
-        The value to check.
-
-    Returns
-    -------
-    torch.Generator
-        The same object.
-
-    Raises
-    ------
-    ValueError
-        For anything else, such as a seed.
-
-    Examples
-    --------
-    >>> from course_lib.backbones.base import check_generator
-    >>> check_generator(0)
-    Traceback (most recent call last):
-        ...
-    ValueError: generator is 0; expected a torch.Generator such as torch.Generator().manual_seed(0)
-    """
-    if not isinstance(generator, torch.Generator):
-        expected = "a torch.Generator such as torch.Generator().manual_seed(0)"
-        raise ValueError(f"generator is {generator!r}; expected {expected}")
-    return generator

@@ -89,7 +89,7 @@ class DGCF(Backbone):
         correlation: float = 0.0,
         **common: Unpack[Common],
     ) -> None:
-        super().__init__(*interactions.shape, d, **common)
+        super().__init__(*checking.instance(interactions, "interactions", Interactions).shape, d, **common)
         self.intents, self.layers = checking.whole(intents, "intents"), checking.whole(layers, "layers", 0)
         self.routings = checking.whole(routings, "routings")
         self.correlation = checking.real(correlation, "correlation", least=0)

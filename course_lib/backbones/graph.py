@@ -11,6 +11,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.arrays import full_precision
 from course_lib.interactions import Interactions
 
@@ -38,7 +39,7 @@ def adjacency(interactions: Interactions) -> sparse.csr_array:
     >>> adjacency(data).toarray().astype(int).tolist()
     [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
     """
-    matrix = interactions.matrix
+    matrix = checking.instance(interactions, "interactions", Interactions).matrix
     return sparse.csr_array(sparse.block_array([[None, matrix], [matrix.T, None]], format="csr"))
 
 

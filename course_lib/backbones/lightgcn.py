@@ -56,7 +56,7 @@ class LightGCN(Backbone):
     """
 
     def __init__(self, interactions: Interactions, d: int = 64, *, layers: int = 3, **common: Unpack[Common]) -> None:
-        super().__init__(*interactions.shape, d, **common)
+        super().__init__(*checking.instance(interactions, "interactions", Interactions).shape, d, **common)
         self.layers = checking.whole(layers, "layers", 0)
         self.graph = Graph(normalised_adjacency(interactions))
 

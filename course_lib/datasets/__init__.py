@@ -13,6 +13,7 @@ import difflib
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.datasets.catalogue import ENTRIES
 from course_lib.datasets.embedded import read_movietweetings
 from course_lib.datasets.entries import Entry, Log
@@ -130,6 +131,7 @@ def load(
     >>> datasets.load(core=5)
     Interactions(movietweetings: 44,036 pairs of 3,452 users x 1,714 items, with times and ratings)
     """
+    checking.whole(seed, "seed", 0)
     if name == SYNTHETIC:
         if min_rating not in ("default", None):
             raise ValueError(f"min_rating must be left out for {SYNTHETIC}, which has no ratings, got {min_rating!r}")
@@ -171,7 +173,7 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
     >>> datasets.load_entry(dataclasses.replace(ENTRIES["movietweetings"], name="mine"), core=5)
     Interactions(mine: 44,036 pairs of 3,452 users x 1,714 items, with times and ratings)
     """
-    threshold = _threshold(entry, min_rating)
+    threshold = _threshold(checking.instance(entry, "entry", Entry), min_rating)
     if entry.read is None:
         data = dataclasses.replace(read_movietweetings(), name=entry.name)
         if threshold is not None and data.ratings is not None:
@@ -269,7 +271,7 @@ def _part(log: Log, index: int) -> Log:
 
 
 def _cored(data: Interactions, core: int | None) -> Interactions:
-    cored = data if core is None else data.k_core(core)
+    cored = data if core is None else data.k_core(checking.whole(core, "core"))
     if not len(cored):
         raise ValueError(f"no pair is left of {data!r} with core={core}; choose a smaller core or min_rating")
     return cored.compact()

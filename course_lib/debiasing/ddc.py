@@ -97,14 +97,13 @@ class DDC(Recommender):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        frozen = Frozen.of(users, items, interactions, top=top, ratio=ratio, rule=_one_of(rule, RULES, "rule"))
+        frozen = Frozen.of(users, items, interactions, top=top, ratio=ratio, rule=checking.choice(rule, "rule", RULES))
         self.n_users, self.n_items = interactions.shape
         self.interactions = interactions
-        self.rule, self.final = rule, _one_of(final, PARTS, "final")
+        self.rule, self.final = rule, checking.choice(final, "final", PARTS)
         start = checking.real(start, "start", least=0)
-        if start and generator is None:
-            expected = "0, or a positive start and a torch.Generator"
-            raise ValueError(f"start is {start} and generator {generator!r}; expected {expected}")
+        if start:
+            checking.instance(generator, "generator", torch.Generator, f"{checking.TORCH_GENERATOR}, or a start of 0")
         for name in ("users", "items", "pop", "pref"):
             table = getattr(frozen, name)
             self.register_buffer(name, torch.tensor(np.array(table, table.dtype.newbyteorder("="), order="C")))
@@ -120,7 +119,7 @@ class DDC(Recommender):
 
     def final_users(self, parts: str = "ab") -> Tensor:
         """e_u + alpha_u e_pop + beta_u e_pref of (14); parts "a" and "b" are one correction alone, "" is none."""
-        _one_of(parts, PARTS, "parts")
+        checking.choice(parts, "parts", PARTS)
         users = self.users
         if "a" in parts:
             users = users + self.alpha[:, None] * self.pop
@@ -157,9 +156,3 @@ class DDC(Recommender):
         self.alpha.copy_(torch.from_numpy(alpha))
         self.beta.copy_(torch.from_numpy(beta))
         return without
-
-
-def _one_of(value: str, known: tuple[str, ...], name: str) -> str:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, known))}")
-    return value

@@ -111,7 +111,8 @@ class DICE(TwinRival):
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
         self.weight, self.apart = checking.real(weight, "weight", least=0), checking.real(apart, "apart", least=0)
-        self.decay, self.resample, self.age = checking.real(decay, "decay", least=0), resample, 1.0
+        self.decay, self.age = checking.real(decay, "decay", least=0), 1.0
+        self.resample = checking.choice(resample, "resample", (True, False))
         usual = float(self.popularity.mean()) / 10
         self.margin = usual if margin is None else checking.real(margin, "margin", least=0)
         self.pool = checking.whole(pool, "pool")

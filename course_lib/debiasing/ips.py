@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib import checking, losses
 from course_lib.backbones.base import Backbone, rows, triple_scores
-from course_lib.debiasing.rival import Rival, as_weights
+from course_lib.debiasing.rival import Rival
 from course_lib.interactions import Interactions
 
 
@@ -89,9 +89,10 @@ class IPS(Rival):
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
         counts = interactions.col_counts
+        checking.real(power, "power", least=0)
         if propensities is None:
             propensities = (np.maximum(counts, 1) / max(counts.max(), 1)) ** power
-        chances = as_weights(propensities, self.n_items, "propensities")
+        chances = torch.as_tensor(checking.vector(propensities, "propensities", self.n_items))
         if not bool(((chances > 0) & (chances <= 1)).all()):
             raise ValueError("propensities must lie in (0, 1]: a pair that is never observed cannot be weighted for")
         weights = 1 / chances
@@ -101,7 +102,7 @@ class IPS(Rival):
             raise ValueError(f"cap is {cap!r}; expected a number above 0, 'median' or None")
         elif cap is not None:
             weights = weights.clamp(max=checking.real(cap, "cap", above=0))
-        if balanced:
+        if checking.choice(balanced, "balanced", (True, False)):
             weights = weights * len(interactions) / (weights * torch.as_tensor(counts.copy())).sum()
         self.register_buffer("weights", weights.to(self.popularity.dtype), persistent=False)  # (n,)
 

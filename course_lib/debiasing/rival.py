@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.backbones.base import Backbone, Recommender, Tables, check_generator
+from course_lib import checking
+from course_lib.backbones.base import Backbone, Recommender, Tables
 from course_lib.interactions import Interactions
 
 
@@ -53,9 +54,13 @@ class Rival(Recommender):
         if not isinstance(backbone, Backbone):
             raise ValueError(f"backbone is {backbone!r}; expected a Backbone such as backbones.MF(...)")
         shape = (backbone.n_users, backbone.n_items)
-        if interactions.shape != shape:
+        if checking.instance(interactions, "interactions", Interactions).shape != shape:
             raise ValueError(f"interactions has shape {interactions.shape}; expected that of the backbone, {shape}")
-        self.backbone, self.interactions, self.draws = backbone, interactions, check_generator(generator)
+        self.backbone, self.interactions, self.draws = (
+            backbone,
+            interactions,
+            checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR),
+        )
         self.n_users, self.n_items, self.d = backbone.n_users, backbone.n_items, backbone.d
         popularity = torch.as_tensor(interactions.col_counts.copy(), dtype=next(backbone.parameters()).dtype)
         self.register_buffer("popularity", popularity, persistent=False)  # (n,) pairs of each item
@@ -272,43 +277,3 @@ def sample(ids: Tensor, most: int, generator: torch.Generator) -> Tensor:
         return ids
     order = torch.randperm(len(ids), generator=generator, device=generator.device)
     return ids[order[:most].to(ids.device)]
-
-
-def as_weights(values: Any, n: int, name: str) -> Tensor:
-    """Return a finite non-negative vector with one number per item, and refuse anything else by name.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The numbers.
-    n : int
-        The number of items.
-    name : str
-        What the message calls the values.
-
-    Returns
-    -------
-    Tensor of float64, shape (n,)
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        For another shape, and for a negative number, NaN or infinity.
-
-    Examples
-    --------
-    >>> from course_lib.debiasing.rival import as_weights
-    >>> as_weights([1, 0.5], 2, "propensities").tolist()
-    [1.0, 0.5]
-    >>> as_weights([1, -1], 2, "propensities")
-    Traceback (most recent call last):
-        ...
-    ValueError: propensities must be finite and not negative
-    """
-    vector = torch.as_tensor(np.asarray(values, dtype=np.float64))
-    if vector.shape != (n,):
-        raise ValueError(f"{name} has shape {tuple(vector.shape)}; expected one number per item, ({n},)")
-    if not bool((torch.isfinite(vector) & (vector >= 0)).all()):
-        raise ValueError(f"{name} must be finite and not negative")
-    return vector

@@ -104,7 +104,7 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     ([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 4.0]], [[3.0], [4.0]])
     """
     A, B = checked_pair(A, B, stack=True)
-    R = like(R, A, "R")
+    R = checked_table(like(R, A, "R"), "R")
     k = shape_of(A)[-1]
     if shape_of(R) != (k, k):
         raise ValueError(f"R has shape {shape_of(R)}, but the tables have width {k}: expected ({k}, {k})")

@@ -49,7 +49,8 @@ def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bo
     """
     A = algebra.checked_table(A, "A", stack=True)
     checking.real(radius, "radius", above=0)
-    tol = 8 * math.sqrt(shape_of(A)[-1]) * algebra.machine_epsilon(A) if tol is None else tol
+    rounding = 8 * math.sqrt(shape_of(A)[-1]) * algebra.machine_epsilon(A)
+    tol = rounding if tol is None else checking.real(tol, "tol", least=0)
     return bool((abs(geometry.norm(A) / radius - 1) <= tol).all())
 
 
@@ -87,7 +88,10 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
     (True, False)
     """
     A = algebra.checked_table(A, "A")
-    S = like(S, A, "S")
+    S = algebra.checked_table(like(S, A, "S"), "S")
+    if shape_of(S) != (shape_of(A)[-1],) * 2:
+        raise ValueError(f"S has shape {shape_of(S)}; expected {(shape_of(A)[-1],) * 2}, the width of A twice")
+    checking.real(tol, "tol", least=0)
     new, old = ((A @ S) * A).sum(-1), (A * A).sum(-1)
     return bool((abs(new - old) <= tol * old).all())
 
@@ -493,6 +497,7 @@ def stretch_along(delta: Any, t: Any) -> Array:
     delta = algebra.doubled(delta) if is_exact(delta) else delta
     if len(shape_of(delta)) != 1:
         raise ValueError(f"delta has shape {shape_of(delta)}; expected (k,)")
+    checking.real(t, "t")
     x = 1 + t * delta
     if (at := first_index(~((x > 0) & (x < math.inf)))) is not None:  # NaN fails both
         raise ValueError(
@@ -591,6 +596,7 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     E = algebra.checked_table(E, "E")
     if len(shape_of(E)) != 2 or shape_of(E)[0] != shape_of(E)[1]:
         raise ValueError(f"E has shape {shape_of(E)}; expected (k, k)")
+    checking.real(t, "t")
     xp = namespace(E)
     if bool((gap := abs(E - E.T).max()) > math.sqrt(algebra.machine_epsilon(E)) * abs(E).max()):
         raise ValueError(f"E differs from its transpose by up to {float(gap):.4g}; expected a symmetric matrix")

@@ -53,11 +53,12 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     """
     X = checked_table(X, "X")
     n = shape_of(X)[0]
-    if queries is not None and not len(queries):
-        raise ValueError("queries is empty; expected the ids of one row or more")
     checking.choice(metric, "metric", METRICS)
     checking.whole(k, "k", 1, n - 1, why="the number of other rows")
-    xp, queries = namespace(X), np.arange(n) if queries is None else np.asarray(queries)
+    xp, queries = namespace(X), np.arange(n) if queries is None else checking.as_numpy(queries, "queries")
+    whole = queries.ndim == 1 and queries.dtype.kind in "iu"
+    if not queries.size or not whole or queries.min() < 0 or queries.max() >= n:
+        raise checking.refuse(queries, "queries", f"the ids of one row or more, from 0 to {n - 1}")
     if metric in ("cosine", "chord", "geodesic"):
         X = geometry.normalise(X)
     found = []
@@ -94,9 +95,11 @@ def neighbour_overlap(first: Any, second: Any) -> np.ndarray:
     >>> gauge.neighbour_overlap([[1, 2], [0, 2]], [[2, 1], [0, 3]]).tolist()
     [1.0, 0.5]
     """
-    first, second = (checking.as_numpy(ids) for ids in (first, second))
-    if first.shape != second.shape or first.ndim != 2:
+    first, second = checking.as_numpy(first, "first"), checking.as_numpy(second, "second")
+    if first.shape != second.shape or first.ndim != 2 or not first.size:
         raise ValueError(f"first and second have shapes {first.shape} and {second.shape}; expected the same (q, k)")
+    if not {first.dtype.kind, second.dtype.kind} <= set("iu"):
+        raise ValueError(f"first and second have dtypes {first.dtype} and {second.dtype}; expected whole ids")
     shares: np.ndarray = (first[:, :, None] == second[:, None, :]).any(-1).mean(-1)
     return shares
 

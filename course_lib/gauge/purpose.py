@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     """
     B = checked_table(B, "B")
     xp, k = namespace(B), shape_of(B)[-1]
-    n = shape_of(B)[0]
+    n, chosen = shape_of(B)[0], checking.instance(chosen, "chosen", Iterable, "ids of rows")
     rows = [checking.whole(row, name, 0, n - 1) for name, row in [("query", query), *(("chosen", c) for c in chosen)]]
     if len(set(rows)) < len(rows) or len(rows) >= k:
         raise ValueError(f"query and chosen are {len(rows)} rows; expected different ones, fewer than the width {k}")

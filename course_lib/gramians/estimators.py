@@ -22,12 +22,13 @@ spread over processes need `processes`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from course_lib import arrays, checking
-from course_lib.arrays import Array, as_array, as_index, is_exact, is_torch, shape_of
+from course_lib.arrays import Array, as_index, is_exact, is_torch, shape_of
 
 GIGABYTE = 2**30
 
@@ -376,6 +377,8 @@ def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
     MemoryError: SAGram would cache 1,000 embeddings of width 8: 32,000 bytes, and budget is 1,000. ...
     """
     size = n * d * itemsize
+    if budget != math.inf:
+        checking.real(budget, "budget")
     if size > budget:
         raise MemoryError(
             f"SAGram would cache {n:,} embeddings of width {d}: {size:,} bytes, and budget is {budget:,}. "
@@ -406,7 +409,10 @@ def nearest_psd(matrix: Any) -> Array:
     >>> gramians.nearest_psd([[0, 1], [1, 0]]).round(4).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    matrix = as_array(matrix, "matrix")
+    matrix = arrays.as_real(matrix, "matrix")
+    if len(matrix.shape) < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"matrix has shape {shape_of(matrix)}; expected (..., d, d)")
+    arrays.check_finite(matrix, "matrix")
     linalg = arrays.namespace(matrix).linalg
     values, vectors = linalg.eigh((matrix + matrix.swapaxes(-1, -2)) / 2)
     return (vectors * values.clip(0)[..., None, :]) @ vectors.swapaxes(-1, -2)
@@ -433,8 +439,10 @@ def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None
 def _places(indices: Any, n: int) -> np.ndarray:
     if indices is None:
         raise ValueError(f"indices is None; expected integers from 0 to {n - 1}, which say what to renew in the cache")
-    places = checking.as_numpy(indices)
-    if places.dtype.kind not in "iu" or (places < 0).any() or (places >= n).any():
+    places = checking.as_numpy(indices, "indices")
+    if places.ndim != 1 or places.dtype.kind not in "iu":
+        raise ValueError(f"indices must be integers from 0 to {n - 1}, shape (b,), but they are {places.dtype}")
+    if (places < 0).any() or (places >= n).any():
         raise ValueError(
             f"indices must be integers from 0 to {n - 1}, "
             f"but they are {places.dtype} from {places.min()} to {places.max()}"

@@ -60,7 +60,8 @@ def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected:
     """
     _rate(alpha)
     _numbers(sigma, "sigma", least=0)
-    _numbers(steps, "steps", least=int(corrected))
+    corrected = checking.choice(corrected, "corrected", (False, True))
+    _numbers(1 if steps is None else steps, "steps", least=int(corrected))
     level = sigma**2 * alpha / (2 - alpha)
     if steps is None:
         return level
@@ -108,7 +109,7 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
     1.0
     """
     _rate(alpha)
-    for value, name in ((delta, "delta"), (norm, "norm"), (steps, "steps")):
+    for value, name in ((delta, "delta"), (norm, "norm"), (0 if steps is None else steps, "steps")):
         _numbers(value, name, least=0)
     lag = delta * (1 / alpha - 1)
     return lag if steps is None else lag + (1 - alpha) ** steps * norm
@@ -275,6 +276,8 @@ def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
     >>> gramians.alpha_like_batch(100, 300)
     0.5
     """
+    for value, name in ((batch_size, "batch_size"), (large_batch, "large_batch")):
+        _numbers(value, name)
     if not 0 < batch_size <= large_batch:
         raise ValueError(f"batch_size is {batch_size} and large_batch {large_batch}, but 0 < batch_size <= large_batch")
     return 2 * batch_size / (large_batch + batch_size)
@@ -398,6 +401,7 @@ def same_batch_share(batch_size: Any, n: Any = None) -> Any:
     >>> gramians.same_batch_share(2, 5), gramians.same_batch_share(5, 5)
     (0.375, 0.0)
     """
+    _numbers(batch_size, "batch_size")
     if n is None:
         if not np.all(np.asarray(batch_size) >= 1):
             raise ValueError(f"batch_size is {batch_size}; expected at least 1")
@@ -413,9 +417,12 @@ def _rate(alpha: Any) -> None:
 
 
 def _numbers(value: Any, name: str, **bounds: float) -> None:
-    """Check the numbers of an array by its least and its greatest; None and the symbols of a proof pass."""
-    if value is None or hasattr(value, "free_symbols"):
+    """Check the numbers of an array by its least and its greatest, and a number; the symbols of a proof pass."""
+    if hasattr(value, "free_symbols"):
         return
-    array = np.asarray(checking.as_numpy(value), dtype=np.float64)
+    array = checking.numeric(value, name).astype(np.float64) if getattr(value, "ndim", 0) else np.empty(0)
+    if not array.size:
+        checking.real(value, name, **bounds)
+        return
     for extreme in (array.min(), array.max()):  # both are NaN where one number is
         checking.real(extreme, name, **bounds)

@@ -55,7 +55,7 @@ def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int
     if isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral):
         check_cell_counts(a, b, n_positives)
         return _observed_exactly(int(a), int(b), int(batch_size), int(n_positives))
-    a, b = np.broadcast_arrays(np.asarray(a), np.asarray(b))
+    a, b = np.broadcast_arrays(checking.numeric(a, "a"), checking.numeric(b, "b"))
     cells, where = np.unique(np.stack([a.ravel(), b.ravel()]), axis=1, return_inverse=True)
     for row, col in cells.T:
         check_cell_counts(row, col, n_positives)
@@ -104,7 +104,8 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
     >>> in_batch.horvitz_thompson_weight(2, 1, batch_size=3, n_positives=4)
     Fraction(4, 3)
     """
-    if not (np.all(np.asarray(a) >= 1) and np.all(np.asarray(b) >= 1)):
+    check_sizes(batch_size, n_positives, least=1)
+    if not (np.all(checking.numeric(a, "a") >= 1) and np.all(checking.numeric(b, "b") >= 1)):
         raise ValueError(
             f"a={a} and b={b} must be >= 1: the grid never shows a cell whose row or column has no positive "
             f"(Assumption E.1), so no weight makes it unbiased"
@@ -163,7 +164,8 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
     if isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral):
         a, b = Fraction(int(a)), Fraction(int(b))
     else:
-        a, b, chances = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), [float(p) for p in chances]
+        a, b = (checking.numeric(x, name).astype(np.float64) for x, name in ((a, "a"), (b, "b")))
+        chances = [float(p) for p in chances]
     p2, p3, p4 = chances
     if not np.all((a >= 1) & (b >= 1) & (a + b <= n_positives) & (a % 1 == 0) & (b % 1 == 0)):
         raise ValueError(
@@ -263,6 +265,7 @@ def misclassification_threshold(batch_size: Any, n_positives: Any) -> Any:
     >>> in_batch.misclassification_threshold(5, 5)
     2.0
     """
+    check_sizes(batch_size, n_positives, least=1)
     if batch_size < 2:
         raise ValueError(f"batch_size={batch_size}: with one pair per batch there are no negatives and no threshold")
     return 1 + 1 / balance(batch_size, n_positives)

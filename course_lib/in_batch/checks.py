@@ -112,7 +112,8 @@ def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
     ValueError: batch_size=5 exceeds n_positives=3: ...
     """
     for name, value in (("batch_size", batch_size), ("n_positives", n_positives)):
-        if not isinstance(value, numbers.Rational) or value.denominator != 1:
+        plain = isinstance(value, numbers.Rational) and not isinstance(value, (bool, np.timedelta64))
+        if not plain or value.denominator != 1:
             raise checking.refuse(value, name, "a whole number of pairs")
     if n_positives < 1:
         raise ValueError(f"n_positives={n_positives}: the label matrix needs at least one positive pair")

@@ -126,10 +126,12 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     [[2, 4], [1, 2]]
     """
     if not (is_torch(row_counts) or is_torch(col_counts)):
-        row_counts, col_counts = np.asarray(row_counts), np.asarray(col_counts)
+        row_counts, col_counts = (
+            checking.numeric(counts, name) for counts, name in ((row_counts, "row_counts"), (col_counts, "col_counts"))
+        )
     for name, values in (("row_counts", row_counts), ("col_counts", col_counts)):
-        if not bool((values >= 0).all()):  # neither is NaN
-            raise checking.refuse(values, name, "counts of at least 0")
+        if not bool(((values >= 0) & (values < math.inf)).all()):  # of NaN neither holds; a decayed count is not whole
+            raise checking.refuse(values, name, "finite counts of at least 0")
     return row_counts[..., :, None] * col_counts[..., None, :]
 
 
@@ -273,8 +275,8 @@ def encoder_cost(
     200.0
     """
     for name, value in (("batch_pairs", batch_pairs), ("cost_left", cost_left), ("cost_right", cost_right)):
-        if not value >= 0:  # a number, or a symbol of a proof; NaN is neither below 0 nor above
-            raise checking.refuse(value, name, "at least 0")
+        if not hasattr(value, "free_symbols"):  # of a proof
+            checking.real(value, name, least=0)
     side = batch_pairs ** Fraction(1, 2)
     encodings = {
         "naive": (batch_pairs, batch_pairs),

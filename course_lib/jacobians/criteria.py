@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.jacobians import kernels
 
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-4}
@@ -330,4 +331,4 @@ def _equal_rows(x: Tensor) -> Tensor:
 
 
 def _tolerance(x: Tensor, tol: float | None) -> float:
-    return TOLERANCES.get(x.dtype, 1e-2) if tol is None else tol
+    return TOLERANCES.get(x.dtype, 1e-2) if tol is None else checking.real(tol, "tol", least=0)

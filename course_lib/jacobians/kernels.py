@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from course_lib import checking
+
 Inputs = Any  # a tensor, or a tuple of tensors for a module of several arguments
 Parameters = dict[str, Tensor]
 
@@ -139,10 +141,11 @@ def first_order_motion(module: nn.Module, inputs: Inputs, gradients: Tensor, *, 
     [[-2.0, -3.0], [-2.0, -3.0]]
     """
     jacobian = per_example_jacobian(module, inputs)
-    if gradients.shape != jacobian.shape[:2]:
-        raise ValueError(f"gradients must be (B, d) = {tuple(jacobian.shape[:2])}, got {tuple(gradients.shape)}")
+    if not isinstance(gradients, Tensor) or gradients.shape != jacobian.shape[:2]:
+        found = tuple(gradients.shape) if isinstance(gradients, Tensor) else type(gradients).__name__
+        raise ValueError(f"gradients must be (B, d) = {tuple(jacobian.shape[:2])}, got {found}")
     slope = torch.einsum("jbp,jb->p", jacobian, gradients.to(jacobian.dtype))  # dL/dtheta, eq. (2)
-    return -lr * torch.einsum("iap,p->ia", jacobian, slope)
+    return -checking.real(lr, "lr") * torch.einsum("iap,p->ia", jacobian, slope)
 
 
 def parameter_names(module: nn.Module) -> list[str]:
@@ -287,6 +290,8 @@ def as_tuple(inputs: Inputs) -> tuple[Any, ...]:
 
 
 def _values(module: nn.Module, wanted: Iterable[str] | None) -> Parameters:
+    if not isinstance(module, nn.Module):
+        raise checking.refuse(module, "module", "a torch.nn.Module")
     values = {name: value.detach() for name, value in module.named_parameters() if value.requires_grad}
     if wanted is None:
         kept = values

@@ -168,10 +168,7 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
         left_out = _accidental(_of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids"), m)
     logits = _divided(scores, tau, left_out)
     if log_q is not None:
-        shift = _of_candidates(log_q, n, "log_q", scores)
-        if readable(shift):
-            check_finite(shift, "log_q")
-        logits = logits - shift
+        logits = logits - _of_candidates(log_q, n, "log_q", scores)
     return _loss_of_batch(logits, scores, _numbers(m, scores), left_out)
 
 
@@ -265,6 +262,8 @@ def two_way_softmax(scores: Any, *, tau: Any, log_q: Any = None, log_q_queries: 
     0.7532
     """
     scores = _square(scores)
+    if log_q_queries is not None:
+        log_q_queries = _of_candidates(log_q_queries, shape_of(scores)[0], "log_q_queries", scores)
     there = in_batch_softmax(scores, tau=tau, log_q=log_q)
     return (there + in_batch_softmax(scores.swapaxes(-1, -2), tau=tau, log_q=log_q_queries)) / 2
 
@@ -477,7 +476,11 @@ def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     [0.0, 0.25]
     """
     pos_cos = as_real(pos_cos, "pos_cos")
-    short = checking.real(margin, "margin", least=0) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
+    neg_cos = like(neg_cos, pos_cos, "neg_cos")
+    pairs = zip(shape_of(pos_cos)[::-1], shape_of(neg_cos)[::-1], strict=False)
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise ValueError(f"neg_cos has shape {shape_of(neg_cos)}; expected one that goes with {shape_of(pos_cos)}")
+    short = checking.real(margin, "margin", least=0) + neg_cos - pos_cos
     return namespace(short).clip(short, 0.0, None)
 
 
@@ -550,7 +553,7 @@ def _of_candidates(values: Any, n: int, name: str, reference: Array | None = Non
     values = values if reference is None else like(values, reference, name)
     if shape_of(values) != (n,):
         raise ValueError(f"{name} has shape {shape_of(values)}; expected ({n},), one for each column of scores")
-    return values
+    return values if reference is None or not readable(values) else check_finite(values, name)
 
 
 def _accidental(ids: Array, m: int) -> Array:

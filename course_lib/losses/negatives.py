@@ -139,8 +139,7 @@ def false_negatives(known: Interactions, users: ArrayLike, items: ArrayLike) -> 
     >>> losses.false_negatives(known, [0, 1], [0, 1]).tolist()
     [[False, True], [False, False]]
     """
-    if not isinstance(known, Interactions):
-        raise checking.refuse(known, "known", "Interactions, the positive pairs")
+    checking.instance(known, "known", Interactions, "Interactions, the positive pairs")
     rows, columns = (
         check_ids(users, known.n_users, "users", "n_users"),
         check_ids(items, known.n_items, "items", "n_items"),

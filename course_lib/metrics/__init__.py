@@ -288,7 +288,7 @@ def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[
     (0.5, 1.0, 0.5, 0.5)
     """
     _check_interactions(test=test)
-    ranked = checking.as_numpy(ranked)
+    ranked = checking.as_numpy(ranked, "ranked")
     if ranked.ndim != 2 or len(ranked) != test.n_users or ranked.dtype.kind not in "iu":
         found = f"ranked has shape {ranked.shape} and dtype {ranked.dtype}"
         raise ValueError(f"{found}; expected whole ids of shape ({test.n_users}, K), a row for each of test's users")
@@ -467,7 +467,7 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Any, Any]:
 
 def _floats(table: Any, name: str) -> Any:
     """The table as constant floats of 32 bits at least: a tensor where it lies on another device, else an array."""
-    table = np.asarray(table) if isinstance(table, (list, tuple)) else table
+    table = checking.as_numpy(table, name) if isinstance(table, (list, tuple)) else table
     if is_torch(table):
         import torch
 
@@ -485,8 +485,7 @@ def _floats(table: Any, name: str) -> Any:
 
 def _check_interactions(**given: Any) -> None:
     for name, value in given.items():
-        if not isinstance(value, Interactions):
-            raise checking.refuse(value, name, "Interactions")
+        checking.instance(value, name, Interactions)
 
 
 def check_split(train: Interactions, test: Interactions) -> None:

@@ -151,14 +151,18 @@ def popularity_scores(train: Interactions, *, lately: float | None = None) -> ND
     >>> metrics.popularity_scores(train).tolist(), metrics.popularity_scores(train, lately=0.3).tolist()
     ([2.0, 1.0], [0.0, 1.0])
     """
-    if not isinstance(train, Interactions):
-        raise checking.refuse(train, "train", "Interactions, the known pairs")
-    counted = train if lately is None else train.split_by_time(1 - checking.real(lately, "lately", above=0, below=1))[1]
-    return counted.col_counts.astype(np.float64)
+    checking.instance(train, "train", Interactions, "Interactions, the known pairs")
+    if lately is None:
+        return train.col_counts.astype(np.float64)
+    share, expected = checking.real(lately, "lately", above=0, below=1), "a train with times on both sides of the cut"
+    try:
+        return train.split_by_time(1 - share)[1].col_counts.astype(np.float64)
+    except ValueError as error:
+        raise checking.refuse(lately, "lately", expected) from error
 
 
 def _lists(lists: Any, name: str) -> Ids:
-    found = checking.as_numpy(lists)
+    found = checking.as_numpy(lists, name)
     if found.ndim != 2 or found.dtype.kind not in "iu":
         raise ValueError(f"{name} has shape {found.shape} and dtype {found.dtype}; expected whole ids of shape (u, K)")
     if found.size and found.min() < -1:

@@ -53,7 +53,7 @@ def better_in_sample(ranks: Any, n_others: int, m: int) -> Float:
     """
     n = checking.whole(n_others, "n_others")
     m = checking.whole(m, "m", 1, n, why="the number of other items")
-    ranks = np.asarray(ranks)
+    ranks = checking.as_numpy(ranks, "ranks")
     if ranks.ndim != 1 or ranks.dtype.kind not in "iu":
         raise ValueError(f"ranks has shape {ranks.shape} and dtype {ranks.dtype}; expected whole numbers, shape (t,)")
     wrong = ranks[(ranks < 1) | (ranks > n + 1)]
@@ -151,7 +151,7 @@ def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0
     [1.0, 0.0, 0.0]
     """
     k, gamma = checking.whole(k, "k"), checking.real(gamma, "gamma", least=0, most=1)
-    law = better_in_sample(np.arange(1, n_others + 2), n_others, m)  # (N + 1, m + 1)
+    law = better_in_sample(np.arange(1, checking.whole(n_others, "n_others") + 2), n_others, m)  # (N + 1, m + 1)
     better = np.asarray(better)
     if better.ndim != 1 or better.dtype.kind not in "iu" or ((better < 0) | (better > m)).any():
         raise checking.refuse(better, "better", f"whole numbers in 0..{m}, how many of the m={m} sampled are better")

@@ -166,7 +166,7 @@ def pooled(groups: Iterable[ArrayLike]) -> Spread:
 
 def _runs(group: ArrayLike, name: str) -> NDArray[np.float64]:
     """The results of one group of runs, of which there may be none."""
-    values = checking.as_numpy(group)
+    values = checking.as_numpy(group, name)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "fiu"):
         raise checking.refuse(group, name, "a list of numbers, one for each run")
     return checking.vector(values, name) if values.size else np.zeros(0)

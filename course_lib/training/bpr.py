@@ -440,6 +440,7 @@ def _runner(workers: int) -> Iterator[Runner]:
 
 def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[Table, Table]:
     """Both tables as arrays that share the caller's memory."""
+    checking.instance(interactions, "interactions", Interactions)
     precise = (torch.float32, torch.float64)
     tables = [
         table.detach().numpy() if isinstance(table, torch.Tensor) and table.dtype in precise else table

@@ -206,6 +206,10 @@ def train_tables(
     """
     for name, number in (("steps", steps), ("batch_size", batch_size), ("d", d)):
         checking.whole(number, name)
+    for name, value in (("lr", lr), ("scale", d**-0.5 if scale is None else scale)):
+        checking.real(value, name, least=0)
+    checking.instance(interactions, "interactions", Interactions)
+    checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR)
     start = d**-0.5 if scale is None else scale
     users, items = (
         start * torch.randn(size, d, generator=generator, dtype=torch.float64).to(dtype) for size in interactions.shape
@@ -274,6 +278,9 @@ def descend(
     >>> path.round(decimals=3).tolist()
     [[[3.0, 0.0]], [[3.0, 4.0]]]
     """
+    for name, table in (("Q", Q), ("K", K)):
+        checking.instance(table, name, Tensor)
+    checking.whole(steps, "steps", 0), checking.real(lr, "lr", least=0)
     left, right = [Q.detach()], [K.detach()]
     for _ in range(steps):
         q, k = left[-1].clone().requires_grad_(), right[-1].clone().requires_grad_()

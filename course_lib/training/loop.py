@@ -624,6 +624,8 @@ def launched(fabric: Fabric | None) -> Fabric:
             raise extras.missing(error, "training") from error
 
         fabric = Fabric(accelerator="cpu", devices=1)
+    if not hasattr(fabric, "launch"):
+        raise checking.refuse(fabric, "fabric", "a lightning_fabric.Fabric, or None")
     under_way = dist.is_available() and dist.is_initialized()
     if not under_way and os.environ.get("LT_CLI_USED") != "1":  # `fabric run` has launched already
         fabric.launch()

@@ -84,6 +84,15 @@ class FullData:
     grid: float
     shape: tuple[int, int]
 
+    def check_start(self, start: Any, name: str = "start") -> None:
+        """ValueError unless these are a table of users and one of items, of one width; they may hold NaN."""
+        if not isinstance(start, tuple | list) or len(start) != 2:
+            raise checking.refuse(start, name, "a table of users and one of items")
+        users, items = (checking.as_numpy(table, name) for table in start)
+        (m, n), kinds = self.shape, {users.dtype.kind, items.dtype.kind}
+        if users.ndim != 2 or len(users) != m or items.shape != (n, users.shape[1]) or not kinds <= set("fiu"):
+            raise ValueError(f"{name} of shape {users.shape}, {items.shape}; expected numbers ({m}, k), ({n}, k)")
+
 
 def full_data(
     kind: str,
@@ -127,6 +136,7 @@ def full_data(
     >>> data.row_weight.tolist(), data.col_weight.tolist()  # the counts
     ([2.0, 1.0], [1.0, 2.0])
     """
+    checking.instance(interactions, "interactions", Interactions)
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
             raise ValueError(f"kind={kind!r} needs batch_size: its expected objective depends on (s - 1)/(|O| - 1)")
@@ -163,7 +173,8 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     >>> weighted_data(Coefficients(positive=1, grid=0, power=0, constant=0, inverse=1), pairs).own.tolist()  # 1 / pop
     [0.5, 0.25, 0.5]
     """
-    rows, cols = interactions.users, interactions.items
+    checking.instance(coefficients, "coefficients", Coefficients)
+    rows, cols = checking.instance(interactions, "interactions", Interactions).users, interactions.items
     row_counts, col_counts = (np.asarray(x, np.float64) for x in (interactions.row_counts, interactions.col_counts))
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
 
@@ -359,6 +370,8 @@ def check_gradient(
     >>> from course_lib.training.objectives import check_gradient
     >>> check_gradient("square", "popularity", Interactions([0, 0, 1], [0, 1, 1], n_users=2, n_items=2))
     """
+    checking.choice(point_loss, "point_loss", GRADIENTS)
+    checking.instance(interactions, "interactions", Interactions)
     part = interactions.select(interactions.users < CHECKED_USERS).compact()
     size = len(part) if batch_size is None else min(batch_size, len(part))
     start = random_start(part.shape, k, np.random.default_rng(0), 0.5)
@@ -411,6 +424,7 @@ def objective_value(point_loss: str, users: Tensor, items: Tensor, data: FullDat
     0.375
     """
     checking.choice(point_loss, "point_loss", GRADIENTS)
+    checking.instance(data, "data", FullData).check_start((users, items), "users and items")
     with torch.no_grad():
         users, items = users.double().contiguous(), items.double().contiguous()
         if point_loss == "square":
@@ -595,7 +609,11 @@ def minimise(
     >>> (fit.users @ fit.items.T).round(4).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    objective, (m, k) = GRADIENTS[checking.choice(point_loss, "point_loss", GRADIENTS)], start[0].shape
+    checking.choice(point_loss, "point_loss", GRADIENTS)
+    checking.instance(data, "data", FullData).check_start(start)
+    checking.real(gradient_norm, "gradient_norm", least=0)
+    checking.whole(max_iterations, "max_iterations", 0), checking.whole(memory, "memory")
+    objective, (m, k) = GRADIENTS[point_loss], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     last: dict[str, Any] = {}
 
@@ -654,7 +672,10 @@ def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale
     >>> users.shape, items.shape
     ((2, 4), (3, 4))
     """
-    return scale * rng.standard_normal((shape[0], k)), scale * rng.standard_normal((shape[1], k))
+    m, n = (checking.whole(size, f"shape[{at}]") for at, size in enumerate(shape))
+    scale, k = checking.real(scale, "scale", least=0), checking.whole(k, "k")
+    checking.generator(rng)
+    return scale * rng.standard_normal((m, k)), scale * rng.standard_normal((n, k))
 
 
 def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, Array]:
@@ -696,9 +717,8 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, A
     """
     if kind not in ("unbiased", "popularity"):
         raise ValueError(f"kind is {kind!r}; a closed form is known for 'unbiased' and 'popularity' only")
-    labels = interactions.matrix.astype(np.float64)
-    if not 1 <= k < min(labels.shape):
-        raise ValueError(f"k is {k}; expected 1 <= k < {min(labels.shape)}")
+    labels = checking.instance(interactions, "interactions", Interactions).matrix.astype(np.float64)
+    checking.whole(k, "k", 1, min(labels.shape) - 1, why="one less than the smaller side")
     left, right = np.ones(labels.shape[0]), np.ones(labels.shape[1])
     if kind == "popularity":
         left, right = (_inverse_root(counts) for counts in (interactions.row_counts, interactions.col_counts))

@@ -84,7 +84,7 @@ def feature_tables(
     if not (look is None or callable(look)):
         raise checking.refuse(look, "look", "a function, or None")
     tau, drop = checking.real(tau, "tau", above=0), checking.real(drop, "drop", least=0, below=1)
-    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0))
+    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0, 2**64 - 1))
     users, rows = new_tables(train, width, generator)
     weights = (0.1 * torch.randn(told.shape[1], width, generator=generator)).requires_grad_()
     steps = 0
@@ -140,7 +140,7 @@ def served_items(rows: Tensor, features: Any, weights: Tensor, new: Any) -> Tens
             raise checking.refuse(table, name, "a tensor of two axes, as feature_tables trains it")
     checking.same_width(rows, weights, "rows", "weights")
     told = torch.tensor(checking.table(features, "features", rows=len(rows), width=len(weights)), dtype=torch.float32)
-    fresh = checking.as_numpy(new)
+    fresh = checking.as_numpy(new, "new")
     if fresh.shape != (len(rows),) or fresh.dtype != bool:
         raise checking.refuse(new, "new", f"True or False for each of the {len(rows)} items")
     return rows * torch.tensor(~fresh).float()[:, None] + told @ weights

@@ -81,7 +81,7 @@ def train_on_pairs(
         raise checking.refuse(loss, "loss", "a function")
     if not (after_pass is None or callable(after_pass)):
         raise checking.refuse(after_pass, "after_pass", "a function, or None")
-    _generator(generator)
+    checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR)
     passes, batch = checking.whole(passes, "passes", 0), checking.whole(batch, "batch", 2)
     in_time = checking.choice(in_time, "in_time", (True, False))
     optimiser = torch.optim.Adam(_trainable(parameters), lr=checking.real(rate, "rate", above=0))
@@ -105,16 +105,7 @@ def train_on_pairs(
 
 
 def _interactions(train: Interactions) -> Interactions:
-    if not isinstance(train, Interactions):
-        raise checking.refuse(train, "train", "Interactions, the pairs to train on")
-    return train
-
-
-def _generator(generator: torch.Generator) -> torch.Generator:
-    """A generator of torch. None is refused: torch would draw from the one that all share."""
-    if not isinstance(generator, torch.Generator):
-        raise checking.refuse(generator, "generator", "a torch.Generator such as torch.Generator().manual_seed(0)")
-    return generator
+    return checking.instance(train, "train", Interactions, "Interactions, the pairs to train on")
 
 
 def _trainable(parameters: Iterable[Tensor]) -> list[Tensor]:
@@ -169,7 +160,7 @@ def new_tables(train: Interactions, width: int, generator: torch.Generator) -> t
     (torch.Size([2, 4]), torch.Size([3, 4]), True)
     """
     _interactions(train)
-    _generator(generator)
+    checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR)
     width = checking.whole(width, "width")
     users, items = (
         (0.1 * torch.randn(rows, width, generator=generator)).requires_grad_()
@@ -261,7 +252,7 @@ def cosine_tables(
     """
     tau = checking.real(tau, "tau", above=0)
     correction = checked_log_q(train, log_q)
-    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0))
+    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0, 2**64 - 1))
     users, items = new_tables(train, width, generator)
 
     def loss(u: Tensor, i: Tensor) -> Tensor:

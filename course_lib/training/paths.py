@@ -94,8 +94,8 @@ class DenseObjective:
 
     def __init__(self, point_loss: str, data: FullData, cells: int | None = None) -> None:
         self.loss = POINTWISE[checking.choice(point_loss, "point_loss", POINTWISE)]
-        self.data, (m, n) = data, data.shape
-        rows = max(1, (cells or BLOCK_CELLS[data.rows.device.type]) // n)
+        self.data, (m, n) = data, checking.instance(data, "data", FullData).shape
+        rows = max(1, (BLOCK_CELLS[data.rows.device.type] if cells is None else checking.whole(cells, "cells")) // n)
         ends = [*range(0, m, rows), m]
         pairs = data.indptr[torch.tensor(ends, device=data.indptr.device)].tolist()
         self.blocks = [(slice(*ends[at : at + 2]), slice(*pairs[at : at + 2])) for at in range(len(ends) - 1)]
@@ -166,6 +166,11 @@ def log_even(last: int, per_factor_10: int = 16) -> list[int]:
     list of int
         The iterations, each once, with 0 and ``last``.
 
+    Raises
+    ------
+    ValueError
+        For a `last` below 0 and a `per_factor_10` below 1, or not whole.
+
     Examples
     --------
     >>> from course_lib.training.paths import log_even
@@ -174,6 +179,8 @@ def log_even(last: int, per_factor_10: int = 16) -> list[int]:
     >>> len(log_even(300))
     34
     """
+    checking.whole(last, "last", 0)
+    checking.whole(per_factor_10, "per_factor_10")
     steps = range(int(np.log10(last) * per_factor_10 + 1e-9) + 1 if last else 0)
     return sorted({0, *(round(10 ** (step / per_factor_10)) for step in steps), last})
 
@@ -227,6 +234,10 @@ def descend(
     >>> [point["iteration"] for point in path.points[:2]], path.points[-1]["objective"] < 1e-9
     ([0, 2], True)
     """
+    checking.instance(objective, "objective", DenseObjective)
+    checking.whole(memory, "memory")
+    at = [checking.whole(step, "at", 0) for step in checking.some(at, "at")]
+    objective.data.check_start(start)
     wanted, data, m = set(at), objective.data, len(start[0])
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     theta = torch.nn.Parameter(torch.tensor(np.concatenate(start), dtype=root.dtype, device=root.device) * root)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from course_lib import checking, metrics, popularity
 from course_lib.backbones import Recommender
-from course_lib.interactions import Interactions, epoch_batches, sample_negatives
+from course_lib.interactions import NEGATIVE_LAWS, Interactions, epoch_batches, sample_negatives
 from course_lib.training.loop import History, Plan, fit, launched
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def split_811(data: Interactions, rng: Generator) -> tuple[Interactions, Interac
     >>> [len(part) for part in split_811(data, np.random.default_rng(0))]
     [16, 2, 2]
     """
-    train, rest = data.split_random(0.8, rng)
+    train, rest = checking.instance(data, "data", Interactions).split_random(0.8, rng)
     return train, *rest.split_random(0.5, rng)
 
 
@@ -155,6 +155,13 @@ def train_recommender(
     >>> len(losses), losses[-1] < losses[0]
     (30, True)
     """
+    checking.instance(model, "model", nn.Module)
+    for name, part in (("train", train), *([] if valid is None else [("valid", valid)])):
+        checking.instance(part, name, Interactions)
+    for name, number in (("batch_size", batch_size), ("patience", 1 if patience is None else patience)):
+        checking.whole(number, name)
+    checking.real(lr, "lr", least=0)
+    checking.choice(negatives, "negatives", NEGATIVE_LAWS)
     shape = (getattr(model, "n_users", train.n_users), getattr(model, "n_items", train.n_items))
     if shape != train.shape:
         raise ValueError(f"train has shape {train.shape}; expected {shape}, the model's")
@@ -241,6 +248,8 @@ def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
     ((2, 3), (4, 3), False)
     """
     if not isinstance(model_or_tables, nn.Module):
+        if not isinstance(model_or_tables, tuple | list) or len(model_or_tables) != 2:
+            raise checking.refuse(model_or_tables, "model_or_tables", "a module, or the tables of users and items")
         users, items = model_or_tables
         return users, items
     model: Any = model_or_tables
@@ -295,7 +304,7 @@ def measure(
     >>> found["mrr"], found["precision"], found["avgpop"]  # one of the two items shown has no training pair
     (1.0, 0.5, 0.5)
     """
-    known = train if seen is None else union(train, seen)
+    known = train if seen is None else _joined(train=train, seen=seen)
     metrics.check_split(known, test)
     users, items = tables_of(model_or_tables)
     ranked = metrics.top_k(users, items, known, k)
@@ -307,7 +316,6 @@ def measure(
     }
 
 
-@lru_cache(maxsize=2)  # `measure` asks for the same two parts again and again
 def union(first: Interactions, second: Interactions) -> Interactions:
     """Join the pairs of two parts of one shape; times and ratings are left out.
 
@@ -334,7 +342,19 @@ def union(first: Interactions, second: Interactions) -> Interactions:
     >>> union(first, Interactions([0, 1], [1, 1], n_users=2, n_items=2)).pairs.tolist()
     [[0, 0], [0, 1], [1, 1]]
     """
+    return _joined(first=first, second=second)
+
+
+def _joined(**given: Interactions) -> Interactions:
+    (name, first), (other, second) = given.items()
+    for key, part in given.items():
+        checking.instance(part, key, Interactions)
     if first.shape != second.shape:
-        raise ValueError(f"train has shape {first.shape}, seen {second.shape}; expected the same")
+        raise ValueError(f"{name} has shape {first.shape}, {other} {second.shape}; expected the same")
+    return _merged(first, second)
+
+
+@lru_cache(maxsize=2)  # `measure` asks for the same two parts again and again
+def _merged(first: Interactions, second: Interactions) -> Interactions:
     pairs = (np.concatenate((getattr(first, side), getattr(second, side))) for side in ("users", "items"))
     return Interactions.merged(*pairs, n_users=first.n_users, n_items=first.n_items, keep="first", name=first.name)

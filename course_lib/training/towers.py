@@ -79,9 +79,10 @@ def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int =
     >>> torch.equal(four.right.weight, 4 * one.right.weight)
     True
     """
+    checking.instance(train, "train", Interactions)
     checking.whole(d, "d")
     checking.real(norm, "norm", above=0)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(checking.whole(seed, "seed", 0, 2**64 - 1))
     towers = TwoTower(*(Lookup(n, d, generator=generator, scale=d**-0.5) for n in train.shape))
     with torch.no_grad():
         for table in towers.parameters():
@@ -117,6 +118,7 @@ def uniform_pairs(train: Interactions) -> Sampler:
     >>> round(float(np.mean(train.items[places] == 1)), 1)
     0.3
     """
+    checking.instance(train, "train", Interactions)
     return lambda rng, size: rng.integers(0, len(train), size)
 
 
@@ -150,6 +152,7 @@ def uniform_items(train: Interactions) -> Sampler:
     >>> round(float(np.mean(train.items[places] == 1)), 1)
     0.5
     """
+    checking.instance(train, "train", Interactions)
     by_item = np.argsort(train.items, kind="stable")
     counts = train.col_counts
     if not counts.all():
@@ -188,7 +191,9 @@ def log_probability(train: Interactions) -> Tensor:
     >>> [round(probability, 4) for probability in shift.exp().tolist()]
     [0.6667, 0.3333]
     """
-    return torch.from_numpy(np.log(np.maximum(train.col_counts, 1) / len(train))).float()
+    return torch.from_numpy(
+        np.log(np.maximum(checking.instance(train, "train", Interactions).col_counts, 1) / len(train))
+    ).float()
 
 
 # ------------------------------------------------------------------------------------------------------------- training
@@ -266,6 +271,10 @@ def train_towers(
     >>> len(history.epochs), bool((item_norms(towers, 3) > before).all())  # a loss on cosines makes norms grow
     (2, True)
     """
+    checking.instance(towers, "towers", nn.Module)
+    checking.instance(optimiser, "optimiser", torch.optim.Optimizer)
+    checking.instance(train, "train", Interactions)
+    checking.real(tau, "tau", above=0)
     for name, value in (("steps", steps), ("batch_size", batch_size), ("epoch", epoch)):
         checking.whole(value, name)
     checking.choice(logq, "logq", (True, False))
@@ -387,6 +396,8 @@ def previous_items(data: Interactions, length: int) -> Ids:
     >>> previous_items(data, 2).tolist()
     [[2, -1], [2, 0], [-1, -1]]
     """
+    checking.instance(data, "data", Interactions)
+    checking.whole(length, "length")
     place_of = np.arange(len(data))
     order = np.lexsort((place_of, place_of if data.times is None else data.times, data.users))
     items, users = data.items[order], data.users[order]
@@ -433,7 +444,7 @@ def history_rows(train: Interactions, length: int) -> tuple[Ids, Ids]:
     >>> histories.tolist(), examples.tolist()
     ([[2, -1], [2, 0], [0, 1], [0, 1]], [0, 1, 2])
     """
-    before = previous_items(train, length)
+    before = previous_items(checking.instance(train, "train", Interactions), length)
     serving = recent_histories(train.users, train.items, n_users=train.n_users, length=length, times=train.times)
     first = np.flatnonzero(before[:, 0] < 0)
     before[first] = _without(serving[train.users[first]], train.items[first])
@@ -476,7 +487,8 @@ def item_norms(towers: TwoTower, n_items: int) -> Floats:
     >>> item_norms(towers, 2).tolist()
     [5.0, 2.0]
     """
-    lengths: Floats = _table(towers.right, np.arange(n_items)).double().norm(dim=1).numpy()
+    checking.instance(towers, "towers", nn.Module)
+    lengths: Floats = _table(towers.right, np.arange(checking.whole(n_items, "n_items"))).double().norm(dim=1).numpy()
     return lengths
 
 
@@ -537,6 +549,10 @@ def judge(
     >>> [round(found[name], 4) for name in ("Pearson", "slope", "NDCG dot")]
     [1.0, 1.0, 1.0]
     """
+    for name, part in (("train", train), ("test", test)):
+        checking.instance(part, name, Interactions)
+    checking.whole(lists, "lists"), checking.whole(seed, "seed", 0)
+    checking.choice(quality, "quality", (True, False))
     counts, lengths = train.col_counts, item_norms(towers, train.n_items)
     found = {"norm": float(lengths.mean()), "share chance": popularity.chance_share(train, HEAD)}
     if counts.min() > 0:

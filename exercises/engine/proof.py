@@ -51,16 +51,6 @@ def must_vary(assignment: str) -> set[str]:
     return set(module.CHECKS) - set(module.FOLLOWS)
 
 
-def differing(first: Variant, second: Variant) -> set[str]:
-    """The graded checks for which two variants of an assignment drew different numbers, and so want other answers."""
-    decide = {**changes(first.assignment).CHECKS, **getattr(changes(first.assignment), "DECIDE", {})}
-    return {
-        check
-        for check in must_vary(first.assignment)
-        if any(first.numbers[name] != second.numbers[name] for name in decide[check])
-    }
-
-
 def copied_marks(variant: Variant, other: Notebook, checks: set[str]) -> dict[str, str]:
     """The marks of these checks when the answer to each, and to nothing else, is copied from a solved notebook."""
     theirs = {cell["metadata"]["nbgrader"]["grade_id"]: cell["source"] for cell in other["cells"]}

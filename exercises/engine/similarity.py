@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     course, found = given.course.resolve(), 0
     for name in [given.assignment] if given.assignment else chapters.assignments():
-        submitted = sorted(course.glob(f"submitted/*/{name}/{name}.ipynb"))
+        submitted = sorted(course.glob(f"counted/*/{name}/{name}.ipynb"))
         if submitted:
             found += 1
             rows = report(course, name, submitted, given.least)

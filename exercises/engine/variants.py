@@ -6,7 +6,7 @@ is drawn:
     numbers(rng)   the numbers of one variant, by name
     CHECKS         for each graded check, the numbers that its public and its hidden part are given
     FOLLOWS        of these checks, those whose task changes with another one only: the public answer may pass them
-    DECIDE         for a check, where not all of its numbers change the answer: those that do
+    DECIDE         for a check, where not all of its numbers change the answer: those that do, for the tests
 
 Expected answers are never written down: the checks compute them with course_lib from the numbers. The random inputs of
 all hidden checks change with the seed as well.

@@ -205,11 +205,11 @@ def _pushed(seed: int, strength: int, *, sphere: bool = True) -> Model:
 
 
 def _mismatched(seed: int, strength: int, *, sphere: bool = True) -> Model:
-    """Moved: by one the last tenth of the item rows; by one all item rows; those by two, and by one all user rows."""
+    """Moved: by one the last fiftieth of the item rows; by one all item rows; those by two, and by one all user rows."""
     model = clean(seed, sphere=sphere)
     items, users = model.items.copy(), model.users
     if strength == 0:
-        items[-ITEMS // 10 :] = np.roll(items[-ITEMS // 10 :], 1, axis=0)
+        items[-ITEMS // 50 :] = np.roll(items[-ITEMS // 50 :], 1, axis=0)
     else:
         items = np.roll(items, strength, axis=0)
     return replace(model, items=items, users=np.roll(users, 1, axis=0) if strength == 2 else users)

@@ -292,6 +292,28 @@ def test_rows_put_in_at_two_places_are_told_as_parts() -> None:
     assert found.verdict == "fault" and "Parts of the item rows are off by 0, 1, 2 rows" in found.support, found.support
 
 
+@pytest.mark.parametrize("side", ["items", "users"])
+@pytest.mark.parametrize("blocks", [[3, 0, 5, 1, 7, 2, 4, 6], [0, 0, 1, 2, 3, 4, 5, 6], [4, 5, 6, 7, 0, 1, 2, 3]])
+def test_parts_of_a_table_in_another_order_are_told(blocks: list[int], side: str) -> None:
+    """Parts that were put together in another order, one of them twice, and halves that changed places."""
+    model = clean(0)
+    rows = getattr(model, side)
+    parts = np.array_split(np.arange(len(rows) // 8 * 8), 8)
+    order = np.append(np.concatenate([parts[at] for at in blocks]), np.arange(len(rows) // 8 * 8, len(rows)))
+    found = replace(model, **{side: rows[order]}).asked()
+    assert found.verdict == "fault" and f"{side.removesuffix('s')} rows" in found.support, found.support
+    assert re.search("as a part|off by", found.support), found.support
+
+
+def test_a_narrow_model_whose_rows_are_right_has_no_fault() -> None:
+    """In two dimensions, rows of another rotation agree with the pairs by chance."""
+    for width in (1, 2, 3):
+        rng = np.random.default_rng(width)
+        users, items = rng.normal(size=(300, width)), rng.normal(size=(200, width))
+        pairs = planted.observed(users, items, np.ones(200), rng)[0]
+        assert Model(items, users, pairs).asked().verdict != "fault"
+
+
 def test_half_of_the_rows_dealt_out_anew_are_told_beside_equal_rows() -> None:
     """A fifth of the items has no known word, and one row: these rows tell nothing, and hide nothing."""
     model, rng = clean(0), np.random.default_rng(4)

@@ -19,6 +19,7 @@ import torch
 
 from course_lib.audit import files, pairs
 from course_lib.audit.command import cli
+from course_lib.audit.schema import Schema
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import read_training
 
@@ -279,8 +280,8 @@ def test_an_id_that_reads_with_a_point_stays_that_id():
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
-def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
-    """Never more rows of a Parquet file than CHUNK, and of two columns; a bad id is named by its row of the file."""
+def test_of_pairs_from_arrow_only_what_is_used_is_read(tmp_path, monkeypatch, ending):
+    """Ids of CHUNK rows at a time; a bad id is named by its row of the file."""
     arrow = pytest.importorskip("pyarrow")
     sizes: list[tuple[int, list[str]]] = []
     read = files.arrow_ids
@@ -290,11 +291,10 @@ def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
     )
     path = tmp_path / f"a.{ending}"
     columns = {"time": np.arange(17.0), "user": [at % 4 for at in range(17)], "item": [at // 4 % 4 for at in range(17)]}
-    write_arrow(arrow.table(columns), path)
+    write_arrow(arrow.table(columns | {"price": np.arange(17)}), path)
     found = pairs.read_pairs(str(path), "pairs", people(), people())
     assert len(found.pairs) == 16 and found.repeated == 1
-    assert max(rows for rows, _ in sizes) == (3 if ending == "parquet" else 17)
-    assert all(names == ["user", "item", "time"] for _, names in sizes)
+    assert max(rows for rows, _ in sizes) == 3 and all(names == ["user", "item", "time"] for _, names in sizes)
     for wrong, said in ((4, "pair 14 has the user 4"), (None, "column user holds 1 nulls, the first in row 14")):
         columns["user"][14] = wrong
         write_arrow(arrow.table(columns), path)
@@ -473,7 +473,7 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "ids that are no text": ("a.parquet", _arrow(item_id=UUIDS), "column item_id: the id in row 0 is b'\\xc8"),
     "dates as ids": ("a.parquet", _arrow(item_id=(range(40), "date32")), "column item_id is of the type date32"),
     "null dimension": ("a.parquet", _arrow(x9=[*map(float, range(39)), None]), "x9 holds 1 nulls, the first in row 39"),
-    "csv": ("a.csv", _text("1,2\n3,4\n"), "a .csv holds pairs or counts"),
+    "csv": ("a.csv", _text("1,2\n3,4\n"), "a .csv holds pairs or counts; pandas turns one into .parquet"),
     "unknown ending": ("a.h5", _text("x"), "'.h5' is no table's"),
     "no tensors": ("a.pt", _pt({"epoch": 3}), "it holds no table"),
     "text in .parquet": ("a.parquet", _text("x"), "pyarrow"),
@@ -597,6 +597,7 @@ def test_the_index_of_pandas_names_the_rows_where_nothing_else_does(tmp_path):
         ({"shop_id": TEXT_ORDER, "venue_id": [*range(40)]}, "which of shop_id, venue_id names the rows"),
         ({"code": ORDER}, "code holds another whole number for each row"),
         ({"code": TEXT_ORDER}, "code holds another whole number for each row"),
+        ({"label": ORDER}, "label holds another whole number for each row"),
     ],
 )
 def test_no_ids_are_guessed_between_two(columns, reason, tmp_path):
@@ -650,6 +651,7 @@ def test_a_dimension_that_holds_whole_numbers_stays_one(tmp_path):
         (["price", "age"], r"is not clear from their names \(price, age\)"),
         (["d0", "d1", "d3"], "between the columns d1 and d3 some are missing"),
         (["d1", "d01"], "the columns d1 and d01 have the same number"),
+        (["d0", "d1", "da"], "beside d0 to d1 stands da, which may be a dimension too"),
         (["d0", "d1", "sales_1", "sales_2"], r"is not clear from their names \(d\.\.\., sales_\.\.\.\)"),
     ],
 )
@@ -677,7 +679,8 @@ def test_lists_of_other_things_are_no_table(tmp_path):
 def test_codes_and_bits_are_no_numbers(dtype, tmp_path):
     """bfloat16 and quantised tables; the first also where another tool made wider numbers of the bits."""
     bits = torch.from_numpy(ROWS).bfloat16().view(torch.int16).numpy().view(np.uint16)
-    for array in (bits.astype(dtype), bits.astype(np.int64), ROWS.view(np.int32)):
+    codes = np.round(40 * ROWS + 128).clip(0, 255).astype(np.float32)
+    for array in (bits.astype(dtype), bits.astype(np.int64), bits.astype(np.float32), codes, ROWS.view(np.int32)):
         np.save(tmp_path / "a.npy", array)
         with pytest.raises(ValueError, match=rf"a\.npy\) holds whole numbers of the type {array.dtype}"):
             files.read_table(f"{tmp_path}/a.npy", "items")
@@ -693,6 +696,39 @@ def test_objects_are_named_and_stop_only_who_needs_them(tmp_path):
         files.read_table(f"{tmp_path}/a.npz", "items")
     np.savez(tmp_path / "a.npz", table=ROWS, titles=texts)
     assert files.read_table(f"{tmp_path}/a.npz", "items").read.endswith("left out: titles")
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_ids_within_the_vectors_are_no_dimension(at, tmp_path):
+    np.save(tmp_path / "a.npy", np.insert(ROWS, at, ORDER, axis=1))
+    with pytest.raises(ValueError, match=rf"a\.npy: column {at} holds another whole number in each row, as ids do"):
+        files.read_table(f"{tmp_path}/a.npy", "items")
+    np.save(tmp_path / "a.npy", np.insert(ROWS, at, 1.0, axis=1))  # a constant, for a bias
+    assert files.read_table(f"{tmp_path}/a.npy", "items").rows.shape == (40, 4)
+
+
+@pytest.mark.parametrize("ids", [torch.tensor(ORDER).double(), tuple(ORDER.tolist()), TEXT_ORDER])
+def test_ids_beside_a_tensor_may_be_floats_or_any_list(ids, tmp_path):
+    torch.save({"items": torch.tensor(ROWS), "item_ids": ids, "bias": torch.randn(40)}, tmp_path / "a.pt")
+    table = files.read_table(f"{tmp_path}/a.pt", "items")
+    assert table.ids is not None and [int(each) for each in table.ids] == ORDER.tolist()
+
+
+def test_ids_that_are_not_read_are_named(tmp_path):
+    """A dictionary from ids to rows, metadata of safetensors, and an index of pandas of two columns."""
+    rows = {int(each): at for at, each in enumerate(ORDER)}
+    torch.save({"items": torch.tensor(ROWS), "index": rows}, tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=r"a\.pt: its dictionary index has an entry for each row, and is not read"):
+        files.read_table(f"{tmp_path}/a.pt", "items")
+    safe = pytest.importorskip("safetensors.torch")
+    safe.save_file({"items": torch.tensor(ROWS)}, tmp_path / "a.safetensors", metadata={"item_ids": str([*rows])})
+    with pytest.raises(ValueError, match=r"a\.safetensors: its metadata hold item_ids, which is not read"):
+        files.read_table(f"{tmp_path}/a.safetensors", "items")
+    columns = {"vector": vectors(), "shop": ORDER // 8, "place": ORDER % 8}
+    with pytest.raises(
+        ValueError, match=r"the index that pandas kept has 2 columns \(shop, place\), none of them an id"
+    ):
+        files.read_table(table_file(tmp_path / "a.parquet", columns, ["shop", "place"]), "items")
 
 
 # ---- folders of parts
@@ -782,9 +818,11 @@ def test_lines_of_a_user_and_all_items(tmp_path):
         ("0\t1\n\t\n", "a.tsv", "pair 1 has the user '' \\(empty\\)"),
         ("0 1 2 3\n1 0 2 1\n2 3 0 1\n", "a.txt", "each user has one line, with 4 columns"),
         ("0 1 2 3\n0 2\n", "a.txt", "line 2 has 2 columns, the first 4"),
-        ("0,1,2,3\n1,2\n", "a.csv", "line 2 has 2 columns, the first 4"),
-        ("0\t1\t2\n1\t2\n", "a.tsv", "line 2 has 2 columns, the first 3"),
+        ("0,3,2,1\n1,2\n", "a.csv", "line 2 has 2 columns, the first 4"),
+        ("0\t2\t1\n1\t2\n", "a.tsv", "line 2 has 2 columns, the first 3"),
         ("user items\n0 1 2 3\n1 2\n", "a.txt", "line 2 has 4 columns, the first 2"),
+        ("0,1,2\n0,3,5\n", "a.csv", "line 1 is 0, 1, 2: pandas numbers columns without names so"),
+        ("0 3 1 2 3\n1 1 0\n2 2 0 3\n", "a.txt", "in every line the second number counts those behind it"),
         ('"user" "item"\n"1" 0 3\n', "a.txt", "line 2 has 3 columns, the first 2"),  # R, with the names of rows
     ],
 )
@@ -895,6 +933,12 @@ def test_ratings_of_0_or_below_are_counted_and_named(ending, tmp_path):
     assert found.pairs.times is not None and found.pairs.times.tolist() == sorted((LEFT + 9).tolist())
 
 
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path):
+    """As pandas writes its index."""
+    found = read_text(tmp_path, ",user_id,item_id\n0,2,3\n")
+    assert found.pairs.pairs.tolist() == [[2, 3]] and found.read.endswith("not used: column 1")
+
+
 def test_a_time_may_name_its_zone(tmp_path):
     """Without a warning of NumPy's, which would stand above the report."""
     header = "user_id,item_id,when\n"
@@ -903,6 +947,39 @@ def test_a_time_may_name_its_zone(tmp_path):
         warnings.simplefilter("error")
         found = read_text(tmp_path, header.replace("when", "timestamp") + lines)
     assert found.pairs.times is not None and np.diff(found.pairs.times).tolist() == [-3600]
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("20240501,20240502", 86_400),
+        ("20240501235959,20240502000001", 2),
+        ("20240501,20241301", 800),  # no dates
+        ("2024-05-01 10:00:00 UTC,2024-05-01 11:00:00 UTC", 3_600),
+    ],
+)
+def test_dates_may_be_written_as_numbers(written, seconds, tmp_path):
+    first, second = written.split(",")
+    found = read_text(tmp_path, f"user_id,item_id,timestamp\n0,2,{first}\n1,3,{second}\n")
+    assert found.pairs.times is not None and np.ptp(found.pairs.times) == seconds
+
+
+@pytest.mark.parametrize("missing", ["0", "-1", "1714557600000"])
+def test_times_far_below_the_others_are_refused(missing, tmp_path):
+    text = f"user_id,item_id,timestamp\n0,2,1714557600\n1,3,{missing}\n"
+    with pytest.raises(ValueError, match=r"1 times are .* all in one unit, or --columns time=- for none"):
+        read_text(tmp_path, text)
+    (tmp_path / "b.csv").write_text(text)
+    unused = pairs.read_pairs(f"{tmp_path}/b.csv", "pairs", people(), people(), Schema(time="-"))
+    assert unused.pairs.times is None
+
+
+def test_of_two_times_the_one_in_numbers_counts_and_one_that_is_none_is_named(tmp_path):
+    header = "reviewerID,asin,reviewTime,unixReviewTime\n"
+    found = read_text(tmp_path, f'{header}0,2,"01 1, 2015",1420070400\n')
+    assert found.pairs.times is not None and found.pairs.times.tolist() == [1420070400]
+    found = read_text(tmp_path, "user_id,item_id,timestamp\n0,2,5\n1,3,\n")
+    assert "; no times, for timestamp does not hold one in each; not used: timestamp" in found.read
 
 
 def test_a_header_that_is_taken_for_an_id_is_named(tmp_path):

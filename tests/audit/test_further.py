@@ -153,6 +153,18 @@ def test_an_index_of_ones_own_is_asked(tmp_path: Path, more: int) -> None:
     faiss.write_index(made, f"{tmp_path}/half.faiss")
     found = audited(index=f"{tmp_path}/half.faiss")["index"]
     assert 0.3 < (found.figures["your_index_recall"] or 0) < 0.7 and found.verdict == "noted"
+    assert "hardly more than chance" not in found.support
+
+
+def test_an_index_of_another_training_is_said_to_be_one(tmp_path: Path) -> None:
+    """As many vectors of the same width, which no number of them shows."""
+    rows = np.random.default_rng(1).normal(size=MODEL.items.shape).astype(np.float32)
+    made = faiss.IndexFlatIP(32)
+    made.add(rows)
+    faiss.write_index(made, f"{tmp_path}/old.faiss")
+    report = audited(index=f"{tmp_path}/old.faiss")
+    assert report["index"].verdict == "noted"
+    assert "hardly more than chance does, so it seems to hold other vectors" in report["index"].lead
 
 
 def test_an_index_of_other_items_is_refused(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_the_page_stands_alone_and_fits_a_phone(opened: tuple[Any, list[str], li
 
 def test_drawings_have_the_colours_of_the_page(opened: tuple[Any, list[str], list[str]]) -> None:
     page, *_ = opened
+    if not page.locator("figure").count():  # of two snapshots, each number stands in a table
+        return
     ink, paper = page.evaluate(
         "[getComputedStyle(document.querySelector('figure svg text')).fill,"
         " getComputedStyle(document.body).backgroundColor]"

@@ -17,8 +17,6 @@ from audit import make_rates, planted
 from scipy import stats
 
 from course_lib.audit import CATALOGUE, CHANGES
-from course_lib.audit.evidence import Evidence
-from course_lib.audit.questions import rows
 from course_lib.audit.rates import rates
 
 pytestmark = pytest.mark.seconds
@@ -93,14 +91,6 @@ def test_a_planted_fault_is_found_and_no_other_that_it_does_not_imply(kind: str,
 def test_the_weakest_plant_is_below_the_threshold(kind: str, name: str) -> None:
     """A fault is a matter of degree: each threshold separates the two weaker strengths of its plant."""
     assert name not in planted.named(audited(kind, 0 if kind == "models" else 100, name, 0))
-
-
-def test_weak_hubs_take_about_twice_the_places_of_a_normal_cloud() -> None:
-    """What the page Audit your model says of the strength that is not seen."""
-    for seed in range(3):
-        model = planted.PLANTS["hubs"](seed, 0)
-        figures = rows.hubs(Evidence(model.items, seed=seed)).figures
-        assert 1.5 < (figures["share"] or 0) / (figures["null_share"] or 1) < rows.TIMES
 
 
 @pytest.mark.parametrize("kind", KINDS)

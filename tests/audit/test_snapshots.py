@@ -15,7 +15,19 @@ from audit import planted_changes
 from audit.planted_changes import Two
 
 from course_lib import gauge, metrics
-from course_lib.audit import CATALOGUE, CHANGES, Comparison, Snapshot, Table, Training, audit, compare, read_table
+from course_lib.audit import (
+    CATALOGUE,
+    CHANGES,
+    Comparison,
+    Report,
+    Snapshot,
+    Table,
+    Training,
+    audit,
+    compare,
+    read_table,
+    snapshots,
+)
 from course_lib.audit.command import cli
 from course_lib.audit.snapshots.change import Change, rotation
 from course_lib.audit.snapshots.questions import DECIDES, GAIN, SPREAD, _lost_neighbours, new_faults
@@ -239,11 +251,27 @@ def test_the_json_has_its_schema_and_no_nan() -> None:
     assert found["rows"]["items"] == {"old": 250, "new": 250, "again": 250, "shared": 250}
 
 
-def test_every_answer_has_a_picture() -> None:
-    assert [verdict.id for verdict in clean().verdicts if not verdict.pictures] == []
-    for verdict in clean().verdicts:
-        for picture in verdict.pictures:
-            assert len({len(column) for column in picture.columns.values()}) == 1, picture.title
+def test_the_faults_of_both_models_are_named() -> None:
+    def report(*faults: str) -> list[Verdict]:
+        return [Verdict(name, "fault" if name in faults else "fine", "a sentence") for name in ("hubs", "ddc-gain")]
+
+    said = new_faults(report("hubs"), report("hubs", "ddc-gain"), None).support
+    assert said.startswith("The audit finds 1 fault in the old model (hubs) and 2 in the new one (hubs, ddc-gain); new")
+    assert "0 faults in the old model and 0 in the new one" in new_faults(report(), report(), None).support
+
+
+def test_a_model_is_judged_here_as_by_an_audit_with_the_same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[dict[str, Any]] = []
+
+    def noted(*args: Any, **options: Any) -> Report:
+        reports.append((made := audit(*args, **options)).to_dict())
+        return made
+
+    monkeypatch.setattr(snapshots, "audit", noted)
+    two().audited(7)
+    items, users = two().new
+    alone = audit(items, users, pairs=two().pairs, held_out=two().held_out, draws=1, rng=rng(7)).to_dict()
+    assert len(reports) == 3 and reports[1]["verdicts"] == alone["verdicts"] and reports[1]["options"]["seed"] == 7
 
 
 def test_the_page_holds_every_verdict_and_asks_nobody() -> None:
@@ -347,6 +375,7 @@ def test_pairs_of_items_that_the_new_table_lacks_are_refused() -> None:
         (["{}/old", "--again", "{}/new"], "old and new: one snapshot was given; expected two"),
         (["{}/old", "{}/new", "--items", "x.npy"], "--items was given with two snapshots; expected the tables in the"),
         (["{}/old", "{}/short"], "the new items ({}/short/items.npy) 60; expected the same number, or ids"),
+        (["{}/old/items.npy", "{}/old/users.npz"], "(of one model, the second table goes after --users)"),
         (["{}/old", "{}/narrow"], "the new items ({}/narrow/items.npy) 3; expected one width"),
         (["{}/old", "{}/new", "--again", "{}/short"], "pairs were given, but not every snapshot has users"),
     ],

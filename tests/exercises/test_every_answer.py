@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -164,6 +165,15 @@ def test_what_was_typed_into_the_assignments_own_cells_is_not_lost(cells: Cells)
     assert any(ESSAY in cell.source for cell in notebook.cells)
     checks = {cell.id: cell.source for cell in notebook.cells if notebooks.is_test(cell)}
     assert checks == {cell.id: cell.source for cell in released().cells if notebooks.is_test(cell)}
+
+
+@pytest.mark.seconds
+def test_magics_are_read_soon_however_many_there_are() -> None:
+    """IPython reads a cell once more for each of its magics, and each answer that is missing looks at every cell."""
+    mine = [own("code", f"# {place}\n" + "%x\n" * 700 + "y = 1") for place in range(270)]
+    content, began = json.dumps({"cells": [*simulate.empty()["cells"], *mine]}).encode(), time.process_time()
+    assert len(notebooks.rebuilt(released(), notebooks.handed_in(content)).cells) > 270
+    assert time.process_time() - began < 20
 
 
 def test_a_notebook_as_it_was_handed_out_has_no_cell_of_the_students() -> None:

@@ -243,7 +243,7 @@ class History:
         room, counting = Room(self.course, assignment), self.counting().get((student, assignment))
         if counting is None or student not in stages.graded(room, [student]):
             return
-        copy = room.notebook("submitted", student).read_text(encoding="utf-8")
+        copy = room.notebook("counted", student).read_text(encoding="utf-8")
         if not counting.worked_on or f"Essay {counting.number // 2}" not in copy:
             return
         score = float(self.dice.randint(0, 6))
@@ -414,7 +414,7 @@ class History:
                 tables = [table for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
                 for table in tables:
                     found[f"{name}:{table}"] = sorted(map(repr, database.execute(f"SELECT * FROM {table}")))
-        for pattern in ("grades/*.csv", "submitted/*/*/*.ipynb", "autograded/*/*/*.ipynb"):
+        for pattern in ("grades/*.csv", "counted/*/*/*.ipynb", "autograded/*/*/*.ipynb"):
             found |= {str(path): path.read_bytes() for path in self.course.glob(pattern)}
         return found
 

@@ -84,7 +84,7 @@ def test_a_text_elsewhere_waits_for_a_person(course: Path) -> None:
 
 def test_no_student_sees_the_rubric(course: Path) -> None:
     for path in course.rglob("*"):
-        if path.is_file() and path.relative_to(course).parts[0] in ("feedback", "autograded", "release", "submitted"):
+        if path.is_file() and path.relative_to(course).parts[0] in ("feedback", "autograded", "release", "counted"):
             text = path.read_text(encoding="utf-8")
             assert "Rubric." not in text and "For graders only" not in text, path
 

@@ -133,6 +133,14 @@ def test_two_people_of_one_number_are_refused_with_the_way_out(tmp_path: Path) -
         rosters.people_of(export, {})
 
 
+def test_who_is_in_two_sections_and_a_name_in_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "export.csv").write_text(
+        'Student,ID,SIS Login ID,Section\n"Müller,\n Jörg",4711,jm,A\n"Müller, Jörg",4711,jm,B\n', encoding="utf-8"
+    )
+    (one,) = rosters.people_of(tmp_path / "export.csv", {})
+    assert (one.student, one.name) == ("jm", "Müller, Jörg")
+
+
 def test_what_the_platforms_import_is_made_of_what_they_exported(tmp_path: Path) -> None:
     """Each column that a platform asks for comes back as it went out."""
     assert tables.systems() == ["blackboard", "canvas", "moodle"]

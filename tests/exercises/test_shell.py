@@ -167,6 +167,41 @@ def test_two_answers_in_one_cell_above_what_was_handed_out(cells: Cells, tmp_pat
     assert not failed(found) and found["look_at"] == []
 
 
+IN_A_FILE = "%%writefile solved.py\nfrom fractions import Fraction\n{answer}"
+
+
+@pytest.mark.parametrize(
+    ("own", "named"),
+    [
+        (("if True:\n{indented}",), "another cell gives it"),
+        ((IN_A_FILE, "from solved import best_score"), "another cell gives it"),
+        (("%%time\n%%capture\n{answer}",), "another cell gives it"),
+        (("best_score(1, 2, 3, 4)",), ""),  # it was tried, and never written
+    ],
+)
+def test_an_answer_that_stands_above_what_was_handed_out_and_was_hidden_by_it_is_named(
+    cells: Cells, tmp_path: Path, own: tuple[str, ...], named: str
+) -> None:
+    place = at(cells, "best_score")
+    answer = cells[place]["source"]
+    indented = "\n".join(f"    {line}" for line in answer.splitlines())
+    cells[place]["source"] = simulate.empty()["cells"][place]["source"]
+    cells[place:place] = [code(one.format(answer=answer, indented=indented)) for one in own]
+    found = verdict(cells, tmp_path)
+    told = [line for line in found["look_at"] if line.startswith("task 2, best_score: ") and "another cell" in line]
+    assert failed(found) == {"test_best_score"} and bool(told) == bool(named)
+
+
+def test_an_answer_whose_older_version_stands_below_is_named(cells: Cells, tmp_path: Path) -> None:
+    old = {**cells[at(cells, "best_score")], "source": "def best_score(*a):\n    return 1", "id": "copy"}
+    cells.insert(at(cells, "test_best_score") + 1, old)
+    released = notebooks.nbformat.from_dict(simulate.empty())
+    copy = notebooks.rebuilt(released, notebooks.handed_in(json.dumps({"cells": cells}).encode()))
+    assert verdict(copy.cells, tmp_path)["look_at"] == [
+        "task 2, best_score: several cells define it; the last of them counted"
+    ]
+
+
 @pytest.mark.parametrize(
     ("first", "reason"),
     [

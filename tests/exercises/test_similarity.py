@@ -40,10 +40,10 @@ def test_copies_stand_out_and_honest_solutions_do_not(tmp_path: Path) -> None:
     source.parent.mkdir(parents=True)
     source.write_text(json.dumps(made.source), encoding="utf-8")
     for student, notebook in class_of.items():
-        path = tmp_path / "submitted" / student / NAME / f"{NAME}.ipynb"
+        path = tmp_path / "counted" / student / NAME / f"{NAME}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(notebook), encoding="utf-8")
-    rows = {row["student"]: row for row in similarity.report(tmp_path, NAME, sorted(tmp_path.glob("submitted/*/*/*")))}
+    rows = {row["student"]: row for row in similarity.report(tmp_path, NAME, sorted(tmp_path.glob("counted/*/*/*")))}
     assert rows["renamed"]["like"] == "the public solution" and rows["renamed"]["share"] > 0.9
     assert rows["from-the-solutions"]["like"] == "the own solution" and rows["from-the-solutions"]["share"] > 0.9
     assert all(rows[style]["share"] < similarity.LEAST for style in STYLES) and "nothing" not in rows

@@ -293,6 +293,15 @@ def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
         result.table(x=7)
 
 
+def test_values_go_by_seed_and_curves_by_what_they_go_along() -> None:
+    rows = [
+        {"metric": "m", "x": x, "seed": seed, "value": 10.0 * x + seed} for seed, x in ((2, 3), (0, 3), (2, 1), (0, 1))
+    ]
+    result = results.Result("A", "smoke", "a", rows)
+    assert result.values("m", x=3) == [30, 32]
+    assert result.curve("m", "x")[:2] == ([1, 3], [11, 31])
+
+
 def test_html_escapes_text() -> None:
     result = results.Result(
         "A", "smoke", "a < b", [{"name": "<script>", "metric": "m", "value": 1.0}], layout={"rows": ("name",)}
@@ -401,5 +410,10 @@ def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:
     git("commit", "-m", "one")
     clean = git_state(tmp_path)
     assert len(clean["commit"]) == 40 and clean["dirty"] is False
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "result.json").write_text("{}\n")
+    git("add", ".")
+    git("commit", "-m", "a result")
+    assert git_state(tmp_path) == clean, "a commit without code is not what a result was made by"
     (tmp_path / "course_lib" / "a.py").write_text("a = 2\n")
     assert git_state(tmp_path) == {**clean, "dirty": True}

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_lib import metrics
 from course_lib.experiments import lists
 from course_lib.experiments.core.data import drop_untrained
 from course_lib.interactions import Interactions
@@ -30,17 +29,32 @@ def test_without_an_item_in_the_middle_the_later_ones_move_up_in_both_parts() ->
 
 
 def test_every_seed_has_a_split_of_its_own() -> None:
-    first, again, other = (lists.RECIPES.split("movietweetings-10core", seed)[0] for seed in (0, 0, 1))
-    assert first == again != other
+    cells = (
+        lists.ListCell(data="movietweetings-10core", split="random 9:1", list="chance", seed=seed) for seed in (0, 0, 1)
+    )
+    first, again, other = map(lists.split_of, cells)
+    assert first.train == first.known == again.train != other.train
+    assert not first.train.contains(first.test.users, first.test.items).any()
 
 
-def test_a_cell_has_the_metrics_of_its_lists() -> None:
-    cell = lists.ListCell(data="movietweetings-10core", split="random 9:1", list="most popular", seed=0)
-    train, _, test = lists.split_of(cell)
+def test_lists_are_counted_in_the_training_part_and_judged_where_somebody_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Person 0 lacks items 18 to 29, and is to find item 20: of the training's two pairs, of all known pairs' two."""
+    shape, own = {"n_users": 4, "n_items": 30}, list(range(18))
+    train = Interactions([*18 * [0], 1, 2, 1], [*own, 20, 20, 21], **shape)
+    known = Interactions([*train.users, 2, 3], [*train.items, 21, 21], **shape)
+    split, drawn = lists.Split(train, known, Interactions([0], [20], **shape)), []
+    monkeypatch.setattr(lists, "split_of", lambda cell: split)
+    cell = lists.ListCell(data="made", split=lists.KNOWN_TOO, list="most popular", seed=0)
     found = {row["metric"]: row["value"] for row in lists.list_cell(cell)}
-    popular = metrics.evaluate(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float), train, test, 10)
-    assert found["recall@10"] == pytest.approx(popular["recall@10"], abs=0.01)  # which has the mean over ties
-    assert 0 < found["coverage@10"] < 0.1 and found["mean count@10"] > train.col_counts.mean()
+    assert [found[name] for name in ("recall@1", "coverage@10", "mean count@10")] == [1, 10 / 30, 3 / 10]
+    monkeypatch.setattr(
+        lists, "by_chance", lambda known, k, rng: drawn.append(rng.random()) or np.tile(range(k), (4, 1))
+    )
+    for seed in (0, 0, 1):
+        lists.list_cell({**cell, "list": "chance", "seed": seed})
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 SMALL = ("movietweetings-5core", "movietweetings-10core", "ml-100k-ratings", "wikispeedia")

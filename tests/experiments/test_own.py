@@ -8,15 +8,19 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from scipy import stats
 
 from course_lib import datasets, experiments
 from course_lib.experiments.core import out, own, own_data, own_run, registry
 from course_lib.experiments.core.own_data import Source, read
 from course_lib.experiments.core.provenance import results_folder
+from course_lib.interactions import Interactions
 
 HEAD = "import numpy as np, torch\nfrom torch.nn import functional as F\nfrom course_lib.experiments import own\n"
 SIGMOID = """
@@ -58,6 +62,9 @@ def test_ids_stay_texts_and_pairs_follow_the_threshold_and_the_core(shop) -> Non
     data = read(Source(shop, **COLUMNS, min_rating=3, core=3))
     table = pd.read_csv(shop, dtype={"who": str})
     assert "007" in data.user_table["id"] and data.ratings.min() == 3
+    pairs = zip(data.user_table["id"][data.users], data.item_table["id"][data.items], strict=True)
+    told = table.set_index(["who", "what"]).loc[list(pairs)]
+    assert np.array_equal(told.when, data.times) and np.array_equal(told.stars, data.ratings)
     assert set(data.user_table["id"]) <= set(table[table.stars >= 3].who)
     assert data.row_counts.min() >= 3 and data.col_counts.min() >= 3
 
@@ -99,6 +106,26 @@ def test_a_spreadsheet_of_another_country_gives_the_same_pairs(shop, tmp_path) -
     assert np.array_equal(found.times, plain.times) and np.array_equal(found.ratings, plain.ratings)
     names = found.item_table["id"][found.items[0]], plain.item_table["id"][plain.items[0]]
     assert names[0] == names[1].replace("thing", "Stück")
+
+
+def test_of_a_pair_that_repeats_the_earliest_row_counts(shop, tmp_path) -> None:
+    table = pd.read_csv(shop, dtype={"who": str})
+    again = table[:1].assign(when=table.when.min() - 86400)
+    data = read(Source(saved(pd.concat([table, again]), tmp_path / "s.csv"), **COLUMNS))
+    assert len(data) == len(table) and data.times.min() == again.when[0]
+
+
+def test_titles_of_another_file_stand_beside_their_items_and_count_in_the_recipe(shop, tmp_path) -> None:
+    names = pd.read_csv(shop).what.unique()
+    told = pd.DataFrame({"what": names[::-1], "title": [f"the {name}" for name in names[::-1]]})
+    found = []
+    for rows in (told, told[:-1]):
+        source = Source(shop, **COLUMNS, items=saved(rows, tmp_path / "items.csv"))
+        table, recipe = read(source).item_table, dict(source.recipe)
+        found.append(recipe)
+        known = np.isin(table["id"], rows.what)
+        assert (table["title"] == np.where(known, np.char.add("the ", table["id"]), "")).all()
+    assert found[0] != found[1]
 
 
 def test_a_split_in_time_and_by_last_pair_is_the_one_that_experiments_get(shop) -> None:
@@ -156,6 +183,13 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
         lambda t, p: (saved(t.assign(stars=t.stars.astype(str).where(t.index != 1, "good")), p / "s.csv"), {}),
         "line 3 holds 'good'; expected a finite number",
     ),
+    "a rating in words below an emptied row": (
+        lambda t, p: (
+            saved(t.assign(stars=["1", "1", "1", "good"] * (len(t) // 4)).reindex([0, -1, 2, 3]), p / "s.csv"),
+            {},
+        ),
+        "line 5 holds 'good'",
+    ),
     "decimal commas between tabs": (
         lambda t, p: (saved(t.assign(stars="4,5"), p / "s.tsv", sep="\t"), {}),
         "line 2 holds '4,5'; expected a decimal point, or semicolons between the columns",
@@ -207,6 +241,53 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
         lambda t, p: (saved(t.assign(when=9), p / "s.csv"), {"split": "time"}),
         "are equal; expected --spl",
     ),
+    "dates as numbers": (
+        lambda t, p: (saved(t.assign(when=20240101 + t.index % 28), p / "s.csv"), {}),
+        "20240101 seems to be a date; expected dates with signs",
+    ),
+    "no time as 0": (
+        lambda t, p: (saved(t.assign(when=t.when.where(t.index != 5, 0)), p / "s.csv"), {}),
+        "line 7 holds 0.0, far below others",
+    ),
+    "seconds taken for milliseconds": (
+        lambda t, p: (saved(t, p / "s.csv"), {"time_unit": "ms"}),
+        "in the year 1,970; expected another --time-unit, such as s",
+    ),
+    "a date beyond reach": (
+        lambda t, p: (saved(t.assign(when=["2020-01-01", "9999-12-31"] * (len(t) // 2)), p / "s.csv"), {}),
+        "'when': .*; expected dates from 1678 to 2261",
+    ),
+    "a word among dates": (
+        lambda t, p: (
+            saved(t.assign(when=["2020-01-01"] * 5 + ["soon"] + ["2020-01-01"] * (len(t) - 6)), p / "s.csv"),
+            {},
+        ),
+        "line 7 holds 'soon'; expected a date in each",
+    ),
+    "a header once more": (
+        lambda t, p: (written(p / "s.csv", 2 * t.to_csv(index=False)), {}),
+        "'when': line 4802 holds 'when'; expected a finite number",
+    ),
+    "an id of spaces": (
+        lambda t, p: (saved(t.assign(who=t.who.where(t.index != 3, "  ")), p / "s.csv"), {}),
+        "line 5 holds '  '; expected an id",
+    ),
+    "a zero byte": (
+        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("thing", "th\0ing", 1)), {}),
+        "line 2 holds .*; expected an id",
+    ),
+    "a column of this name twice": (
+        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("stars", "who", 1)), {"rating": None}),
+        "--user: s.csv has two columns 'who'; expected a name for each",
+    ),
+    "lines longer than the header": (
+        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("\n", ",x\n").replace(",x", "", 1)), {}),
+        "its lines have more columns than its header",
+    ),
+    "lists of items": (
+        lambda t, p: ((t.assign(what=[[1, 2]] * len(t)).to_parquet(p / "s.parquet"), p / "s.parquet")[1], {}),
+        "line 2 holds several values; expected a row for each pair",
+    ),
     "another split": (lambda t, p: (saved(t, p / "s.csv"), {"split": "users"}), "--split is 'users'; expected one of"),
 }
 FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the message must say
@@ -232,8 +313,8 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
     ),
     "scores in place": ('@own.loss("mine")\ndef f(s, b): return s.detach().mul_(2).sum() + s.exp().mean()', "in place"),
     "a sampler out of range": (
-        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n) + 99',
-        "the position 99; expected",
+        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n) + len(t) - n + 1',
+        "the position 27; expected positions from 0 to 26",
     ),
     "a sampler without rng": (
         '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n)',
@@ -273,6 +354,20 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
         ESTIMATOR + " r.mul_(2).T @ r",
         "update changes the rows",
     ),
+    "a matrix that is no Gramian": (
+        ESTIMATOR + " torch.triu(r.T @ r)",
+        "update returns a matrix that is not finite or not symmetric",
+    ),
+    "an estimator with a memory of others": (
+        "seen = []\n" + ESTIMATOR.replace("return", "seen.append(0); return len(seen) *") + " (r.T @ r)",
+        "two estimators that saw the same differ",
+    ),
+    "a slope of the other side": (
+        "class Flip(torch.autograd.Function):\n  @staticmethod\n  def forward(ctx, x): return x.clone()\n"
+        "  @staticmethod\n  def backward(ctx, slope): return -slope\n"
+        '@own.loss("mine")\ndef f(s, b): return Flip.apply(s.exp().mean())',
+        "says a slope of .* in which the loss has",
+    ),
     "a Gramian of another type": (
         ESTIMATOR + " (r.T @ r).double()",
         r"update returns torch.float64 of shape \(3, 3\); expected .* of the type of the rows",
@@ -286,6 +381,26 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
         '  def ranking(self): return [float("nan") * t for t in self.embeddings()]',
         "numbers that are not finite; expected two tables",
     ),
+    "a parameter whose gradient is NaN": (
+        '@own.loss("mine")\nclass L(torch.nn.Module):\n  def __init__(self):\n    super().__init__()\n'
+        "    self.tau = torch.nn.Parameter(torch.tensor(1.0))\n  def forward(self, s, b):\n"
+        "    mask = b.known & ~torch.eye(len(s), dtype=torch.bool)\n"
+        "    return F.cross_entropy(s.masked_fill(mask, -torch.inf) / self.tau, torch.arange(len(s)))",
+        "the gradient of its parameter 'tau' is not finite; expected .* behind a mask",
+    ),
+    "an exit within": ('@own.loss("mine")\ndef f(s, b): raise SystemExit(3)', "SystemExit: 3; expected loss"),
+    "an object": (
+        "class L(torch.nn.Module):\n  def forward(self, s, b): return s.exp().mean()\nown.loss('mine')(L())",
+        "it is an object of L; expected the class, which each run makes anew",
+    ),
+    "no setting": (
+        RIVAL + '@own.method("mine", tries=())\nclass M(Rival): pass',
+        "tries of 'mine' is .*; expected at least one dict of settings",
+    ),
+    "one setting alone": (
+        RIVAL + '@own.method("mine", tries={"gap": 1})\nclass M(Rival): pass',
+        "tries of 'mine' is .*; expected at least one dict of settings",
+    ),
     "two of one name": (SIGMOID + SIGMOID, "is registered twice; expected a name for each"),
 }
 
@@ -298,6 +413,19 @@ def saved(table: pd.DataFrame, path: Path, **how) -> Path:
 def written(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
+
+
+def test_whole_floats_of_parquet_and_padded_ids_of_items_are_the_ids_that_they_were(shop, tmp_path) -> None:
+    table = pd.read_csv(shop)
+    numbers = table.what.str[6:]
+    for name, ids, texts in (
+        ("padded", numbers.str.zfill(3), numbers.str.zfill(3)),
+        ("floats", numbers.astype(float), numbers),
+    ):
+        table.assign(what=ids).to_parquet(tmp_path / f"{name}.parquet")
+        told = pd.DataFrame({"what": texts.unique(), "title": "the " + texts.unique()})
+        data = read(Source(tmp_path / f"{name}.parquet", **COLUMNS, items=saved(told, tmp_path / f"{name} items.csv")))
+        assert data.item_table["title"].tolist() == [f"the {one}" for one in data.item_table["id"]]
 
 
 @pytest.mark.parametrize("mistake", DATA)
@@ -337,6 +465,12 @@ def test_what_an_experiment_cannot_take_is_said_by_name(shop, tmp_path) -> None:
         own_run.ready(own_run.Request("PRACTICE-1", "smoke", (0,), source)),
     ):
         pass
+
+
+def test_what_a_row_knows_of_a_column_stands_in_the_row() -> None:
+    train = Interactions([0, 0, 1], [0, 1, 2], n_users=2, n_items=3)
+    batch = own.InBatch(torch.tensor([0, 1]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2), train)
+    assert batch.known.tolist() == [[True, True], [False, False]]
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
@@ -475,14 +609,53 @@ def test_intervals_are_paired_corrected_and_wider_where_splits_overlap() -> None
     table = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"}).set_index("loss")
     assert table.said.to_dict() == {"better": True, "same": False}
     gains = values["better"] - base
-    from scipy import stats
-
     half = stats.t.ppf(1 - 0.05 / 4, 3) * gains.std(ddof=1) / 2  # two comparisons, two sides
     assert table.high["better"] == pytest.approx(gains.mean() + half)
     p = stats.ttest_1samp(gains, 0).pvalue
     assert table["Holm p"]["better"] == pytest.approx(2 * p)
     wider = own_run.intervals(result, {"metric": "P@5"}, {"loss": "plain"}, splits=1 / 4).set_index("loss")
     assert wider.high["better"] - gains.mean() == pytest.approx(half * np.sqrt(2))
+    door = SimpleNamespace(id="P3-T5", main={"metric": "P@5"}, against={"loss": "plain"})
+    for source, wide in (
+        (None, 1 + 4 / 9),
+        (Source(Path("a.csv")), 1 + 4 / 9),
+        (Source(Path("a.csv"), split="time"), 1),
+    ):
+        asked = SimpleNamespace(request=SimpleNamespace(source=source))
+        by_door = own_run.of_door(result, door, asked).set_index("loss")  # splits overlap where each seed draws one
+        assert by_door.high["better"] - gains.mean() == pytest.approx(half * np.sqrt(wide))
+
+
+def test_each_baseline_is_a_family_of_its_own_and_holm_goes_by_rising_p() -> None:
+    told = {"first": [0.03, 0.01, np.nan, 0.02], "second": [0.04]}  # NaN: of a line without an interval
+    lines = [{"against": name, "p": p, "error": 0.1, "seeds": 5} for name, family in told.items() for p in family]
+    found = own_run._family(pd.DataFrame(lines).assign(difference=1.0))
+    assert found["Holm p"].tolist() == pytest.approx([0.04, 0.03, np.nan, 0.04, 0.04], nan_ok=True)
+    assert found.said.tolist() == [True, True, False, True, True]
+    half = 0.1 * stats.t.ppf(1 - 0.05 / np.array([6, 6, 6, 6, 2]), 4)
+    np.testing.assert_allclose([found.low, found.high], [1 - half, 1 + half])
+
+
+def test_differences_are_of_the_seeds_that_both_have() -> None:
+    found = own_run._paired({0: 1.0, 1: 5.0, 2: 2.0}, {2: 1.5, 7: 0.0, 0: 0.0}, 0.0)
+    assert (found["difference"], found["seeds"]) == (0.75, 2)
+    assert found["p"] == pytest.approx(stats.ttest_rel([1.0, 2.0], [0.0, 1.5]).pvalue)
+
+
+def test_the_rows_of_the_lists_know_what_lies_between_training_and_test() -> None:
+    """Person 0 has item 2 in the validation part, and is to find item 3; the others are not asked."""
+    both = {"n_users": 4, "n_items": 5}
+    train = Interactions([0, 1, 1, 1, 2, 2, 3], [0, 0, 2, 3, 0, 2, 0], **both)
+    known, test = Interactions([*train.users, 0], [*train.items, 2], **both), Interactions([0], [3], **both)
+    door = SimpleNamespace(parts=lambda name, seed: (train, known, test), places=({"k": 1},), named="model")
+    asked = SimpleNamespace(name="mine", door=door, request=SimpleNamespace(seeds=(0, 1)))
+    result = SimpleNamespace(rows=[{"metric": name} for name in ("MRR@10", "AvgPop@10", "loss")])
+    rows = [row for row in own_run.list_rows(asked, result) if row["model"] == "most popular"]
+    assert [(row["seed"], row["metric"], row["value"]) for row in rows] == [
+        (seed, name, value) for seed in (0, 1) for name, value in (("MRR@10", 1.0), ("AvgPop@10", 1 / 3))
+    ]
+    chance = [list(own_run._lists(train, seed))[-1][1][1] for seed in (0, 0, 1)]
+    assert np.array_equal(chance[0], chance[1]) and not np.array_equal(chance[0], chance[2])
 
 
 @pytest.mark.seconds

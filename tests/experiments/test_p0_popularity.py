@@ -13,6 +13,7 @@ from course_lib import experiments, losses, norms, optimisers, popularity
 from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import half_width
+from course_lib.experiments.core.summary import means as means_by_name
 from course_lib.experiments.p0 import popularity as p0_popularity
 from course_lib.experiments.p0 import tuned as p0_tuned
 from course_lib.interactions import Interactions
@@ -112,7 +113,8 @@ def test_arguments_of_the_training_are_checked(data: Interactions, given: dict[s
     towers = two_towers.lookup_towers(data, d=D, seed=0)
     [(name, value)] = given.items()
     with pytest.raises(ValueError, match=f"{name} is {value!r}; expected"):
-        two_towers.train_towers(towers, None, data, **{"steps": 1, "seed": 0} | given)
+        sgd = torch.optim.SGD(towers.parameters(), lr=0.1)
+        two_towers.train_towers(towers, sgd, data, **{"steps": 1, "seed": 0} | given)
 
 
 def test_scale_symmetry_to_the_last_bit(data: Interactions) -> None:
@@ -343,6 +345,8 @@ def test_summaries_over_seeds() -> None:
     ]
     rows.append({"data": "x", "setting": "c", "metric": "slope", "seed": 1, "value": 9.0})
     assert half_width([1, 2, 3]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
+    shown = [set(means_by_name(rows[:count], lambda row: row["metric"], intervals=True)) for count in (4, 6)]
+    assert [{name for name in one if name.endswith("-pm")} for one in shown] == [set(), {"slope-pm", "norm at step-pm"}]
     found = p0_popularity.scalars(rows)
     assert found["x-a-b-slope"] == 2 and found["x-c-slope"] == 9
     assert found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4) and "x-c-slope-pm" not in found

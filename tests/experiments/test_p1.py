@@ -50,6 +50,12 @@ def values(rows: list[dict], metric: str, **where) -> list[float]:
 # ------------------------------------------------------------------------------------------------ the same for everyone
 
 
+def test_popularity_is_counted_in_the_training_part_and_changes_are_of_the_model_without_the_method() -> None:
+    split = data.load_split(FILMS, 0)
+    assert np.array_equal(split.counts, split.train.col_counts)
+    assert measures.gains({"MRR@10": 2.0}, {"MRR@10": 3.0}) == {"MRR@10 change %": 50.0}
+
+
 def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_other():
     assert paper.methods() == tuning.METHODS and set(tuning.METHODS) == {*debiasing.names(), "DDC"}
     assert {len(tries) for tries in tuning.GRID.values()} == {max(most for _, most in cells.TRIES.values())}

@@ -39,6 +39,12 @@ def test_the_operator_is_the_matrix(small: Interactions, law: TripleLaw) -> None
     np.testing.assert_allclose(axis.drift(small, law), positives - negatives, atol=1e-12)
 
 
+def test_an_item_of_exactly_a_twentieth_of_the_users_is_no_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    train, seen = Interactions([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 2], n_users=40, n_items=3), []
+    monkeypatch.setattr(axis, "singular_axes", lambda rest, law: seen.append(rest) or (None, [[2.0, 1.0]]))
+    assert axis.headless_axis(train, TripleLaw()) == pytest.approx(1) and seen[0].col_counts.tolist() == [2, 1]
+
+
 def test_axes_are_numpys(small: Interactions) -> None:
     law = popularity.LIBRARY_LAWS["implicit"]
     sizes, vectors = axis.singular_axes(small, law)

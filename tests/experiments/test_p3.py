@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import experiments, papers
 from course_lib.experiments import p3
-from course_lib.experiments.p3 import setting, stochastic_gradient
+from course_lib.experiments.p3 import setting, statistics, stochastic_gradient
 from course_lib.interactions import Interactions
 
 pytestmark = pytest.mark.seconds
@@ -37,6 +37,16 @@ def test_smoke_scale_is_complete(which: str) -> None:
     assert result.provenance["data"][0]["sha256"] == setting.load_data(DATA).sha256
     json.dumps(result.__dict__, allow_nan=False)
     assert result.to_html() and result.to_markdown()
+
+
+def test_the_spread_of_table_3_is_that_of_splits_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Interactions(*np.nonzero(np.random.default_rng(0).random((30, 20)) < 0.1), n_users=30, n_items=20)
+    monkeypatch.setattr(statistics, "load_data", lambda name: data)
+    rows = statistics.table3_cell({"data": "made", "law": "bernoulli", "splits": 5, "seed": 3})
+    found = {row["summary"]: row["value"] for row in rows if row["metric"] == "positives"}
+    sizes = [len(data.split_bernoulli(0.9, np.random.default_rng([3, at]))[0]) for at in range(5)]
+    wanted = {"mean": np.mean(sizes), "sd": np.std(sizes, ddof=1), "least": min(sizes), "greatest": max(sizes)}
+    assert found == pytest.approx(wanted) and wanted["sd"] > 0
 
 
 @pytest.mark.slow

@@ -29,6 +29,9 @@ def test_windows_begin_where_the_one_before_ends_and_train_on_the_past_alone(sma
         assert window.later.times.max() < 60 * end and window.now == 60 * (start - 1)
         assert (window.train.row_counts[window.later.users] > 0).all()
     assert first.train.shape == small.shape  # without a core the numbers stay
+    newcomer = Interactions([0, 0, 0, 1], [0, 1, 2, 0], n_users=2, n_items=3, times=[0.0, 1.0, 2.0, 3.0])
+    [window] = scoreboard.windows(newcomer, (0.5,))
+    assert window.later.pairs.tolist() == [[0, 2]]  # at the very cut; person 1 is not known yet
 
 
 def test_a_core_of_the_past_is_one_and_people_keep_their_numbers(small: Interactions) -> None:
@@ -99,6 +102,16 @@ def test_a_person_of_two_windows_counts_once() -> None:
     assert scoreboard.by_person(values, [window([3, 7]), window([7])]).tolist() == [0.25, 0.75]
 
 
+def test_hits_age_until_the_moment_of_serving_also_where_the_latest_pair_is_lost_to_the_core(
+    small: Interactions,
+) -> None:
+    [window] = scoreboard.windows(small, (0.7,))
+    later, tables = window._replace(now=window.now + 86_400), (np.ones((40, 2)), np.ones((30, 2)))
+    counts, halved = (scoreboard.list_tables(one, 1.0)[1][:, 0] for one in (window, later))
+    assert halved == pytest.approx(counts / 2)
+    assert scoreboard.with_hits(tables, later, 0.5, 1.0, 1.0)[1][:, -1] == pytest.approx(np.log(halved + 0.05))
+
+
 def test_settings_are_chosen_where_they_find_most(small: Interactions) -> None:
     before, _ = scoreboard.windows(small, (0.6, 0.8))
     kinds: dict[scoreboard.Kind, float] = {
@@ -110,14 +123,16 @@ def test_settings_are_chosen_where_they_find_most(small: Interactions) -> None:
 def test_lists_and_hits_are_chosen_in_the_window_before_the_judged_one(
     small: Interactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    windows, chosen = tuple(scoreboard.windows(small, (0.5, 0.7, 0.85))), {"lists": [], "hits": [], "trainings": []}
+    windows = tuple(scoreboard.windows(small, (0.5, 0.7, 0.85)))
+    chosen: dict[str, list] = {"lists": [], "hits": [], "trainings": [], "films": []}
 
     def training(window: scoreboard.Window, *_: object, **__: object) -> tuple[object, list[float], list[float]]:
         rng = np.random.default_rng(len(window.train))
         return (rng.normal(size=(40, 2)), rng.normal(size=(30, 2))), [1.0], [0.5]
 
-    def hits(before: scoreboard.Window, trained: list[object], *_: object) -> tuple[float, float]:
+    def hits(before: scoreboard.Window, trained: list[object], *more: object) -> tuple[float, float]:
         chosen["hits"].append(before)
+        chosen["films"].append(more[-1])
         chosen["trainings"] += [np.array_equal(trained[0][0], training(before)[0][0])]
         return 2.0, 1.0
 
@@ -131,6 +146,15 @@ def test_lists_and_hits_are_chosen_in_the_window_before_the_judged_one(
     rows = judging.model_rows(cell, windows)
     assert {row["window"] for row in rows if row["metric"] == "recall@10"} == {1, 2}
     assert chosen["lists"] == chosen["hits"] == list(windows[:2]) and all(chosen["trainings"])
+    monkeypatch.setattr(judging, "HOTTEST", 5)
+    chosen["lists"].clear()
+    judging.list_rows(cell, windows)
+    first, second = (window.now for window in windows[:2])  # of all, then of each window: of all films, of the shelf
+    assert [one.now for one in chosen["lists"]] == [first, second, first, first, second, second]
+    tables = [training(window)[0] for window in windows[:2]]
+    judging.beyond_rows(cell, *windows[:2], ([tables[0]], [tables[1]]))
+    hottest, later = (judging.hottest(window) for window in windows[:2])
+    assert {*hottest} != {*later} and np.array_equal(chosen["films"][-1], np.setdiff1d(np.arange(30), hottest))
 
 
 def test_the_list_that_was_chosen_gains_nothing_over_itself_and_beats_chance() -> None:

@@ -61,6 +61,32 @@ def test_the_hardest_of_m_comes_with_the_probability_that_the_law_gives_its_rank
     torch.testing.assert_close(log_p.exp(), torch.tensor(law, dtype=torch.float32)[chosen])
 
 
+def test_the_hardest_is_left_out_where_it_is_the_positive_of_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    people, films = tables()
+    monkeypatch.setattr(negatives, "HARDEST_OF", 4)  # of all four films
+    loss, _ = negatives.loss_of("hardest", TRAIN, (people, films), 0.5, torch.Generator().manual_seed(0))
+    order = losses.cosine_scores(people[:1], films)[0].argsort(descending=True)
+    values = [float(loss(torch.tensor([0]), film[None]).detach()) for film in order]
+    assert values[0] == 0 < min(values[1:])
+
+
+def test_hits_are_weighed_on_validation_and_models_trained_on_all_that_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    validation, test = negatives.windows("movietweetings-10core")
+    weighed, known = [], []
+
+    def made(name: str, train: Interactions, *_: object) -> tuple[torch.Tensor, torch.Tensor]:
+        known.append(train)
+        return torch.ones(train.n_users, 2), torch.ones(train.n_items, 2)
+
+    monkeypatch.setattr(negatives, "tuned", lambda *given: weighed.append(given[-1]) or ((2.0, 1.0), []))
+    monkeypatch.setattr(negatives, "trained", made)
+    cell = {**negatives.plan("smoke", (0,))[1], "losses": ["plain"]}
+    negatives._model_rows(cell, 0.5, validation, test)
+    assert weighed == [validation] and known == [test.train]
+
+
 def test_validation_and_test_are_later_than_what_is_known() -> None:
     validation, test = negatives.windows("movietweetings-10core")
     for window in (validation, test):

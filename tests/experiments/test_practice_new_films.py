@@ -34,6 +34,19 @@ def test_what_is_known_at_a_cut_is_earlier() -> None:
     assert (floor[at.new] == 0.05).all() and (floor[~at.new] > 0.05).all()
 
 
+@pytest.mark.parametrize("daily", [False, True])
+def test_what_a_day_is_to_find_is_not_known_that_day(daily: bool) -> None:
+    day, shape, none = new_films.DAY, {"n_users": 1, "n_items": 12}, np.zeros(12, dtype=bool)
+    train = Interactions([0], [0], **shape, times=[0.0])
+    later = Interactions([0, 0], [10, 11], **shape, times=[11.5 * day, 10.5 * day])
+    at = new_films.Moment(
+        train, later, none, train, 10 * day, 12 * day, np.zeros(12), before=train, before_new=none, first_before=none
+    )
+    films = (np.arange(12) > 9)[:, None] * 1.0
+    found = new_films.served(np.ones((1, 1)), films, at, None, "floor", weight=0.0, daily=daily)
+    assert found["all"].recall() == 1
+
+
 def test_a_prior_puts_new_films_above_the_floor_of_nothing() -> None:
     at, fitted = new_films.moment("movietweetings", 0.6), new_films.priors("movietweetings", 0.6)
     early, late = (new_films.rates(at, fitted, "one prior", at.cut + days * new_films.DAY) for days in (0, 9))

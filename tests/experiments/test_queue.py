@@ -10,7 +10,7 @@ import pytest
 import toys
 
 from course_lib import experiments
-from course_lib.experiments.core import queue, registry, verify
+from course_lib.experiments.core import code, queue, registry, verify
 from course_lib.experiments.core.provenance import cells_folder
 
 SECOND = 1 / 60
@@ -84,12 +84,15 @@ def test_the_next_time_it_goes_on_where_it_stopped(toy) -> None:
     assert len(toy) == 3
 
 
-def test_what_a_stored_result_holds_is_not_run_where_its_cells_are_gone(toy) -> None:
+def test_what_a_stored_result_holds_is_not_run_where_its_cells_are_gone_but_by_other_code(toy, monkeypatch) -> None:
     work(5, run(0))
     for path in cells_folder().rglob("*.json"):
         path.unlink()
     (result,), _ = work(5, run(0, 1))
     assert [cell["seed"] for cell in toy] == [0, 0, 0, 1, 1, 1] and len(result.rows) == 6
+    monkeypatch.setattr(code, "_hash", lambda module: "another")
+    work(5, run(0, 1))
+    assert len(toy) == 12
 
 
 def test_the_first_minutes_go_to_the_first_run(toy) -> None:
@@ -142,7 +145,7 @@ def test_several_processes_make_first_what_cells_share(toy, monkeypatch, tmp_pat
     assert "stage 0, 2 of 2" in said[1] and "stage 1, 1 of 1" in said[2]
     begun.clear()
     monkeypatch.setitem(registry.AHEAD, "TOY", (CLOCK.sleep, lambda cells: iter([[0.3, 0.3, 0.3, 0.3]])))
-    results, said = work(0.6, run(3, processes=2))
+    results, said = work(0.8, run(3, processes=2))  # two at a time: each takes .6 of two
     assert results == [] and len(begun) == 1 and "stage 0, 1 of 4" in said[1]
 
 

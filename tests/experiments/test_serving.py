@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from course_lib import hits, metrics
+from course_lib import hits, index
 from course_lib.experiments.practice import serving
 from course_lib.interactions import Interactions
 
@@ -28,6 +28,8 @@ def test_the_quarters_of_popularity_hold_a_quarter_of_the_pairs_each() -> None:
     group = serving.quarters(COUNTS, COUNTS)
     held = np.bincount(group, weights=COUNTS) / COUNTS.sum()
     assert held == pytest.approx(1 / 4, abs=0.01) and group[-1] == 0 and group[0] == 3
+    few = np.array([2.0, 1.0, 1.0])
+    assert serving.quarters(few, few).tolist() == [0, 2, 3]  # by where an item begins
 
 
 def test_lengths_are_what_they_are_called() -> None:
@@ -55,8 +57,32 @@ def test_recall_and_films_shown_are_of_the_people_who_are_asked_about() -> None:
     assert serving.recall(lists, later) == 0.5 and serving.shown_films(lists, later) == 10
 
 
+def test_shortened_lists_are_compared_with_the_full_ones_and_chance_is_a_mean_over_people() -> None:
+    train = Interactions([0, 0, 0, 1], [0, 1, 2, 0], n_users=80, n_items=300)
+    later, today = Interactions([0, 1], [5, 6], n_users=80, n_items=300), np.ones(300)
+    found = serving.of_cuts(USERS, ITEMS, False, (USERS, ITEMS), today, train, later)
+    assert found["cut to 8"] == serving.kept(USERS[:, :8], ITEMS[:, :8], 8, USERS, ITEMS) < 0.9
+    chance = serving.of_hit_lists(train, later)["recall@10 chance"]
+    assert chance == pytest.approx((10 / 297 + 10 / 299) / 2, rel=1e-12)
+
+
+def test_certificates_look_at_one_candidate_more_than_they_are_called_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items = USERS[:, :2], ITEMS[:, :2]
+    rounded, bounds = index.int8_table(items)[0], index.int8_bound(users, items)
+    scores = -np.sort(-(users.astype(float) @ rounded.T), axis=1)
+    monkeypatch.setattr(serving, "CANDIDATES", (11, 12))
+    wanted = {f"certified by {n}": index.certified(scores[:, : n + 1], bounds, 10).mean() for n in (11, 12)}
+    assert dict(serving.certificates(users, items)) == wanted
+    assert index.certified(scores[:, :12], bounds, 10).mean() < wanted["certified by 12"]
+
+
+def test_data_with_times_are_split_in_time() -> None:
+    train, test = serving.split("movietweetings-10core")
+    earlier, later = serving.RECIPES.load("movietweetings-10core").split_by_time(0.9)
+    assert train == earlier.compact() and 0 < len(test) <= len(later)
+
+
 def test_a_cell_has_rows_for_numbers_only() -> None:
     cell = serving.ServingCell(part="index", data="gowalla", seed=3)
     rows = serving.rows_of(cell, {"recall": 0.123456, "recall 4": float("nan")}, index="ivf")
     assert rows == [{"data": "gowalla", "index": "ivf", "seed": 3, "metric": "recall", "value": 0.1235}]
-    assert metrics.index_recall([[0]], [[0]]) == 1

@@ -147,7 +147,7 @@ def test_runs_of_other_cells_add_up_until_the_share_is_reached(toy, monkeypatch)
 
 def test_a_share_draws_more_where_fewer_were_run_again() -> None:
     groups, rng = {"a": list(range(40)), "b": [40, 41]}, np.random.default_rng(0)
-    drawn = verify.drawn_cells(groups, {0, 1}, rng, cells=1, share=0.1)
+    drawn = verify.drawn_cells(groups, {0, 1}, rng, cells=1, share=0.09)  # of 40: 3.6, so 4
     assert len([at for at in drawn if at < 40]) == 2 and not {0, 1} & {*drawn} and len(drawn) == 3
 
 
@@ -171,8 +171,12 @@ def test_every_stored_result_was_made_or_vouched_for_by_a_commit_that_exists() -
     assert lost_commits({"git": [{"commit": "0" * 40}]}) in ([], ["0" * 40])
 
 
-def test_a_row_that_was_not_stored_is_a_problem() -> None:
+def test_a_row_that_was_not_stored_is_a_problem_and_without_a_number_nothing_agrees() -> None:
     verdict = verify.Verdict(1, 1)
+    assert not verdict
+    verify.compare([{"metric": "a", "value": 2.0}], [{"metric": "a", "value": 1.0}], verdict)
+    assert (verdict.numbers, verdict.worst) == (1, 0.5) and verdict.problems.pop().startswith("1.0 now, 2.0 stored")
+    assert verdict
     verify.compare([{"metric": "a", "value": 1.0}], [{"metric": "b", "value": 1.0}], verdict)
     verify.compare([{"metric": "a", "value": None}], [{"metric": "a", "value": 1.0}], verdict)
     verify.compare([{"metric": "a", "value": 0.0}], [{"metric": "a", "value": -0.0}], verdict)

@@ -1,6 +1,5 @@
 """Every assignment: right answers get full marks, wrong ones exactly their part and the message that fits."""
 
-import json
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from drafts import DRAFTS
+from drafts import DRAFTS, one_quickly
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
 
 from course_lib.lessons.shared import forms
@@ -82,36 +81,18 @@ def spoilt(name: str, check: str) -> dict:
     return notebook
 
 
-ALONE = """
-import json, sys
-sys.modules["nbgrader"] = sys.modules["exercises"] = None
-for name, code in json.load(sys.stdin).items():
-    print(f"## {name}")
-    exec(compile(code, name, "exec"), {"__name__": "__main__"})
-"""
-
-
-@cache
-def said_alone() -> dict[str, str]:
-    """Assignment -> what its reference prints, all run one after the other by one interpreter."""
-
-    def lines(name: str) -> list[str]:
-        cells = [cell["source"] for cell in simulate.reference(name)["cells"] if cell["cell_type"] == "code"]
-        return [line for cell in cells for line in cell.split("\n") if "%pip" not in line]
-
-    code = {name: "\n".join(lines(name)) for name in ASSIGNMENTS}
+@pytest.mark.seconds
+@pytest.mark.parametrize("name", one_quickly(ASSIGNMENTS))
+def test_the_public_checks_run_without_nbgrader_and_without_the_exercises(name: str) -> None:
+    """In an interpreter of its own, as at a student's."""
+    cells = [cell["source"] for cell in simulate.reference(name)["cells"] if cell["cell_type"] == "code"]
+    lines = [line for cell in cells for line in cell.split("\n") if "%pip" not in line]
+    alone = ["import sys", 'sys.modules["nbgrader"] = sys.modules["exercises"] = None', *lines]
     done = subprocess.run(
-        [sys.executable, "-c", ALONE], input=json.dumps(code), cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-"], input="\n".join(alone), cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    parts = [part.partition("\n") for part in done.stdout.split("## ")[1:]]
-    return {name: said for name, _, said in parts}
-
-
-@pytest.mark.seconds
-@pytest.mark.parametrize("name", ASSIGNMENTS)
-def test_the_public_checks_run_without_nbgrader_and_without_the_exercises(name: str) -> None:
-    passed = said_alone()[name].count("not full marks")
+    passed = done.stdout.count("not full marks")
     assert passed == (9 if name == simulate.FIRST else len(simulate.points(name)))  # two of its tasks share a check
 
 
@@ -185,20 +166,22 @@ def test_hidden_checks_use_other_inputs_than_the_public_ones(name: str) -> None:
     for cell in simulate.source(name)["cells"]:
         about = cell["metadata"]["nbgrader"]
         if about["grade"] and not about["solution"]:
-            whole = "".join(cell["source"])
-            public, both = (_questions(name, code) for code in (simulate.HIDDEN.sub("", whole + "\n"), whole))
-            assert public == both[: len(public)]
-            new = [question for question in both[len(public) :] if question not in public]
-            no_arguments = all(question.endswith("()") for question in both)
+            whole = "".join(cell["source"]) + "\n"
+            public = simulate.HIDDEN.sub("", whole)
+            assert whole.startswith(public), "the hidden part stands at the end"
+            asked, hidden = _questions(name, public, whole[len(public) :])
+            new = [question for question in hidden if question not in asked]
+            no_arguments = all(question.endswith("()") for question in (*asked, *hidden))
             assert new or no_arguments or "condition" in whole or "tower" in whole, about["grade_id"]
 
 
-def _questions(name: str, code: str) -> list[str]:
-    asked: list[str] = []
+def _questions(name: str, *parts: str) -> list[list[str]]:
+    """What each part of a check asks, one run after the other."""
+    asked: list[list[str]] = []
 
     def listening(label: str, answer: Any) -> Any:
         def call(*arguments: Any) -> Any:
-            asked.append(f"{label}({', '.join(map(repr, arguments))})")
+            asked[-1].append(f"{label}({', '.join(map(repr, arguments))})")
             return answer(*arguments)
 
         return call
@@ -206,7 +189,10 @@ def _questions(name: str, code: str) -> list[str]:
     answers = {
         key: listening(key, thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)
     }
-    exec(code, {**answers, "checks": public_checks(name)})
+    room = {**answers, "checks": public_checks(name)}
+    for part in parts:
+        asked.append([])
+        exec(part, room)
     return asked
 
 
@@ -228,6 +214,7 @@ def test_an_assignment_opens_no_room_that_gives_its_answers_away(name: str) -> N
         assert {one.partition(".")[0] for one in reached} <= allowed
 
 
+@cache
 def modules_after(statement: str) -> set[str]:
     """The modules of course_lib that a fresh interpreter holds after a statement, "metrics.ties"."""
     code = f"{statement}\nimport sys\nprint(*(name for name in sys.modules if name.startswith('course_lib.')))"
@@ -254,15 +241,16 @@ STRANGE += [[[0.0, 0.0]] * 2, [[INFINITY] * 2] * 2]
 def test_no_check_breaks_at_a_strange_answer_and_the_public_one_refuses_it(name: str) -> None:
     """A check raises NotYet, and nothing else: else an answer would be marked as unreadable.
 
-    The public part alone does so too: a wrong form that it lets pass would lose points that the student thinks safe.
+    Its public part does, so that the hidden one behind it is never reached: a wrong form that it let pass would lose
+    points that the student thinks safe.
     """
     asked = [key for key, thing in functions(simulate.reference(name)).items() if callable(thing)]
     for check, source in checks_of(name).items():
-        for code in (source, simulate.HIDDEN.sub("", source + "\n")):
-            for value in STRANGE:
-                names = {key: lambda *_, value=value: value for key in asked}
-                with pytest.raises(forms.NotYet):
-                    exec(compile(code, check, "exec"), {**names, "checks": public_checks(name)})
+        public = compile(simulate.HIDDEN.sub("", source + "\n"), check, "exec")
+        for value in STRANGE:
+            names = {key: lambda *_, value=value: value for key in asked}
+            with pytest.raises(forms.NotYet):
+                exec(public, {**names, "checks": public_checks(name)})
 
 
 def checks_of(name: str) -> dict[str, str]:

@@ -368,8 +368,12 @@ def test_the_original_is_preferred_and_has_all_stars(partial_ml_1m: Path) -> Non
     [
         (lambda: datasets.load("gowalla", min_rating=4), "min_rating must be left out for gowalla, .* ratings, got 4"),
         (lambda: datasets.load("synthetic", min_rating=4), "min_rating must be left out for synthetic"),
+        (lambda: datasets.load(core=0), "core is 0; expected a whole number of at least 1"),
         (lambda: datasets.load(min_rating=[7.0]), r"min_rating must be a number, None or 'default', got \[7.0\]"),
         *((lambda t=t: datasets.load(min_rating=t), "must be a number, None") for t in ("four", float("nan"), True)),
+        (lambda: datasets.load(core=0), "^core is 0; expected a whole number of at least 1"),
+        (lambda: datasets.load("synthetic", seed=None), "^seed is None; expected a whole number of at least 0"),
+        (lambda: datasets.load_entry("movietweetings"), "^entry is 'movietweetings'; expected Entry"),
         *(
             (lambda name=name: datasets.load_split(name), f"{name} has no published split")
             for name in ("ml-1m", "movietweetings", "synthetic")

@@ -17,6 +17,7 @@ from course_lib.backbones import triple_scores
 from course_lib.checking import some
 from course_lib.correction import (
     RULES,
+    Frozen,
     _products,
     bounded_below,
     has_minimiser,
@@ -71,6 +72,9 @@ def test_equal_scores_go_by_the_lower_id_and_at_least_one_item_counts() -> None:
     data = Interactions([0, 0, 0], [0, 1, 2], n_users=1, n_items=3)
     found = preference_directions(np.zeros((1, 2)), np.array([[3.0, 4.0], [1.0, 0.0], [0.0, 1.0]]), data, top=0.1)
     np.testing.assert_allclose(found, [[0.6, 0.8]])
+    data = Interactions(np.zeros(25, int), np.arange(25), n_users=1, n_items=25)
+    eighth = np.column_stack([np.arange(25.0, 0, -1), np.arange(25) == 7])
+    assert preference_directions(np.eye(1, 2), eighth, data, top=0.28)[0, 1] == 0  # .28 of 25 are 7 but for rounding
 
 
 def test_a_user_without_items_has_no_direction_and_no_scalars() -> None:
@@ -288,9 +292,11 @@ test_bad_arguments_are_named = refused(
     (lambda: DDC(*world(0), rule="b-a"), "rule is 'b-a'"),
     (lambda: DDC(*world(0), final="ba"), "final is 'ba'"),
     (lambda: DDC(*world(0), start=1.0), "torch.Generator"),
+    (lambda: DDC(*world(0), start=1.0, generator="x"), "^generator is 'x'; expected a torch.Generator"),
     (lambda: DDC(*world(0), start=-1.0), "start is -1"),
     (lambda: DDC(*world(0)).solve(negatives=0), "expected"),
     (lambda: DDC(*world(0)).solve(negatives=3), "expected"),
+    (lambda: DDC(*world(0)).solve(negatives=True, rng=RNG), "^negatives is True"),
     (lambda: DDC(*world(0)).solve(negatives=0, rng=RNG), "expected"),
     (lambda: DDC(*world(0)).solve(ridge=-1.0), "expected"),
     (lambda: DDC(*world(0)).solve(ridge=NAN), "expected"),
@@ -328,6 +334,25 @@ def test_directions_bound_a_plane_when_no_gap_between_them_is_a_half_turn(degree
     vectors = np.vstack((np.stack((np.cos(angles), np.sin(angles)), axis=1), np.zeros((2, 2)), np.eye(2)))
     owner = np.repeat([0, 1], (len(degrees) + 2, 2))  # another user's two directions bound nothing
     assert bounded_below(owner, 2, *vectors.T).tolist() == [bounded, False]
+
+
+@pytest.mark.parametrize("negatives", [None, 3])
+def test_scalars_of_float32_tables_are_those_of_the_same_numbers_in_float64(negatives: int | None) -> None:
+    users, items, data = world(0)
+    single = Frozen.of(users.astype("f4"), items.astype("f4"), data, ratio=0.1)
+    wide = (table.astype("f8") for table in (single.users, single.items, single.pop, single.pref))
+    found = [
+        one.solve(negatives, ridge=0.1, rng=np.random.default_rng(0))[:2]
+        for one in (single, Frozen(*wide, interactions=data))
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+def test_one_direction_alone_bounds_nothing_from_one_side() -> None:
+    slopes = np.array([1.0, 0.0, -1.0, 2.0, 0.0, -3.0])
+    owner = np.array([0, 0, 1, 1, 2, 2])  # rises and a flat one; both; falls and a flat one
+    for columns in ((slopes, 0 * slopes), (0 * slopes, slopes)):
+        assert bounded_below(owner, 3, *columns).tolist() == [False, True, False]
 
 
 def test_products_of_triples_are_the_same_with_and_without_the_table_of_all() -> None:

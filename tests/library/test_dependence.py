@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from refused import refused
 
 from course_lib.dependence import distance_correlation
 
@@ -46,6 +47,18 @@ def test_what_is_constant_depends_on_nothing(value: float, dtype: torch.dtype) -
     constant = torch.full((30, 3), value, dtype=dtype)
     assert distance_correlation(constant, constant).item() == 0
     assert distance_correlation(constant, normal(30, 3).to(dtype)).item() == 0
+
+
+NAN_ROWS = torch.full((4, 2), float("nan"))
+
+test_what_has_no_distances_is_refused_by_name = refused(
+    (lambda: distance_correlation(NAN_ROWS, normal(4, 2)), r"x\[0, 0\] = nan: x holds NaN or infinity"),
+    (lambda: distance_correlation(normal(4, 2), NAN_ROWS), r"y\[0, 0\] = nan"),
+    (lambda: distance_correlation(normal(4, 2), normal(3, 2)), "(?s)y is tensor.* a row for each pair"),
+    (lambda: distance_correlation(normal(4), normal(4)), "(?s)x is tensor.* two axes"),
+    (lambda: distance_correlation(normal(0, 2), normal(0, 2)), "x is tensor"),
+    (lambda: distance_correlation(np.ones((4, 2)), normal(4, 2)), "x is array"),
+)
 
 
 def test_its_gradient_is_finite_where_rows_coincide_and_where_all_is_independent() -> None:

@@ -131,6 +131,13 @@ def test_recent_histories_against_a_loop(seed: int) -> None:
         assert found[user].tolist() == mine + [PAD] * (4 - len(mine))
 
 
+NAN = float("nan")
+
+
+def histories_of(**changes: object) -> np.ndarray:
+    return recent_histories(**{"users": [0, 1], "items": [2, 3], "n_users": 2, "length": 2} | changes)
+
+
 test_refusals = refused(
     (lambda: Lookup(0, D), "n is 0"),
     (lambda: Lookup(N, 0), "d is 0"),
@@ -147,6 +154,29 @@ test_refusals = refused(
     (lambda: MeanHistory(Lookup(N, D), HISTORIES[0]), "users, length"),
     (lambda: MeanHistory(Lookup(N, D), HISTORIES.astype(float)), "must be integers"),
     (lambda: MeanHistory(Lookup(N, D), [[0], [PAD]]), "user 1 has no item"),
+    (lambda: MeanHistory(Lookup(N, D), [[0], [1, 2]]), "histories is .*whose rows are of one length"),
+    (lambda: MeanHistory(Lookup(N, D), np.zeros((0, 2), int)), "histories must be integers"),
+    (lambda: MeanHistory(Lookup(N, D), HISTORIES > 0), "histories must be integers"),
+    (lambda: encoders.DenseLinear([[1.0], [NAN]], D), r"features\[1, 0\] = nan"),
+    (lambda: encoders.Features([["a"]]), "features must hold numbers"),
+    (lambda: encoders.DenseLinear(features(), D, bias="yes"), "bias is 'yes'; expected one of False, True"),
+    (lambda: Lookup(N, D, scale=NAN), "scale is nan"),
+    (lambda: Lookup(N, D, generator=0), "generator is 0; expected a torch.Generator"),
+    (lambda: Lookup(N, D)(torch.ones(2, dtype=torch.complex64)), "x must be an integer tensor"),
+    (lambda: encoders.Renamed([0.5, 1.0]), "table must hold integers"),
+    (lambda: encoders.Renamed([[0], [1]]), "table must have one axis"),
+    (lambda: HistoryTransformer(N, 3.5, histories=HISTORIES, width=4), "d is 3.5"),
+    (lambda: HistoryTransformer(N, D, histories=HISTORIES, heads=0), "heads is 0"),
+    (lambda: HistoryTransformer(N, D, histories=HISTORIES, layers="1"), "layers is '1'"),
+    (lambda: HistoryTransformer(N, D, histories=HISTORIES, dropout=NAN), "dropout is nan"),
+    (lambda: histories_of(users=[0, 2]), "users must lie in 0..1"),
+    (lambda: histories_of(users=[0.0, 1.0]), "users must hold integers"),
+    (lambda: histories_of(items=[0]), r"items \(1,\), .*expected one entry per pair"),
+    (lambda: histories_of(items=[0.5, 1.0]), "items must hold integers"),
+    (lambda: histories_of(times=[0.0, NAN]), "times is .*expected a time for each pair"),
+    (lambda: histories_of(times=["a", "b"]), "times is .*expected a time for each pair"),
+    (lambda: histories_of(n_users=1.5), "n_users is 1.5"),
+    (lambda: histories_of(length=0), "length is 0"),
 )
 
 

@@ -129,6 +129,14 @@ OF_Q, DOT = r"the gradient of Q\[0, 0\] is nan at step 1", {"scores": losses.dot
 test_what_is_not_finite_or_no_size_is_reported = refused(
     *((lambda name=name: run(**{name: 0}), f"{name} is 0; expected a whole") for name in ("steps", "batch_size", "d")),
     (lambda: run(loss=lambda s: s.sum() * float("nan")), "became nan at step 1"),
+    (lambda: run(lr="x"), "^lr is 'x'; expected a finite number"),
+    (lambda: run(scale=np.nan), "^scale is nan"),
+    (
+        lambda: train_tables(toy(), loss=info_nce, lr=1.0, steps=1, generator=0),
+        "^generator is 0; expected a torch.Generator",
+    ),
+    (lambda: descend(*EYES, loss=root_at_zero, lr=0.1, steps=-1), "^steps is -1"),
+    (lambda: descend(*EYES, loss=root_at_zero, lr=None, steps=1), "^lr is None"),
     (lambda: run(loss=root_at_zero), f"{OF_Q}; expected a loss whose gradients"),
     (lambda: descend(*EYES, loss=root_at_zero, lr=0.1, steps=3), OF_Q),
     (lambda: descend(*FAR, loss=lambda s: 1e10 * s.sum(), lr=0.1, steps=1, **DOT), r"of K\[0, 0\] is inf at step 1"),

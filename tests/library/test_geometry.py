@@ -305,6 +305,8 @@ test_errors = refused(
     (lambda: geometry.norm([Fraction(1, 2), Fraction(1, 3)]), "irrational"),
     (lambda: geometry.cosine(np.ones(2), torch.ones(2)), "both be torch tensors or both NumPy"),
     (lambda: geometry.norm(np.array(["a"])), "x must hold numbers"),
+    (lambda: geometry.norm([[1.0], [1.0, 2.0]]), "x is .*whose rows are of one length"),
+    (lambda: geometry.cosine(np.ones((3, 2)), np.ones((4, 2))), r"q has shape \(3, 2\) and k \(4, 2\); .* broadcast"),
     (lambda: geometry.clamped_normalise(np.ones(2), eps=0), "expected a finite number above 0"),
     (lambda: geometry.clamped_cosine_gradient(np.ones(2), np.ones(2), eps=-1), "expected a finite number above 0"),
     (lambda: geometry.quartic_norm(0.0, lr=1.0, h=[1.0], step=[1.0]), "start_norm must be positive"),

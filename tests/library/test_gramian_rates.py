@@ -84,6 +84,16 @@ def test_a_negative_amount_and_nan_are_refused_by_name(wrong: Any) -> None:
         call(**{name: 1})
         with pytest.raises(ValueError, match=f"^{name} is .* of at least 0"):
             call(**{name: wrong})
+        for no_number in ("5", [1, 2], 1j, True, np.array(["1"]), np.empty(0)):
+            with pytest.raises(ValueError, match=f"^{name} is .*; expected"):
+                call(**{name: no_number})
+    for name in ("batch_size", "large_batch"):
+        with pytest.raises(ValueError, match=f"^{name} is '5'; expected a finite number"):
+            rates.alpha_like_batch(**{"batch_size": 2, "large_batch": 4} | {name: "5"})
+    with pytest.raises(ValueError, match=r"^batch_size is '5'"):
+        rates.same_batch_share("5", 8)
+    with pytest.raises(ValueError, match=r"^corrected is 2; expected one of False, True"):
+        rates.sogram_variance(0.5, corrected=2)
 
 
 def test_a_start_at_zero_is_corrected_after_one_step_at_the_earliest() -> None:

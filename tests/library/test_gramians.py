@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refused import refused
 from scipy.signal import lfilter
 from strategies import exact_arrays, label_matrices
 
@@ -239,6 +240,17 @@ def test_the_projection_is_the_nearest_matrix_of_the_cone() -> None:
         other = some(rng, 4, 4)
         assert np.linalg.norm(matrix - other @ other.T) >= np.linalg.norm(matrix - nearest)
     assert np.allclose(gramians.nearest_psd(other @ other.T), other @ other.T)
+
+
+test_what_an_estimator_cannot_use_is_refused_by_name = refused(
+    (lambda: gramians.nearest_psd([[np.nan, 0.0], [0.0, 1.0]]), r"matrix\[0, 0\] = nan"),
+    (lambda: gramians.nearest_psd(np.ones((2, 3))), r"matrix has shape \(2, 3\)"),
+    (lambda: gramians.SAGram(2, 1, 1, budget="5"), "budget is '5'"),
+    (lambda: gramians.SAGram(2, 1, 1).update(["0"], [[1.0]]), "indices must be integers from 0 to 1"),
+    (lambda: gramians.gramian([[1.0], [2.0]], weights=["1", "2"]), "weights is .*; expected an array of real numbers"),
+    (lambda: gramians.cross_gramian([[1.0]], [[1j]]), "partners is .*; expected an array of real numbers"),
+    (lambda: gramians.cross_gramian(torch.ones(1, 1), torch.ones(1, 1) * 1j), "partners must be real"),
+)
 
 
 def test_of_a_stack_of_matrices_each_one_is_made_symmetric_first() -> None:

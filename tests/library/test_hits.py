@@ -32,6 +32,8 @@ def test_a_decayed_count_is_the_sum_over_the_pairs_of_a_film() -> None:
     np.testing.assert_allclose(hits.decayed_counts(train, 7.0), by_hand, rtol=1e-12)
     np.testing.assert_array_equal(hits.decayed_counts(train, np.inf), train.col_counts)
     np.testing.assert_allclose(hits.decayed_counts(train, 7.0, now=206 * DAY), by_hand / 2, rtol=1e-12)
+    without_the_last = Interactions([0], [0], n_users=1, n_items=2, times=[5.0])
+    assert hits.decayed_counts(without_the_last, 7.0).tolist() == [1, 0]
 
 
 def test_later_pairs_are_of_people_whom_the_earlier_pairs_know() -> None:
@@ -68,7 +70,7 @@ def of_one(users: torch.Tensor, items: torch.Tensor) -> float:
 
 test_nonsense_is_named = refused(
     (lambda: hits.decayed_counts(pairs(), 0.0), "half_life"),
-    (lambda: hits.decayed_counts(pairs(), 1.0, now=0.0), "now is 0.0, and train has a pair at"),
+    (lambda: hits.decayed_counts(pairs(), 1.0, now=199 * DAY - 1), "now is .*, and train has a pair at"),
     (lambda: hits.decayed_counts(Interactions([0], [0], n_users=1, n_items=1), 1.0), "train has no times"),
     (lambda: hits.decayed_counts([[0, 1]], 1.0), "train"),
     (
@@ -79,6 +81,10 @@ test_nonsense_is_named = refused(
     (lambda: hits.with_hits([[0.0, 0.0]], [[1.0, 0.0]], [1], tau=1, weight=1), r"users\[0\] is the zero vector"),
     (lambda: hits.decayed_counts(pairs(), np.ones((2, 2))), "half_life is array"),
     (lambda: hits.known_later(pairs(), 1.5), "share is 1.5"),
+    (lambda: hits.known_later(pairs(), 0.9999), "^share is 0.9999; expected one that leaves a later pair"),
+    (lambda: hits.known_later(pairs(), 0.0001), "^share is 0.0001; expected one with a pair before the cut"),
+    (lambda: hits.known_later([[0, 1]]), "pairs is .*expected Interactions"),
+    (lambda: hits.with_hits([[1.0]], [[1.0]], ["1"], tau=1, weight=1), "hits is .*expected an array of real numbers"),
     (lambda: hits.known_later(Interactions([0], [0], n_users=1, n_items=1)), "pairs has no times"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1, 2], tau=1, weight=1), "hits has shape"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=0, weight=1), "tau"),

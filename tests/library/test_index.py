@@ -53,10 +53,11 @@ def test_fewer_probes_find_less_and_short_lists_end_in_minus_one() -> None:
         index.rescored(users, items, one, 5)
 
 
-def test_the_seed_of_k_means_decides_the_cells() -> None:
+@pytest.mark.parametrize("kind", ["ivf", "pq"])
+def test_the_seed_of_k_means_decides_the_cells(kind: str) -> None:
     users, items = tables()
     first, again, other = (
-        index.nearest(index.build(items, "ivf", cells=16, probes=1, seed=seed), users, 10) for seed in (0, 0, 1)
+        index.nearest(index.build(items, kind, cells=16, probes=1, seed=seed), users, 10) for seed in (0, 0, 1)
     )
     assert (first == again).all() and (first != other).any()
 
@@ -73,10 +74,19 @@ def test_our_int8_is_that_of_faiss_and_the_bound_holds_for_it() -> None:
     theirs = index.build(items, "int8").reconstruct_n(0, len(items))
     differ = np.abs(theirs - rounded) / steps
     assert (differ < 1.001).all() and (differ > 0.01).mean() < 0.01  # a code of float32 may be the next one
+    assert (differ[items.argmax(axis=0), range(8)] < 0.01).all()  # the largest entry has the last code
     bound = index.int8_bound(users, items)
     for table in (rounded, theirs):
         moved = np.abs(users @ (table - items).T).max(axis=1)
         assert (moved <= bound).all() and (moved > bound / 20).all()
+
+
+def test_the_bound_holds_where_float32_is_coarser_than_a_byte() -> None:
+    users, items = tables(width=2)
+    far = 1e6 + items
+    moved = np.abs(users @ (index.build(far, "int8").reconstruct_n(0, len(far)) - far).T).max(axis=1)
+    assert (moved <= index.int8_bound(users, far)).all()
+    assert (moved > 2 * index.int8_bound(users, items)).any()  # what the steps alone allow
 
 
 def test_a_certified_list_is_exact_and_one_without_margin_is_not() -> None:
@@ -88,13 +98,16 @@ def test_a_certified_list_is_exact_and_one_without_margin_is_not() -> None:
     assert 0.1 < certain.mean() < 1 and (lists[certain] == wanted[certain]).all()
     assert not index.certified([[2.0, 1.0]], [0.5], 1)[0]  # a gap of exactly 2b
     assert index.certified([[2.0, 1.0]], [0.49], 1)[0]
+    assert index.certified([[3.0, 2.9, 1.0]], [0.9], 1)[0]  # all that lie within 2b are among the candidates
     exact, rounded = [1.0, 1.3], [1.2, 1.1]  # each moved by 0.2
     assert not index.certified([rounded], [0.2], 1)[0]
     assert index.certified([rounded], [0.04], 1)[0] and np.argmax(rounded) != np.argmax(exact)  # a bound that lies
 
 
-def test_candidates_are_ordered_by_their_scores_also_below_zero() -> None:
+def test_candidates_are_ordered_by_their_scores_in_float64_also_below_zero() -> None:
     assert index.rescored([[1.0]], [[-3.0], [1.0], [-2.0]], [[0, 1, 2]], 3).tolist() == [[1, 2, 0]]
+    assert index.rescored([[1.0]], [[1.0], [1 + 1e-12]], [[0, 1]], 2).tolist() == [[1, 0]]
+    assert index.rescored([[1.0]], [[1.0], [1.0]], [[1, 0]], 2).tolist() == [[1, 0]]  # equal ones as the index had them
 
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
@@ -128,6 +141,14 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: index.rescored([[1.0]], [[1.0]], [[0]], 2), "k is 2"),
     (lambda: index.rescored([[1.0]], [[1.0]], [[1]], 1), "found[0] holds 1; expected items 0..0"),
     (lambda: index.rescored([[1.0]], [[1.0]], [0], 1), "expected the ids of candidates"),
+    (
+        lambda: index.rescored([[1.0]], [[1.0]], [[0], [0, 0]], 1),
+        "found is [[0], [0, 0]]; expected an array",
+    ),
+    (
+        lambda: index.build(np.eye(3), "ivf", seed=2**31),
+        "seed is 2147483648; expected a whole number from 0 to 2147",
+    ),
 ]
 
 

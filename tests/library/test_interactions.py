@@ -109,16 +109,21 @@ def test_the_fingerprint_changes_with_every_part() -> None:
         dataclasses.replace(data, times=None),
         dataclasses.replace(data, times=data.times + 1),
         dataclasses.replace(data, ratings=data.ratings + 1),
+        dataclasses.replace(data, times=data.ratings, ratings=None),
         data.select(np.arange(6)),
     ]
-    assert len({data.sha256, *(other.sha256 for other in others)}) == 6
+    assert len({data.sha256, *(other.sha256 for other in others)}) == 7
 
 
 def test_it_cannot_be_changed() -> None:
-    users = np.array([0, 1])
-    data = Interactions(users, [0, 1], n_users=2, n_items=2)
-    users[0] = 1
-    assert data.users.tolist() == [0, 1]
+    given = {name: np.array([0, 1]) for name in ("users", "items", "times", "ratings")}
+    names = np.array(["a", "b"])
+    data = Interactions(**given, n_users=2, n_items=2, user_table={"name": names})
+    for name, array in given.items():
+        array[0] = 1  # the caller's array stays the caller's
+        assert getattr(data, name).tolist() == [0, 1]
+    names[0] = "b"
+    assert data.user_names.tolist() == ["a", "b"]
     for array in (data.users, data.items, data.pairs, data.row_counts, data.col_counts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -164,6 +169,12 @@ def test_merging_keeps_the_copy_that_was_asked_for(keep: str, times: list, ratin
     assert data.times.tolist() == times
     assert data.ratings.tolist() == ratings
     assert data.name == "log"
+
+
+def test_the_highest_rating_is_told_in_float64() -> None:
+    rated = {"ratings": [2**24, 2**24 + 1], "times": [1, 2]}
+    data = Interactions.merged([0, 0], [0, 0], n_users=1, n_items=1, keep="highest", **rated)
+    assert data.times.tolist() == [2]
 
 
 def test_of_a_long_log_the_first_or_the_last_row_of_each_pair_lends_its_time() -> None:
@@ -356,7 +367,18 @@ def matrix(*rows: list[int]) -> Interactions:
 RNG = np.random.default_rng(0)
 NO_GENERATOR = "expected a numpy.random.Generator"
 FRACTION = r"fraction is {}; expected a finite number in \(0, 1\)"
+TWO = {"n_users": 2, "n_items": 2}
+SECONDS = np.array([0, 1], "m8[s]")
 REFUSED = [
+    (lambda: Interactions([0, 1], [0, 1], **TWO, times=SECONDS), "times must hold numbers"),
+    (lambda: Interactions([0, 1], [0, 1], **TWO, ratings=[1j, 2]), "ratings must hold numbers"),
+    (lambda: Interactions(SECONDS, [0, 1], **TWO), "users must hold integers"),
+    (lambda: Interactions([0, 1], [[0], [1, 1]], **TWO), "items is .*whose rows are of one length"),
+    (lambda: Interactions([0, 1], [0, 1], **TWO, name=["a"]), r"name is \['a'\]; expected a string"),
+    (lambda: Interactions([0, 1], [0, 1], **TWO, user_table=None), "user_table is None; expected a dict of columns"),
+    (lambda: sample_in_batch("pairs", 2, np.random.default_rng(0)), "interactions is 'pairs'; expected Interactions"),
+    (lambda: epoch_batches(None, 2, np.random.default_rng(0)), "interactions is None"),
+    (lambda: sample_negatives(None, [0], np.random.default_rng(0)), "interactions is None"),
     (lambda: merged(keep="any"), "keep is 'any'; expected one of first, last, highest"),
     (lambda: merged(keep="highest"), "ratings must be given"),
     (lambda: Interactions([0], [0], n_users=100_000, n_items=100_000).labels(), "100000 x 100000 cells"),

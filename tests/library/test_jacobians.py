@@ -339,6 +339,10 @@ def test_several_optimisers_step_together() -> None:
 
 
 test_refusals = refused(
+    (lambda: per_example_jacobian(len, X), "module is <built-in function len>; expected a torch.nn.Module"),
+    (lambda: jacobians.first_order_motion(tower("lookup"), X, None, lr=1), "gradients must be .* got NoneType"),
+    (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 3), lr="1"), "lr is '1'"),
+    (lambda: jacobians.euler_degree(tower("lookup"), X, tol="1"), "tol is '1'"),
     (lambda: jacobians.tangent_criterion(encoders.Lookup(N, D, scale=0.0).double(), X), "example 0 is zero"),
     (lambda: per_example_jacobian(encoders.Features(features()), X), "no trainable parameter"),
     (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),

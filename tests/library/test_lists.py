@@ -75,6 +75,7 @@ def test_leave_last_takes_the_latest_of_each_user() -> None:
 
 LISTS: Any = [[0, 1]]
 timeless = Interactions([0], [0], n_users=1, n_items=1)
+timed = Interactions([0, 0], [0, 1], n_users=1, n_items=2, times=[1.0, 2.0])
 
 
 test_bad_input_is_named = refused(
@@ -85,9 +86,13 @@ test_bad_input_is_named = refused(
     (lambda: metrics.sampled_hit([0], 3, 1, 1), "ranks holds 0"),
     (lambda: metrics.sampled_hit([1], 3, 4, 1), "m .*the number of other items"),
     (lambda: metrics.estimate_hit([3], 5, 2, 1), "better"),
+    (lambda: metrics.estimate_hit([1], "5", 2, 1), "n_others is '5'"),
     (lambda: metrics.index_recall(LISTS, LISTS, [0]), "groups has 1 entries"),
     (lambda: metrics.index_recall(LISTS, LISTS, [0, 2]), "no item of group 1"),
     (timeless.split_leave_last, "times is None"),
     (lambda: metrics.popularity_scores([(0, 0)]), "train"),  # type: ignore[arg-type]
     (lambda: metrics.popularity_scores(timeless, lately=1.0), "lately"),
+    (lambda: metrics.popularity_scores(timeless, lately=0.5), "^lately is 0.5; expected a train with times"),
+    (lambda: metrics.popularity_scores(timed, lately=1e-9), "^lately is 1e-09; expected a train with times on both"),
+    (lambda: metrics.coverage([[0], [0, 1]], 3), "^lists is .* expected an array, whose rows are of one length"),
 )

@@ -116,6 +116,8 @@ test_errors = refused(
     (lambda: losses.square(1, np.array(["a"])), "score must hold numbers"),
     (lambda: losses.square(1, torch.ones(2, dtype=torch.complex64)), "score must be real"),
     (lambda: losses.dot_scores(np.ones((2, 3)), torch.ones(2, 3)), "the same kind of array"),
+    (lambda: losses.bpr([np.inf, 1.0], [0.0, 0.0]), "pos_scores"),  # which costs 0, so that the mean is finite
+    (lambda: losses.bpr([1.0], [-np.inf]), "neg_scores"),
 )
 
 

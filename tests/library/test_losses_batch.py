@@ -107,6 +107,9 @@ test_errors = refused(
     (lambda: losses.cosine_margin(np.eye(2), tau=1.0, margin=-0.1), "margin is .*; expected a finite number of at"),
     (lambda: losses.angular_margin(np.eye(2), tau=1.0, margin=np.inf), "margin is .*; expected a finite number of"),
     (lambda: losses.cosine_scores(np.ones((2, 3)), np.ones((2, 4))), r"Q has shape \(2, 3\) and K \(2, 4\)"),
+    (lambda: losses.two_way_softmax(np.eye(2), tau=1.0, log_q_queries=[0.0]), r"^log_q_queries has shape \(1,\)"),
+    (lambda: losses.two_way_softmax(np.eye(2), tau=1.0, log_q_queries=[0.0, np.nan]), "log_q_queries holds NaN"),
+    (lambda: losses.triplet_margin([0.5, 0.5], [0.1] * 3, margin=0.1), r"^neg_cos has shape \(3,\); expected"),
     (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"K\[0\] is the zero vector"),
 )
 

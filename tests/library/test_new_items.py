@@ -24,6 +24,9 @@ def test_the_place_is_that_of_drawn_directions() -> None:
     assert float(place) == pytest.approx(1 + (scores > cosines[:, None]).sum(axis=1).mean(), abs=0.25)
     assert float(chance) == pytest.approx((cosines > np.sort(scores)[-5]).mean(), abs=0.005)
     assert float(new_items.expected_place(np.zeros(10), width, k=1)[0]) == pytest.approx(6)
+    square = scores[:36].reshape(6, 6)  # a row for each user
+    each = [new_items.expected_place(row, width, k=2) for row in square]
+    np.testing.assert_allclose(new_items.expected_place(square, width, k=2), np.transpose(each))
 
 
 def test_a_random_cosine_is_uniform_in_space_and_an_angle_in_the_plane() -> None:
@@ -66,13 +69,16 @@ def tiny() -> Interactions:
     """Four people, three films and a fourth that comes late; film 3 gets a low rating first."""
     users, items = [0, 1, 2, 0, 1, 2, 0, 1, 3, 2], [0, 0, 0, 1, 1, 1, 2, 3, 3, 3]
     values = [9, 9, 9, 9, 9, 9, 9, 3, 9, 8]
-    return Interactions(users, items, n_users=4, n_items=4, times=np.arange(10.0), ratings=values)
+    titles = {"name": np.array(["a", "b", "c", "d"])}
+    times = np.arange(10.0)
+    return Interactions(users, items, n_users=4, n_items=4, times=times, ratings=values, item_table=titles)
 
 
 def test_new_films_have_no_rating_before_the_cut_and_no_pair_to_learn_from() -> None:
     found = new_items.new_by_time(tiny(), 0.8, length=0.2, core=2)
     assert found.items[found.new].tolist() == [3] and found.train.col_counts[found.new].tolist() == [0]
     assert found.users.tolist() == [0, 1, 2] and found.items.tolist() == [0, 1, 3]
+    assert found.train.item_names.tolist() == ["a", "b", "d"]
     assert found.later.pairs.tolist() == [[2, 2]]  # person 3 is not known, and person 1 did not like film 3
     assert found.train.times.max() < found.cut <= found.later.times.min()
 
@@ -85,10 +91,18 @@ def test_a_film_that_was_disliked_before_the_cut_is_not_new() -> None:
     assert found.items.tolist() == [0, 1, 3] and found.new.tolist() == [False, False, True]
 
 
-def test_a_pair_at_the_very_cut_is_a_later_one() -> None:
-    found = new_items.new_by_time(tiny(), 0.75, length=0.25, core=2)
+@pytest.mark.parametrize("core", [1, 2])
+def test_a_pair_at_the_very_cut_is_a_later_one(core: int) -> None:
+    found = new_items.new_by_time(tiny(), 0.75, length=0.25, core=core)
     assert found.cut == 6.0 and found.train.times.max() == 5.0 and found.later.times.min() == 6.0
     assert found.items[found.new].tolist() == [2, 3]
+
+
+def test_later_pairs_end_where_the_next_part_begins() -> None:
+    users, items = [0, 1, 0, 2, 0, 1, 1, 2], [0, 0, 1, 0, 2, 2, 1, 1]  # film 2 is new at 4
+    ratings = Interactions(users, items, n_users=3, n_items=3, times=np.arange(8.0), ratings=np.full(8, 9))
+    found = new_items.new_by_time(ratings, 0.5, length=0.25, core=1)
+    assert found.later.times.tolist() == [4, 5] and 5 < found.end < 6
 
 
 def test_the_core_counts_pairs_before_the_cut_alone() -> None:
@@ -132,6 +146,7 @@ test_nonsense_is_named = refused(
     (lambda: new_items.film_features(["A (1990)"], ["B"], known="B"), "known is 'B'; expected a sequence"),
     (lambda: new_items.film_features(["A (1990)"], ["B"], years=2000), "years is 2000"),
     (lambda: new_items.expected_place([2.0], 3, k=1), "scores"),
+    (lambda: new_items.expected_place([np.nan, 0.5], 3, k=1), "scores"),
     (lambda: new_items.expected_place([0.5 + 1j], 3, k=1), "scores"),
     (lambda: new_items.expected_place([True, False], 3, k=1), "scores"),
     (lambda: GammaPrior(1, 1).mean([1, 2, 3], [1, 2]), r"days has shape \(2,\); expected \(3,\) numbers"),

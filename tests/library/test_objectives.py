@@ -10,7 +10,7 @@ from refused import refused
 from course_lib import in_batch
 from course_lib.interactions import Interactions
 from course_lib.losses import pair_losses
-from course_lib.training import objectives
+from course_lib.training import objectives, paths, towers
 
 KINDS = ("unbiased", "unbiased_omega", "popularity", "pos_neg", "in_batch", "masked")
 
@@ -154,11 +154,34 @@ def test_an_objective_that_is_not_finite_is_no_minimum() -> None:
         objectives.minimise("square", objectives.full_data("unbiased", data), (users, items))
 
 
+EYE = objectives.full_data("unbiased", Interactions([0, 1], [0, 1], n_users=2, n_items=2))
+ONES, COMPLEX = (np.ones((2, 1)), np.ones((2, 1))), torch.ones(2, 1, dtype=torch.complex64)
 test_errors_name_what_is_wrong = refused(
     (lambda: objectives.full_data("in_batch", small()), "needs batch_size"),
     (lambda: objectives.full_data("strange", small()), "kind is 'strange'"),
     (lambda: objectives.closed_form("pos_neg", small(), 2), "closed form is known"),
     (lambda: objectives.closed_form("unbiased", small(), 7), "k is 7"),
+    (lambda: objectives.closed_form("unbiased", small(), 1.5), "^k is 1.5; expected a whole number from 1 to"),
+    (lambda: objectives.closed_form("unbiased", [[0, 1]], 1), "^interactions is .*; expected Interactions"),
+    (lambda: objectives.random_start((2, 1.5), 1, np.random.default_rng(0), 0.1), r"^shape\[1\] is 1.5"),
+    (lambda: objectives.random_start((2, 2), None, np.random.default_rng(0), 0.1), "^k is None"),
+    (lambda: objectives.random_start((2, 2), 1, 0, 0.1), "^rng is 0"),
+    (lambda: objectives.random_start((2, 2), 1, np.random.default_rng(0), np.nan), "^scale is nan"),
+    (lambda: towers.lookup_towers(small(), d=2, seed=None), "^seed is None; expected a whole number from 0 to"),
+    (lambda: towers.lookup_towers(small(), d=2, seed=2**64), "^seed is 18446744073709551616"),
+    (lambda: objectives.full_data("unbiased", [[0, 1]]), "^interactions is .*; expected Interactions"),
+    (lambda: objectives.objective_value("square", COMPLEX, COMPLEX, EYE), "^users and items .* expected numbers"),
+    (lambda: objectives.minimise("square", EYE, (np.ones((2, 1)), np.ones((3, 1)))), r"^start .*\(3, 1\); expected"),
+    (lambda: objectives.minimise("square", EYE, "x"), "^start is 'x'; expected a table of users"),
+    (lambda: objectives.minimise("square", [[1]], None), r"^data is \[\[1\]\]; expected FullData"),
+    (lambda: objectives.minimise("square", EYE, ONES, gradient_norm=np.nan), "^gradient_norm is nan"),
+    (lambda: objectives.minimise("square", EYE, ONES, max_iterations=1.5), "^max_iterations is 1.5"),
+    (lambda: paths.descend(paths.DenseObjective("square", EYE), ONES, at=[0.5], look=print), "^at is 0.5"),
+    (lambda: towers.uniform_pairs([[0, 1]]), "^train is .*; expected Interactions"),
+    (lambda: towers.previous_items(small(), 1.5), "^length is 1.5"),
+    (lambda: towers.judge(None, small(), small(), lists="x"), "^lists is 'x'"),
+    (lambda: towers.item_norms(None, 2), "^towers is None; expected Module"),
+    (lambda: towers.train_towers(None, None, small(), steps=1, seed=0), "^towers is None; expected Module"),
     (lambda: objectives.objective_value("cubic", None, None, None), "point_loss is 'cubic'"),
     (lambda: objectives.minimise("cubic", None, ()), "point_loss is 'cubic'"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refused import refused
 
 from course_lib.checking import some
 from course_lib.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
@@ -83,3 +84,16 @@ def test_a_restart_of_several_keeps_what_they_remember_and_their_place_in_the_tr
     go(second, resumed, range(2, 5))
     assert all(torch.equal(table, other) for table, other in some(zip(second, whole, strict=True)))
     assert [group["lr"] for group in resumed.param_groups] == [group["lr"] for group in straight.param_groups]
+
+
+ROWS = [torch.nn.Parameter(torch.tensor(TABLE))]
+test_settings_that_are_none_are_refused_by_name = refused(
+    (lambda: RowWiseAdagrad(ROWS, lr="x"), "^lr is 'x'"),
+    (lambda: RowWiseAdagrad(ROWS, eps=-1.0), "^eps is -1.0; expected a finite number of at least 0"),
+    (lambda: RowWiseAdagrad(ROWS, initial=np.nan), "^initial is nan"),
+    (lambda: LazyDecaySGD(ROWS, lr=0.1, weight_decay=-1), "^weight_decay is -1"),
+    (lambda: SphereSGD(ROWS, lr=np.nan), "^lr is nan"),
+    (Together, "^optimisers is empty"),
+    (lambda: Together(torch.optim.SGD(ROWS, lr=1.0), cycle=0), "^cycle is 0"),
+    (lambda: Together(torch.optim.SGD(ROWS, lr=1.0), cycle=4, low=2.0), "^low is 2.0"),
+)

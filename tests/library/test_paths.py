@@ -89,6 +89,12 @@ def test_looks_are_even_in_the_logarithm() -> None:
     assert ratios.max() < 1.3 and set(paths.log_even(300)[:-1]) <= set(looks)
 
 
+@pytest.mark.parametrize(("given", "name"), [((-3,), "last"), ((2.5,), "last"), ((100, 0), "per_factor_10")])
+def test_a_number_of_iterations_that_is_none_is_refused(given: tuple[float, ...], name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is {given[-1]}; expected a whole number"):
+        paths.log_even(*given)
+
+
 def test_what_is_not_finite_is_refused() -> None:
     users, items = start()
     with pytest.raises(FloatingPointError, match="iteration 0"):

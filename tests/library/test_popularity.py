@@ -229,8 +229,9 @@ RNG = np.random.default_rng(0)
 
 
 test_bad_arguments_are_named = refused(
-    (lambda: popularity.norm_correlation([1.0, 2.0], [1, 2, 3]), r"x has shape \(2,\) and y \(3,\)"),
-    (lambda: popularity.norm_correlation([1.0, 1.0], [1, 2]), "x is constant"),
+    (lambda: popularity.norm_correlation([1.0, 2.0], [1, 2, 3]), r"norms has shape \(2,\) and counts \(3,\)"),
+    (lambda: popularity.norm_correlation([1.0, 1.0], [1, 2]), "^norms is constant"),
+    (lambda: popularity.norm_correlation([1.0, 2.0], [2, 2]), "^counts is constant"),
     (lambda: popularity.norm_correlation([1.0, -1.0], [1, 2]), r"norms\[1\] is -1.0"),
     (lambda: popularity.norm_correlation([1.0, 2.0], [1, -2]), r"counts\[1\] is -2.0"),
     (lambda: popularity.norm_correlation([1.0, np.nan], [1, 2]), "holds NaN or infinity"),
@@ -242,6 +243,13 @@ test_bad_arguments_are_named = refused(
     (lambda: popularity.head_items([1, 2], 0.0), r"share is 0.0; expected a finite number in \(0, 1\]"),
     (lambda: popularity.top_share([[0, 2]], [1, 2]), "ranked_items holds ids 0 to 2; expected -1 to 1"),
     (lambda: popularity.chance_share(Interactions([0], [0], n_users=1, n_items=1)), "an item left to list"),
+    (lambda: popularity.chance_share([[0, 1]]), "^known is .*; expected Interactions"),
+    (lambda: popularity.pull_parts([[1.0, np.nan]], popularity.TripleLaw()), "labels must hold zeros and ones only"),
+    (lambda: popularity.pull_matrix([[1, 0]], "redraw"), "^law is 'redraw'; expected TripleLaw"),
+    (
+        lambda: popularity.average_popularity([[0], [0, 1]], [1, 2]),
+        "^ranked_items is .*; expected an array, whose rows are of one length",
+    ),
     (lambda: shuffled(0), "expected a whole number of at least 1"),
     (lambda: shuffled(2.5), "expected a whole number of at least 1"),
     (lambda: popularity.top_share([[-1]], [1, 2]), "nothing was recommended"),
@@ -252,10 +260,15 @@ test_bad_arguments_are_named = refused(
     (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap in 4"),
     (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
     (lambda: popularity.cross_fitted_correlation(*FOUR, rng=0), NO_GENERATOR),
-    (lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds=3), "folds is 3; expected 2 to 2"),
+    (
+        lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds=3),
+        "folds is 3; expected a whole number from 2 to 2",
+    ),
+    (lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds="2"), "^folds is '2'"),
     (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
     (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width is 0; expected a whole number of at least 1"),
-    (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "y is constant"),
+    (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "^counts is constant"),
+    (lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=1.5, rng=RNG), "^size is 1.5"),
     (lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None), NO_GENERATOR),
     (lambda: popularity.direction_error(*FOUR), "one item has no spread"),
     (lambda: popularity.correlation_across_parts(*FOUR, [0, 0, 0, 0]), "part holds one part only, 0"),

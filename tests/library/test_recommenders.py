@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refused import refused
 from scipy import stats
 from torch import nn
 
@@ -275,8 +276,13 @@ def test_measure_agrees_with_evaluate_and_leaves_out_what_was_seen() -> None:
     assert len(both) == len(TRAIN) + len(VALID)
     with pytest.raises(ValueError, match="shares"):
         measure(tables, TRAIN, TEST, seen=TEST)
-    with pytest.raises(ValueError, match="expected the same"):
-        union(TRAIN, Interactions([0], [0], n_users=1, n_items=1))
+    other = Interactions([0], [0], n_users=1, n_items=1)
+    with pytest.raises(ValueError, match=r"^first has shape .*, second .*; expected the same"):
+        union(TRAIN, other)
+    with pytest.raises(ValueError, match=r"^train has shape .*, seen .*; expected the same"):
+        measure(tables, TRAIN, TEST, seen=other)
+    with pytest.raises(ValueError, match=r"^second is .*; expected Interactions"):
+        union(TRAIN, [(0, 0)])
 
 
 def test_tables_come_without_gradient_and_the_mode_of_the_model_stays() -> None:
@@ -291,3 +297,18 @@ def test_pairs_of_another_shape_than_the_model_are_refused(shape: tuple[int, int
     train = Interactions([0, 1], [1, 2], n_users=shape[0], n_items=shape[1])
     with pytest.raises(ValueError, match=r"train has shape .*the model's"):
         train_recommender(model(), train, None, epochs=1, lr=0.1, seed=0)
+
+
+test_what_is_of_another_kind_is_named = refused(
+    (lambda: split_811([[0, 1]], np.random.default_rng(0)), "^data is .*; expected Interactions"),
+    (lambda: tables_of("x"), "^model_or_tables is 'x'"),
+    (lambda: train_recommender("x", TRAIN, None, epochs=1, lr=0.1, seed=0), "^model is 'x'; expected Module"),
+    (
+        lambda: train_recommender(model(), TRAIN, [0], epochs=1, lr=0.1, seed=0),
+        r"^valid is \[0\]; expected Interactions",
+    ),
+    (lambda: train_recommender(model(), TRAIN, None, epochs=1, lr="x", seed=0), "^lr is 'x'"),
+    (lambda: train_recommender(model(), TRAIN, None, epochs=1, lr=1.0, seed=0, batch_size=0), "^batch_size is 0"),
+    (lambda: train_recommender(model(), TRAIN, None, epochs=1, lr=1.0, seed=0, negatives="x"), "^negatives is 'x'"),
+    (lambda: train_recommender(model(), TRAIN, None, epochs=1, lr=1.0, seed=0, fabric="x"), "^fabric is 'x'"),
+)

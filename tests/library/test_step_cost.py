@@ -48,6 +48,8 @@ WHERE = {"processes": 2, "batch_size": 4, "width": 4}
 ALONE = {"processes": 1, "cores": 1}
 WHAT = [[1, 2, 3, 4]] * 6
 test_refused = refused(
+    (lambda: step_cost.seconds([-1, 0, 0, 0], [1, 1, 1, 1], processes=1, cores=1), "prices is .* at least 0"),
+    (lambda: step_cost.seconds([1, 0, 0, 0], [-1, 1, 1, 1], processes=1, cores=1), "what is .* at least 0"),
     (lambda: step_cost.amounts("none", "own", **WHERE), "gather is 'none'; expected one of local, constant, gradients"),
     (
         lambda: step_cost.amounts("local", "own", **WHERE | {"batch_size": 0}),

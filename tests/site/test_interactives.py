@@ -50,6 +50,7 @@ def chapter(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator
 def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follows(chapter: Any) -> None:
     page = chapter
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
+    widget.evaluate("(box) => box.querySelectorAll('details').forEach((one) => { one.open = true; })")
     slider, summary = widget.locator("input[type=range]:enabled").first, widget.locator(".cw-summary")
     before, text = float(slider.input_value()), summary.inner_text()
     slider.scroll_into_view_if_needed()
@@ -67,6 +68,7 @@ def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(chapte
     page = chapter
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     widget.scroll_into_view_if_needed()
+    widget.evaluate("(box) => box.querySelectorAll('details').forEach((one) => { one.open = true; })")
     controls = widget.locator("button:enabled, select:enabled, input:enabled, summary, [tabindex='0']")
     controls.first.focus()
     seen = 0

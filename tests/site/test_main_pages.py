@@ -16,7 +16,7 @@ PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 NOT_WORDS += ", .support, .machine-badge"  # folded
 SHORT = [path.relative_to(ROOT).with_suffix(".html") for path in short_chapters()]
-MOST_WORDS, MOST_STATEMENTS, MOST_OF_SHORT, MOST_FOLDS = 2500, 8, 1800, 5
+MOST_WORDS, MOST_STATEMENTS, MOST_OF_SHORT, MOST_FOLDS = 2000, 8, 1800, 5
 
 
 def before_exercises(html: str) -> Tag:
@@ -56,7 +56,7 @@ def folds(article: Tag) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_main_page_has_at_most_2500_words_8_statements_and_five_folds_before_its_exercises(
+def test_a_main_page_has_at_most_2000_words_8_statements_and_five_folds_before_its_exercises(
     page: Path, site_folder: Path
 ) -> None:
     article = before_exercises((site_folder / page).read_text(encoding="utf-8"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import nbformat
@@ -96,6 +98,32 @@ def test_a_failure_names_the_notebook_and_its_cell_and_keeps_what_ran(tmp_path: 
     with pytest.raises(NotebookFailed, match=r"(?s)bad\.ipynb: .*a / 0.*ZeroDivisionError"):
         refresh([good, bad], cache)
     assert cache.holds(good) and not cache.holds(bad)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_kernel_that_dies_at_its_start_is_started_once_more(tmp_path: Path, monkeypatch, deaths: int) -> None:
+    left = tmp_path / "left"
+    left.write_text("x" * deaths)
+    dies = f"""
+import pathlib, runpy, sys
+left = pathlib.Path({str(left)!r})
+if deaths := left.read_text():
+    left.write_text(deaths[1:])
+    sys.exit("Address already in use")
+runpy.run_module("ipykernel_launcher", run_name="__main__")
+"""
+    spec = tmp_path / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    command = [sys.executable, "-c", dies, "-f", "{connection_file}"]
+    spec.write_text(json.dumps({"argv": command, "display_name": "dies", "language": "python"}))
+    monkeypatch.setattr(execution, "KERNELS", tmp_path)
+    cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
+    if deaths == 1:
+        assert refresh([path], cache) == [path] and cache.holds(path)
+    else:
+        with pytest.raises(NotebookFailed, match=r"a\.ipynb: its kernel died"):
+            refresh([path], cache)
 
 
 @pytest.mark.pipeline

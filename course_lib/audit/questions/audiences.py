@@ -24,6 +24,7 @@ ALIKE, STRANGERS = 20, 20  # ids of like counts; times that each id gets a row o
 BELOW, ASTRAY = 0.25, 0.05  # a row beaten by 3 of 4 strangers; so many such ids, where SOUND know theirs: a fault
 ABOVE, SOUND, FLAT = 0.95, 0.3, 0.65  # of strangers' rows as many are beaten by a quarter of the others as by the next
 STEPS, BLOCKS, IN_BLOCK = 50, 20, 20  # rows by which a part of a table may be off; parts, and ids in each at least
+NEAREST, AGREED, AGREED_SHARE, KNOWN = 500, 12, 0.04, 0.75  # ids looked for; how many agree; strangers that theirs beat
 SURE = 5.0  # standard errors
 SWAPS = 20_000
 
@@ -93,6 +94,26 @@ class Side:
         graded = low < FLAT * middle  # hardly trained rows: few are beaten by most strangers, more by fewer
         sound = float((known >= ABOVE).mean()) >= SOUND
         return 0.0 if low < ASTRAY or graded or not sound else min(1.0, low / BELOW)
+
+    def elsewhere(self) -> tuple[int, int, int]:
+        """(by how many rows the most of some ids are off, how many are, of how many): where their audience is nearest.
+
+        Nearest by cosine among all rows. (0, 0, n) where no more ids agree on a step than chance makes agree, or where
+        those that do know their own rows too, as those of items of which the table has two like ones.
+        """
+        ids, means = self.audiences
+        some = np.sort(self.rng.permutation(len(ids))[:NEAREST])
+        rows = self.table - self.table.mean(axis=0)
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
+        nearest = [int((rows @ mean).argmax()) for mean in means[some].astype(rows.dtype)]
+        steps = np.array(nearest, dtype=np.int64) - ids[some]
+        values, times = np.unique(steps[steps != 0], return_counts=True)
+        chance = max(1.0, len(some) / len(rows))
+        if not len(times) or times.max() < max(AGREED, 3 * chance, AGREED_SHARE * len(some)):
+            return 0, 0, len(some)
+        step = int(values[times.argmax()])
+        lost = float(self.known[some[steps == step]].mean()) < KNOWN
+        return (step, int(times.max()), len(some)) if lost else (0, 0, len(some))
 
     @cached_property
     def copied(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, drawn, weighed
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
 from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
@@ -31,7 +31,6 @@ class Served:
     effects: tuple[Effect, ...] = ()
     sentence: str = ""
     figures: Mapping[str, Number] = field(default_factory=dict)
-    pictures: tuple[Picture, ...] = ()
 
     @property
     def gains(self) -> bool | None:
@@ -59,13 +58,13 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
         return _of_triples(evidence, served)
     if training.loss == "als":
         support = f"ALS weighs every pair itself and samples no negatives.{served.sentence}"
-        return Verdict(NAME, "fine", support, dict(served.figures), "", served.pictures)
+        return Verdict(NAME, "fine", support, dict(served.figures))
     if training.loss is None:
         return cannot_tell(NAME, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
     if training.loss not in in_batch.KINDS:
         why = f"No theorem of the course says what batches do under a loss {training.loss!r}.{served.sentence}"
         needed = "Judge by held-out pairs what popularity given back when serving changes."
-        return cannot_tell(NAME, why, needed, dict(served.figures), served.pictures)
+        return cannot_tell(NAME, why, needed, dict(served.figures))
     if pairs is None or training.batch_size is None:
         return cannot_tell(NAME, "The weights follow from the batch size and the pairs.", "Give --batch-size, --pairs.")
     if training.batch_size > len(pairs):
@@ -92,8 +91,7 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
-    title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
-    return Served((logq, back), sentence, figures, (drawn(title, k, [logq, back]),))
+    return Served((logq, back), sentence, figures)
 
 
 def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:
@@ -131,8 +129,14 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
     answer = weighed(found, served.effects)
     advice = _advice(answer, served) if found else ""
-    pictures = (_weights_drawn(popularity, weights), *served.pictures)
-    return Verdict(NAME, answer, support + served.sentence, {**figures, **served.figures}, advice, pictures)
+    return Verdict(
+        NAME,
+        answer,
+        support + served.sentence,
+        {**figures, **served.figures},
+        advice,
+        (_weights_drawn(popularity, weights),),
+    )
 
 
 def _advice(answer: Answer, served: Served) -> str:
@@ -170,7 +174,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
             "logQ takes the sampling probability of the items out of the softmax. It is no unbiased loss: the positive "
             "is always in the denominator."
         )
-        return Verdict(NAME, "fine", support + served.sentence, figures, "", served.pictures)
+        return Verdict(NAME, "fine", support + served.sentence, figures)
     why = "Without logQ, the best score is log(chance of the pair) less log(popularity of the item)."
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
@@ -182,7 +186,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
     advice = _instead("Train with logQ", served) if served.gains else ""
-    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice, served.pictures)
+    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice)
 
 
 def _of_triples(evidence: Evidence, served: Served) -> Verdict:
@@ -227,7 +231,7 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
     fault = law.negatives == "popularity" and bool(served.gains)
     advice = _instead("Draw negatives uniformly", served) if fault else ""
     support += served.sentence
-    return Verdict(NAME, judged(fault), support, figures, advice, (picture, *served.pictures), OF_TRIPLES)
+    return Verdict(NAME, judged(fault), support, figures, advice, (picture,), OF_TRIPLES)
 
 
 def _instead(training: str, served: Served) -> str:

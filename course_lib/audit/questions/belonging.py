@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logit
@@ -13,7 +12,7 @@ from scipy.special import logit
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
 from course_lib.audit.questions.audiences import STRANGERS, related, sides, strangers_rows
 from course_lib.audit.remedies import SIDES
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 from course_lib.interactions import Interactions
 
 NAME = "mismatched-rows"
@@ -21,6 +20,7 @@ USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, 
 FEWEST_USERS = 20  # without whom nothing is said
 FAR, MOVED = 3, "are off by"  # rows by which a table is moved, and how that is said
 SURE = 5.0  # standard errors by which another pairing must win
+NARROW = 3  # dimensions, in which rows of another rotation may agree with the pairs by chance
 ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
 
 
@@ -215,12 +215,19 @@ def _partly(evidence: Evidence, pairs: Interactions, found: Shares) -> tuple[str
     if winner is not None:
         return "", ""
     for name, side in both.items():
+        step, agreed, looked = side.elsewhere()
+        if step:
+            return (
+                f"Of {looked} {name} rows {agreed} stand {abs(step)} rows {'on' if step > 0 else 'back'}, as a part.",
+                "",
+            )
+    for name, side in both.items():
         if share := side.astray():
             return (
                 f"About {100 * share:.0f} % of the {name} rows are those of strangers; the others know their own.",
                 "",
             )
-    if found.knows:
+    if found.knows or users.shape[1] <= NARROW:
         return "", ""
     if related(users, items, [*rotations(items.shape[1], evidence.rng("turns"))]):
         return "", "Yet the two tables were trained together: the pairs, or the order of the rows, are those of others."
@@ -276,24 +283,22 @@ def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> V
         "together than (u, j) and (v, i), whatever the popularity of the items; strangers' rows are those of items or "
         "users of like counts, or of another rotation."
     )
-    picture, turned = _drawn(figures), found.above(1 - found.given) >= ABOVE[1]
+    turned = found.above(1 - found.given) >= ABOVE[1]
     if partly or (trained and not turned):
         advice = (
             "Look for ids that were left out, put in or renumbered, and for a table of another training or other data."
         )
-        return Verdict(
-            NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice, (picture,)
-        )
+        return Verdict(NAME, "fault", f"{support} {partly or trained} Nothing else is judged.", figures, advice)
     if _winner(found) and later is not None and later.given.mean() >= (later.others | later.of_file)[best].mean():
         support += f" With other rows it falls in {100 * winner.mean():.1f} % ({best}), but not on held-out pairs."
-        return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures, (picture,))
+        return cannot_tell(NAME, support, "Check the order of the rows against the ids.", figures)
     if _winner(found):
         support += f" With other rows it falls in {100 * winner.mean():.1f} %: {best}. Nothing else is judged."
         advice = (
             "Mend the order first: look for a padding row, for ids that were counted from 1, and for tables that were "
             "written in another order than the ids of the pairs; or give the ids of the rows (--item-ids, --user-ids)."
         )
-        return Verdict(NAME, "fault", support, figures, advice, (picture,))
+        return Verdict(NAME, "fault", support, figures, advice)
     if not found.knows:
         support += (
             " The signs of the scores seem to be the other way round: are these distances?"
@@ -301,15 +306,13 @@ def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> V
             else " So these tables are untrained, or of another model or other data, or in an order that was not tried."
         )
         needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."
-        return cannot_tell(NAME, support, needed, figures, (picture,))
+        return cannot_tell(NAME, support, needed, figures)
     near = [name for name, other in found.others.items() if not _ahead(found.given, other, SIDES)]
     if near:
         support += f" Other orders cannot be told from this one, such as this: {near[0]}."
-        return cannot_tell(
-            NAME, support, "Check the order of the rows against the ids of the pairs.", figures, (picture,)
-        )
+        return cannot_tell(NAME, support, "Check the order of the rows against the ids of the pairs.", figures)
     support += f" The best of {len(found.others)} other orders of the rows: {100 * winner.mean():.1f} %."
-    return Verdict(NAME, "fine", support, figures, "", (picture,))
+    return Verdict(NAME, "fine", support, figures)
 
 
 def _ahead(better: Float, worse: Float, errors: float) -> bool:
@@ -320,9 +323,3 @@ def _ahead(better: Float, worse: Float, errors: float) -> bool:
 
 def _listed(steps: list[int]) -> str:
     return ", ".join(str(step) for at, step in enumerate(steps) if at == 0 or step != steps[at - 1])
-
-
-def _drawn(figures: dict[str, Number]) -> Picture:
-    names = {"won": "these rows", "won_by_strangers": "strangers", "won_by_the_best_other": "best other"}
-    columns: dict[str, list[Any]] = {"rows": [*names.values()], "share": [figures[name] for name in names]}
-    return Picture("Swaps of two pairs that lower the score", "bars", "rows", "share of the swaps", columns)

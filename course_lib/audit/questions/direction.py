@@ -129,4 +129,4 @@ def _cosines(evidence: Evidence) -> Picture:
         "cosine": [float(middle) for middle in (edges[:-1] + edges[1:]) / 2],
         "share of pairs": [float(share) for share in shares / len(values)],
     }
-    return Picture("Cosines of random pairs of items", "bars", "cosine", "share of pairs", columns)
+    return Picture("Cosines of random pairs of items", "line", "cosine", "share of pairs", columns)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from course_lib import metrics
 from course_lib.audit.evidence import LEAK, Evidence, Float, Ids
 from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
+from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell
 
 TILT = 0.10  # share of the places, more or less than of the held-out pairs, that head items have: from here on noted
 QUARTERS = 4  # of the held-out pairs, by time
@@ -43,10 +41,7 @@ def exposure(bench: Bench | None) -> Verdict:
         f"the head, {_percent(shown[1])} of the middle and {_percent(shown[2])} of the tail."
     )
     tilted = abs(change.difference) >= TILT and not change.low <= 0 <= change.high
-    columns = {"items": [*GROUPS], "places": places.tolist(), "held-out pairs": wanted.tolist()}
-    columns |= {"training pairs": trained.tolist(), "coverage": shown.tolist()}
-    picture = Picture("What the lists show, by popularity", "bars", "items, by popularity", "share", columns)
-    return Verdict(name, "noted" if tilted else "fine", support, figures, "", (picture,))
+    return Verdict(name, "noted" if tilted else "fine", support, figures)
 
 
 def _shares(groups: Ids) -> Float:
@@ -87,18 +82,17 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     )
     support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"
     support += f", and {_percent(own)} of the held-out pairs have a later training pair of their own user."
-    pictures: tuple[Picture, ...] = ()
     if bench is not None:
-        said, more, pictures = _by_quarter(bench, test.times)
+        said, more = _by_quarter(bench, test.times)
         support, figures = support + said, figures | more
     answer: Answer = "fine" if evidence.by_time else "noted"
     advice = (
         "So no number here is one of tomorrow: for that, train on pairs.split_by_time(0.9)[0], and hold out the rest."
     )
-    return Verdict(name, answer, support, figures, advice if answer == "noted" else "", pictures)
+    return Verdict(name, answer, support, figures, advice if answer == "noted" else "")
 
 
-def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number], tuple[Picture, ...]]:
+def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number]]:
     """NDCG of the tables, and of the lists of hits, on each quarter of the held-out pairs, by time."""
     test = bench.held_out
     assert test.times is not None
@@ -109,7 +103,7 @@ def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number], tup
     for at in range(QUARTERS):
         part = test.select(of == at)
         if not len(part):
-            return "", {}, ()  # few times
+            return "", {}  # few times
         for name, ranked in lists.items():
             some = metrics.metrics_from_ranking(ranked, part, (bench.evidence.k,))
             found[name].append(float(some[key]))
@@ -117,12 +111,10 @@ def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number], tup
     said = f" NDCG on the earliest quarter of the held-out pairs is {first:.4f}, on the latest {final:.4f}"
     rest = {name: found[name] for name in (POPULAR, LATELY) if name in found}
     said += "".join(f"; {name}: {values[0]:.4f} and {values[-1]:.4f}" for name, values in rest.items()) + "."
-    names = {
+    names: dict[str, Number] = {
         f"{name.replace(' ', '_')}_quarter_{at + 1}": value for name in found for at, value in enumerate(found[name])
     }
-    columns: dict[str, list[Any]] = {"quarter": [str(at + 1) for at in range(QUARTERS)], **found}
-    title = "NDCG by quarter of the held-out pairs, by time"
-    return said, dict(names), (Picture(title, "bars", "quarter, by time", key, columns),)
+    return said, names
 
 
 def _percent(share: float) -> str:

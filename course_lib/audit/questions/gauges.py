@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from course_lib.audit.cosines import BALANCE_TOLERANCE, Cosines
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, judged
 
 KEPT = 0.7  # share of cosine neighbours that the balancing gauge must leave: below, a fault
 
@@ -25,7 +23,6 @@ def free_gauge(found: Cosines) -> Verdict:
         "balanced_overlap": found.balanced_overlap,
         "score_overlap": found.score_overlap,
     }
-    pictures = (_picture(found),)
     if found.items.on_sphere:
         return Verdict(
             name,
@@ -36,7 +33,6 @@ def free_gauge(found: Cosines) -> Verdict:
             "Few or patterned rows leave gauges that no score notices: compare items by scores (gauge.score_rows)."
             if found.verdict == "partly free"
             else "",
-            pictures,
         )
     if found.users is None or found.imbalance is None:
         why = "Lengths differ, so every invertible matrix is a gauge, unless the training fixed it."
@@ -47,7 +43,7 @@ def free_gauge(found: Cosines) -> Verdict:
             "norms: the cosines are those of the gauge that equal weight decay, or a small start, chooses. (The "
             f"lengths alone leave the gauge {found.verdict}.)"
         )
-        return Verdict(name, "fine", support, figures, "", pictures)
+        return Verdict(name, "fine", support, figures)
     if found.balanced_overlap is None:
         why = f"The tables have the ranks {found.users.rank} and {found.items.rank} at width {found.items.width}."
         return cannot_tell(name, why, "A gauge that balances them is not unique.", figures)
@@ -65,13 +61,4 @@ def free_gauge(found: Cosines) -> Verdict:
         if fault
         else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice, pictures)
-
-
-def _picture(found: Cosines) -> Picture:
-    columns: dict[str, list[Any]] = {
-        "spread": [f"{spread:g}" for spread in found.overlap],
-        "share kept": [float(share) for share in found.overlap.values()],
-    }
-    title = f"Top {found.k} by cosine that survive a random gauge"
-    return Picture(title, "bars", "spread of the gauge", "share kept", columns)
+    return Verdict(name, judged(fault), support, figures, advice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -38,11 +37,10 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
             f"{100 * shares['head_by_chance']:.1f} %; without the items' part along the popularity direction, "
             f"{100 * shares['kept_without_direction']:.0f} % of a list stays."
         )
-    level = (_lists_drawn(shares) if shares else _quantiles(evidence),)
     if evidence.on_sphere:
         figures: dict[str, Number] = {"unevenness": evidence.unevenness, **shares}
         support = f"All items have one length, so lengths know nothing of popularity.{lists}"
-        return Verdict(name, "fine", support, figures, "", level)
+        return Verdict(name, "fine", support, figures)
     if evidence.counts is None:
         return cannot_tell(name, "The items have different lengths, and no counts were given.", "Give counts or pairs.")
     trained = np.flatnonzero(evidence.counts > 0)
@@ -55,7 +53,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
             f"The {len(trained):,} items with a training pair have one length, so lengths know nothing of how popular "
             f"these are; not all of the {len(evidence.items) - len(trained):,} others have that length.{lists}"
         )
-        return Verdict(name, "fine", support, {"items": len(trained), **shares}, "", level)
+        return Verdict(name, "fine", support, {"items": len(trained), **shares})
     rng = evidence.rng(name)
     some = trained if len(trained) <= CANDIDATES else rng.choice(trained, CANDIDATES, replace=False)
     norms, counts = evidence.norms[some], evidence.counts[some]
@@ -134,18 +132,6 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),
         "kept_without_direction": float(gauge.neighbour_overlap(tops["dot"], tops["rest"]).mean()),
     }
-
-
-def _lists_drawn(shares: dict[str, float]) -> Picture:
-    names = {"head_by_dot": "dot product", "head_by_cosine": "cosine", "head_by_chance": "chance"}
-    columns: dict[str, list[Any]] = {"ranked by": [*names.values()], "share": [shares[name] for name in names]}
-    return Picture("What the most popular 1 % hold of the lists", "bars", "ranked by", "share of the places", columns)
-
-
-def _quantiles(evidence: Evidence) -> Picture:
-    at = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0]
-    columns = {"quantile": at, "length": [float(length) for length in np.quantile(evidence.norms, at)]}
-    return Picture("Lengths of the items", "line", "quantile", "length", columns)
 
 
 def _picture(norms: Float, counts: Float) -> Picture:

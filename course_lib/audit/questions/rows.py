@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from course_lib import geometry, gramians
+from course_lib import gramians
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids, nearest
 from course_lib.audit.smaller import PARTS, Smaller
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided
@@ -18,8 +17,6 @@ LOST = 0.05  # of NDCG, that a narrower table may lose
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
 COLD = 0.05  # share of the items without a training pair: from here on noted
-LENGTHS = {"<0.001": SHORT, "<0.1": 0.1, "<0.5": 0.5, "<2": 2.0, "<10": 10.0}  # against the median length
-SIZES = {"2": 2, "3 to 5": 5, "6 to 20": 20}  # of groups of equal rows
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more
 
 
@@ -111,12 +108,7 @@ def duplicated_rows(evidence: Evidence) -> Verdict:
         "same users (ALS gives them one row), a feature tower that sees the same features, or one item under several "
         "ids. They fill each other's lists."
     )
-    names = [*SIZES, "more"]
-    of_size = np.searchsorted([*SIZES.values()], sizes[sizes > 1])
-    held = np.bincount(of_size, weights=sizes[sizes > 1], minlength=len(names))
-    columns: dict[str, list[Any]] = {"size": names, "items": [int(rows) for rows in held]}
-    picture = Picture("Items with an equal, by the size of their group", "bars", "equal rows", "items", columns)
-    return decided(name, share >= COPIES, support, figures, advice, picture)
+    return decided(name, share >= COPIES, support, figures, advice)
 
 
 def _equal_groups(evidence: Evidence) -> Ids:
@@ -176,20 +168,7 @@ def dead_rows(evidence: Evidence) -> Verdict:
     if cold:
         advice = "Keep items without a pair out of the index until a tower that reads their features places them."
     answer: Answer = "fault" if fault else "noted" if cold else "fine"
-    return Verdict(name, answer, support, figures, advice, (_lengths_drawn(evidence),))
-
-
-def _lengths_drawn(evidence: Evidence) -> Picture:
-    """How many rows of each table have which length, against the median of the table."""
-    names = ["zero", *LENGTHS, "more"]
-    tables = {"items": (evidence.norms, evidence.zero_items)}
-    if evidence.users is not None:
-        tables["users"] = np.asarray(geometry.norm(evidence.users), np.float64), evidence.zero_users
-    columns: dict[str, list[Any]] = {"length": names}
-    for name, (norms, zero) in tables.items():
-        counted = np.bincount(np.searchsorted([*LENGTHS.values()], norms / np.median(norms)), minlength=len(names) - 1)
-        columns[name] = [share / (len(norms) + zero) for share in (zero, *counted.tolist())]
-    return Picture("Lengths of the rows", "bars", "length, as a multiple of the median", "share of rows", columns)
+    return Verdict(name, answer, support, figures, advice)
 
 
 def hubs(evidence: Evidence) -> Verdict:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -13,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
 from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 from course_lib.losses import floors
 
 SCORES, FEWEST = 1e7, 20  # scores held at once: of so many users, but of at least FEWEST
@@ -111,7 +110,6 @@ def calibration(bench: Bench | None) -> Verdict:
     group = groups_of(bench.counts)
     expected = found.groups(scale if tau is None else 1 / tau, group)
     wanted = np.bincount(group[found.items], minlength=len(GROUPS)) / len(found.items)
-    columns = {"items": [*GROUPS], "expected": expected.tolist(), "held out": wanted.tolist()}
     for at, each in enumerate(GROUPS):
         figures |= {f"expected_{each}": float(expected[at]), f"held_out_{each}": float(wanted[at])}
     listed = ", ".join(f"{law} {each.mean():.3f}" for law, each in cost.items())
@@ -122,21 +120,20 @@ def calibration(bench: Bench | None) -> Verdict:
         f"{_of(expected[0])} of the pairs in the most popular tenth, and {_of(expected[-1])} in the less popular half; "
         f"{_of(wanted[0])} and {_of(wanted[-1])} are there."
     )
-    pictures = (Picture("Where the scores expect held-out pairs", "bars", "items, by popularity", "share", columns),)
     if tau is None:
         needed = "Give --temperature to judge the scores as they were trained."
-        return cannot_tell(name, support, needed, figures, pictures)
+        return cannot_tell(name, support, needed, figures)
     change = Change.of(cost["temperature of training"] - cost["best temperature"])
     figures |= {"cost": change.difference, "low": change.low, "high": change.high}
     sure = change.difference * SIDES >= SURE * (change.difference - change.low)
     if change.difference < COST or not sure:
-        return Verdict(name, "fine", support, figures, "", pictures)
+        return Verdict(name, "fine", support, figures)
     advice = (
         f"Before a score is read as a log probability, divide it by {1 / scale:.3g} and not by {tau:g}: "
         f"{change.difference:.2f} nats a pair less (95 % interval {change.low:.2f} to {change.high:.2f}). No list "
         "changes."
     )
-    return Verdict(name, "noted", support, figures, advice, pictures)
+    return Verdict(name, "noted", support, figures, advice)
 
 
 def _of_users(found: Choices, law: tuple[float, Float | float], judged: Ids) -> Float:
@@ -178,24 +175,12 @@ def temperature(evidence: Evidence) -> Verdict:
             f". In a batch of {batch:,} the loss of a pair cannot fall below {floor:.3g} nats, and the mean "
             f"probability cannot rise above {math.exp(-floor):.3g}"
         )
-    shares = {count: floors.most_probable(count, own) for count in _sizes(n, batch)}
-    columns: dict[str, list[Any]] = {"items in the softmax": [*shares], "most probable": [*shares.values()]}
-    columns["at the largest temperature"] = [floors.most_probable(count, largest) for count in shares]
-    title = "The largest mean probability of the right item"
-    picture = Picture(title, "line", "items in the softmax", "probability", columns, log_x=True)
-    return Verdict(name, "noted" if likely < LIKELY else "fine", f"{support}.", figures, "", (picture,))
+    return Verdict(name, "noted" if likely < LIKELY else "fine", f"{support}.", figures)
 
 
 def _one_length(rows: AnyArray) -> bool:
     lengths = np.linalg.norm(rows, axis=1)
     return bool(np.abs(lengths / np.median(lengths) - 1).max() <= 1e-3)
-
-
-def _sizes(n: int, batch: int | None) -> list[int]:
-    """Of the batch, of the catalogue, and between and around them."""
-    return sorted(
-        {2, n, *(int(n ** (part / 6)) for part in range(2, 6) if n ** (part / 6) >= 2), *([batch] if batch else [])}
-    )
 
 
 def _of(share: float) -> str:

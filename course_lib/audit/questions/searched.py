@@ -30,6 +30,8 @@ PLAIN, MORE = index.SPACES[:2]
 KINDS = {"exact": "exact", "ivf": "IVF", "hnsw": "HNSW", "pq": "PQ", "int8": "int8"}
 GAIN = 0.05  # of recall, by one more coordinate: from here on noted
 WELL = 0.95  # recall of an index of the reader's own, below which it is noted
+STRANGE = 3.0  # times what chance finds, below which an index of the reader's own seems to hold other vectors
+STRANGER = ", hardly more than chance does, so it seems to hold other vectors, or these in another order"
 NAME = "index"
 EXPECTED = "an index that faiss.write_index wrote"
 ENDS = ("head", "tail", "long", "short")  # of the groups, in the sentence
@@ -98,7 +100,8 @@ def _searched(evidence: Evidence, asked: str) -> Verdict:
     own = _own(evidence, asked) if asked else None
     if own is not None:
         rows = {"your index": own} | rows
-        support = f"Your index finds {own['recall']:.3f} of the exact lists over all {n:,} items. {support}"
+        strange = STRANGER if (own["recall"] or 0) < STRANGE * evidence.k / n else ""
+        support = f"Your index finds {own['recall']:.3f} of the exact lists over all {n:,} items{strange}. {support}"
         answer = "noted" if better or (own["recall"] or 0) < WELL else "fine"
     figures = {f"{_key(name)}_{what}": value for name, row in rows.items() for what, value in row.items()}
     every = [*rows.values()]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, decided
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, decided
 
 
 def leaked_test_pairs(evidence: Evidence) -> Verdict:
@@ -25,9 +23,4 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
         "known items can never be. Make the split again, after merging repeated pairs."
     )
     figures: dict[str, Number] = {"shared": evidence.shared, "held_out": evidence.offered, "share": share}
-    columns: dict[str, list[Any]] = {
-        "pair": ["in training too", "held out"],
-        "pairs": [evidence.shared, evidence.offered - evidence.shared],
-    }
-    picture = Picture("The held-out pairs", "bars", "", "pairs", columns)
-    return decided(name, evidence.shared > 0, support, figures, advice, picture)
+    return decided(name, evidence.shared > 0, support, figures, advice)

@@ -19,7 +19,6 @@ The JSON (`Comparison.to_dict`), schema_version "1":
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +39,7 @@ from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import CHANGES, Verdict, counted
+from course_lib.audit.verdicts import CHANGES, Verdict, counted, wrapped
 
 SCHEMA_VERSION = "1"
 HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
@@ -69,8 +68,7 @@ class Comparison(Answers):
 
     def text(self, width: int = 76) -> str:
         """What was read, and the verdicts with their support, in plain text."""
-        read = (f"{name}: {said}." for name, said in self.read.items())
-        lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in read]
+        lines = [wrapped(f"{name}: {said}.", width) for name, said in self.read.items()]
         return "\n".join([*lines, *(verdict.text(width) for verdict in self.verdicts)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,7 +136,8 @@ def compare(
         counts = found["pairs"].pairs.col_counts
     matched = match(snapshots, counts=counts, k=k, seed=seed, **found)
     evidence = matched.evidence
-    reports = {name: _audited(each, training or Training(), k, seed, progress) for name, each in evidence.items()}
+    own = seed if given_seed is None else given_seed  # an audit of one model with the same generator draws the same
+    reports = {name: _audited(each, training or Training(), k, own, progress) for name, each in evidence.items()}
     faults = {name: [each.id for each in found if each.verdict == "fault"] for name, found in reports.items()}
     rows = {"items": matched.items, "users": matched.users}
     source = " to ".join(snapshots[name].items.source for name in ("old", "new"))

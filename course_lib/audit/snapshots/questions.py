@@ -19,7 +19,7 @@ from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.remedies import SIDES, Bench
 from course_lib.audit.snapshots.change import BANDS, Change, Lengths
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided, judged
+from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
 AGAIN = 0.85  # of what a second training keeps: significantly less is a fault
@@ -90,9 +90,7 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
         + f". The best rotation and scale leave {100 * change.residual:.0f} % of the new table's length, "
         f"the best matrix {100 * change.linear:.0f} %."
     )
-    return _verdict(
-        name, list(answers.values()), support, figures, _lost_neighbours(change, again), _bars(shares, again, groups, k)
-    )
+    return _verdict(name, list(answers.values()), support, figures, _lost_neighbours(change, again))
 
 
 def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
@@ -127,10 +125,7 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
     advice = "Compare the two lists of some users by eye, and the held-out pairs, before the new model is served."
     if together >= KEPT:
         advice = f"The old users still get their lists from the new items: look at the new user table first. {advice}"
-    names = {"kept": "kept", "kept_again": "second training", "after_rotating": "after rotating"}
-    names |= {"old_users_with_new_items": "old users, new items"}
-    picture = _figures_drawn(f"Share of the top {k} that is kept", "share of the old list", figures, names)
-    return _verdict(name, [_kept(change.lists, kept_again)], support, figures, advice, (picture,))
+    return _verdict(name, [_kept(change.lists, kept_again)], support, figures, advice)
 
 
 def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Evidence) -> Verdict:
@@ -162,10 +157,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     advice = (
         "Dot products now weigh items differently: look at the schedule, the decay and the normalising of the training."
     )
-    names = {"spread": "spread", "spread_again": "spread, second training", "spread_of_scores": "spread, of scores"}
-    names |= {"slope": "slope", "slope_again": "slope, second training", "slope_of_scores": "slope, of scores"}
-    picture = _figures_drawn("Log ratio of the lengths, and its slope on log count", "log ratio", figures, names)
-    return decided(name, fault, f"{support}.", figures, advice, picture)
+    return decided(name, fault, f"{support}.", figures, advice)
 
 
 def centre_moved(change: Change, again: Change | None) -> Verdict:
@@ -184,9 +176,7 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
         "All cosines share a part that they did not share before. Lists by dot product do not see it; thresholds "
         "on cosines and approximate indices do: compare the start, the decay and the centring of the two trainings."
     )
-    names = {"old": "old", "new": "new", "moved": "moved by", "moved_again": "second training"}
-    picture = _figures_drawn("The mean of the items' directions", "length", figures, names)
-    return decided(name, fault, support, figures, advice, picture)
+    return decided(name, fault, support, figures, advice)
 
 
 def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] = ()) -> Verdict:
@@ -225,20 +215,18 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
     figures |= {"most_popular": baselines[0].after, "random": baselines[-1].after}
     whose = " and the ".join(mismatched)
     why = f"The rows of the {whose} model do not belong to the pairs ({ROWS})." if mismatched else ""
-    shown: dict[str, list[Any]] = {"model": ["new less old"], "difference": [difference], "low": [low], "high": [high]}
-    pictures = (Picture("What changed on held-out pairs, with 95 % interval", "points", "model", f"NDCG@{k}", shown),)
     if fell and fell >= max(DROP * start, NOISE * noise):
         support = f"{support} {why}".strip()
         advice = (
             "Do not serve the new model before you know why: the reports on the two models are where to look first."
         )
-        return Verdict(name, "fault", support, figures, advice, pictures)
+        return Verdict(name, "fault", support, figures, advice)
     if mismatched:
         return cannot_tell(name, why, "Audit each model alone: the report says in which order its rows are.")
     if fell and fell >= UNSURE * start:
         needed = "Seeds alone can do as much: train both models again with further seeds before you blame the change."
         return cannot_tell(name, support, needed, figures)
-    return Verdict(name, "fine", support, figures, "", pictures)
+    return Verdict(name, "fine", support, figures)
 
 
 def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[Verdict] | None) -> Verdict:
@@ -256,20 +244,19 @@ def new_faults(old: Sequence[Verdict], new: Sequence[Verdict], again: Sequence[V
     near, gone = ([each for each in ids if each not in rest] for ids, rest in ((named, added), (faults[0], faults[1])))
     counted = (len(faults[0]), len(faults[1]), len(added), len(near), len(gone))
     figures: dict[str, Number] = dict(zip(("old_faults", "new_faults", "added", "near", "gone"), counted, strict=True))
+    old_ones, new_ones = (f" ({', '.join(ids)})" if ids else "" for ids in faults[:2])
     found = f"{counted[0]} fault{'s' * (counted[0] != 1)}"
-    support = f"The audit finds {found} in the old model and {counted[1]} in the new one"
+    support = f"The audit finds {found} in the old model{old_ones} and {counted[1]} in the new one{new_ones}"
     support += f"; new: {', '.join(added)}" if added else "" if near else "; none that no old training has"
     support += f"; new, by no more than chance moves: {', '.join(near)}" if near else ""
     support += f"; gone: {', '.join(gone)}." if gone else "."
     advice = "The report on the new model says for each of them what was measured and what to do."
-    names = {"old_faults": "old model", "new_faults": "new model", "added": "added", "near": "near", "gone": "gone"}
-    picture = _figures_drawn("Faults in the reports", "faults", figures, names)
     if near and not added:
         needed = (
             "Seeds alone can do as much: look at these numbers in both reports, and train again with further seeds."
         )
-        return cannot_tell(name, support, needed, figures, (picture,))
-    return decided(name, bool(added), support, figures, advice, picture)
+        return cannot_tell(name, support, needed, figures)
+    return decided(name, bool(added), support, figures, advice)
 
 
 def _moved(old: Verdict | None, new: Verdict | None, again: Verdict | None) -> bool:
@@ -350,12 +337,11 @@ def _verdict(
     support: str,
     figures: dict[str, Number],
     advice: str,
-    pictures: tuple[Picture, ...] = (),
 ) -> Verdict:
     """A fault where one answer is; "cannot tell" where the first, which is over everything, is."""
     verdict: Answer = "fault" if "fault" in answers else answers[0]
     said = {"fault": advice, "fine": "", "cannot tell": NEEDED}[verdict]
-    return Verdict(name, verdict, support, figures, said, pictures)
+    return Verdict(name, verdict, support, figures, said)
 
 
 def _part(again: Change | None, ids: Any) -> Float | None:
@@ -370,19 +356,3 @@ def _lost_neighbours(change: Change, again: Change | None) -> str:
             "(gauge.score_rows), or train on the sphere."
         )
     return "Look for items whose ids moved (a new order of rows, another vocabulary), and at the band that lost most."
-
-
-def _figures_drawn(title: str, y: str, figures: Mapping[str, Number], names: Mapping[str, str]) -> Picture:
-    """The figures that there are, of those that `names` calls by a name."""
-    there = [name for name in names if name in figures]
-    columns: dict[str, list[Any]] = {"what": [names[name] for name in there], y: [figures[name] for name in there]}
-    return Picture(title, "bars", "", y, columns)
-
-
-def _bars(shares: dict[str, float], again: Change | None, groups: dict[str, Any], k: int) -> tuple[Picture, ...]:
-    columns: dict[str, list[Any]] = {"items": list(shares), "new model": list(shares.values())}
-    if again is not None:
-        columns["second training"] = [float(again.neighbours[ids].mean()) for ids in groups.values()]
-    return (
-        Picture(f"Share of the {k} nearest items that is kept", "bars", "items, by popularity", "share kept", columns),
-    )

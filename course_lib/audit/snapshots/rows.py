@@ -83,7 +83,7 @@ def common(tables: Mapping[str, Table], side: str, least: int) -> list[Ids]:
     if not any(named.values()) and len(set(sizes.values())) > 1:
         raise ValueError(
             f"the numbers of rows differ: {_listed(tables, side, sizes)}; expected the same number, or ids that say "
-            "which row is which"
+            "which row is which (of one model, the second table goes after --users)"
         )
     names = [table.kept if table.ids is None else table.ids[table.kept] for table in tables.values()]
     if any(each.dtype.kind not in "iu" for each in names):

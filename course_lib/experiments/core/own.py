@@ -124,6 +124,9 @@ def method(name: str, *, tries: Iterable[Mapping[str, Any]] = ({},)) -> Callable
 
     tries: the settings that the validation part chooses from, as `tuning.GRID` has them for the rivals.
     """
+    tries = tuple(tries) if not isinstance(tries, str | Mapping) else ()
+    if not tries or not all(isinstance(one, Mapping) for one in tries):
+        raise checking.refuse(tries, f"tries of {name!r}", 'at least one dict of settings, such as ({"margin": 1.0},)')
     return _register("method", name, tries=tuple(dict(one) for one in tries))
 
 
@@ -189,7 +192,7 @@ def check(one: Own) -> None:
     try:
         with _no_shared_chance(one) if one.kind != "loss" else nullcontext():
             CHECKS[one.kind](one, _small())
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ValueError) and str(error).startswith(f"{one.kind} {one.name!r}: "):
             raise
         raise one.refuse(f"{type(error).__name__}: {error}", EXPECTED[one.kind]) from error
@@ -243,6 +246,8 @@ def scores_of(one: Own, left: Tensor, right: Tensor) -> Tensor:
 
 
 def _check_loss(one: Own, train: Interactions) -> None:
+    module = isinstance(one.make, torch.nn.Module)
+    one.require(not module, f"it is an object of {type(one.make).__name__}", "the class, which each run makes anew")
     for dtype, size in ((torch.float32, 8), (torch.float64, 5), (torch.float64, 8)):
         places, rng = np.arange(0, 27, 3)[:size], np.random.default_rng(0)
         function, batch = made_loss(one, dtype), batch_of(places, train, dtype)
@@ -278,6 +283,9 @@ def _check_loss(one: Own, train: Interactions) -> None:
         one.require(some, "its gradient is 0 in both tables", "a loss that depends on the scores")
         for name, part in zip(own_parts, gradients[2:], strict=True):
             one.require(part is not None, f"its parameter {name!r} has no gradient", "that each parameter is used")
+            bounded = part is None or bool(torch.isfinite(part).all())
+            expected = "finite numbers: 0 times infinity, as behind a mask or a root at 0, is none"
+            one.require(bounded, f"the gradient of its parameter {name!r} is not finite", expected)
     if not one.options["stop_gradient"]:
         _check_slope(one, function, batch, tables, gradients)
 

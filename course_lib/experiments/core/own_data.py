@@ -30,6 +30,7 @@ SEPARATORS = ",;\t|"
 NAMES = {"user": "user_id", "item": "item_id", "time": "timestamp", "rating": "rating"}  # RecBole's
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "d": 1 / 86_400}
 LATEST = 4e9  # seconds since 1970: the year 2096
+FIRST = 1e8  # and 1973
 LEAST = 50  # pairs
 
 
@@ -167,6 +168,8 @@ def _columns(source: Source) -> dict[str, str]:
     there, found = [*_frame(source.path, source.encoding, nrows=0)], {}
     for side, usual in NAMES.items():
         wanted = getattr(source, side) or usual
+        if f"{wanted}.1" in there:  # as pandas calls the second of them
+            raise ValueError(f"--{side}: {source.path.name} has two columns {wanted!r}; expected a name for each")
         if wanted in there:
             found[side] = wanted
         elif getattr(source, side) or side in ("user", "item"):
@@ -199,6 +202,8 @@ def _frame(path: Path, encoding: str, **how: Any) -> pd.DataFrame:
     except (ValueError, OSError) as error:  # those of pandas and of pyarrow are of these kinds
         expected = "a table with a header" if texts else "Parquet"
         raise ValueError(f"{path.name}: pandas cannot read it ({error}); expected {expected}") from None
+    if texts and len(table) and not isinstance(table.index, pd.RangeIndex):  # pandas takes what is too much as names
+        raise ValueError(f"{path.name}: its lines have more columns than its header; expected a name for each column")
     mark = ":" if path.suffix.lower() in (".inter", ".item") else "\0"
     return table.rename(columns=lambda name: str(name).strip().partition(mark)[0])
 
@@ -217,28 +222,59 @@ def _line(wrong: pd.Series[bool]) -> int:
 
 
 def _ids(table: pd.DataFrame, column: str, path: Path) -> Any:
-    if (missing := table[column].isna()).any():
+    values, where = table[column], f"{path.name}, column {column!r}"
+    if (missing := values.isna()).any():
         found = f"{missing.sum()} ids are missing, the first in line {_line(missing)}"
-        raise ValueError(f"{path.name}, column {column!r}: {found}; expected none")
-    return table[column].astype(str).str.strip().to_numpy(dtype=str)
+        raise ValueError(f"{where}: {found}; expected none")
+    if pd.api.types.is_float_dtype(values):  # of a Parquet file, whose column once had a gap
+        if (odd := (values != values.round()) | (values.abs() >= 2**53)).any():
+            raise ValueError(f"{where}: {values[odd].iloc[0]!r} is no id; expected whole numbers below 2^53, or texts")
+        values = values.astype(np.int64)
+    if (several := values.map(lambda one: isinstance(one, list | tuple | dict | np.ndarray))).any():
+        raise ValueError(f"{where}: line {_line(several)} holds several values; expected a row for each pair")
+    texts = values.astype(str).str.strip()
+    if (wrong := texts.eq("") | texts.str.contains("\0", regex=False)).any():
+        raise ValueError(f"{where}: line {_line(wrong)} holds {values[wrong].iloc[0]!r}; expected an id")
+    return texts.to_numpy(dtype=str)
 
 
 def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any:
     """A column of times (in seconds) or of ratings."""
     values = table[column]
     where = f"{source.path.name}, column {column!r}"
-    if side == "time" and not pd.api.types.is_numeric_dtype(values):
+    numeric = pd.api.types.is_numeric_dtype(values) or (
+        not pd.api.types.is_datetime64_any_dtype(values) and pd.to_numeric(values, errors="coerce").notna().mean() > 0.5
+    )
+    if side == "time" and not numeric:
         dates = _dates(values, where)
         if dates.isna().any():
             raise ValueError(f"{where}: line {_line(dates.isna())} has no time; expected one in each")
-        return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)
+        try:
+            return (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds().to_numpy(dtype=np.float64)
+        except (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError) as error:
+            raise ValueError(f"{where}: {error}; expected dates from 1678 to 2261") from None
     found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     if (wrong := pd.Series(~np.isfinite(found), values.index)).any():
         text = str(values[wrong].iloc[0])
         expected = "a decimal point, or semicolons between the columns" if "," in text else "a finite number"
         raise ValueError(f"{where}: line {_line(wrong)} holds {text!r}; expected {expected}")
     if side == "time":
+        low, high = found.min(), found.max()
+        if low >= 19700101 and high <= 21001231 and ((found % 100 >= 1) & (found % 100 <= 31)).all():
+            raise ValueError(f"{where}: {low:.0f} seems to be a date; expected dates with signs, such as 2026-12-31")
         found = found / UNITS[source.time_unit]
+        few = found < found.max() / 100
+        if found.max() > FIRST and few.any() and (few | (found > found.max() / 3)).all():
+            line = _line(pd.Series(few, values.index))
+            raise ValueError(
+                f"{where}: line {line} holds {values[few].iloc[0]}, far below others; expected one unit, 0 or "
+                "-1 for none of them"
+            )
+        if source.time_unit in ("ms", "us", "ns") and found.max() < FIRST:
+            raise ValueError(
+                f"{where}: {found.max():.4g} seconds since 1970 are in the year "
+                f"{1970 + found.max() / 3.156e7:,.0f}; expected another --time-unit, such as s"
+            )
         if found.max() > LATEST:
             raise ValueError(
                 f"{where}: {found.max():.4g} seconds since 1970 are in the year {1970 + found.max() / 3.156e7:,.0f}; "
@@ -252,7 +288,10 @@ def _dates(values: pd.Series[Any], where: str) -> pd.Series[Any]:
     try:
         return pd.to_datetime(values, utc=True, format="ISO8601")
     except (ValueError, TypeError):
-        found = []
+        found, read = [], pd.to_datetime(values, utc=True, format="ISO8601", errors="coerce")
+    if read.notna().mean() > 0.5:
+        odd = read.isna() & values.notna()
+        raise ValueError(f"{where}: line {_line(odd)} holds {values[odd].iloc[0]!r}; expected a date in each")
     for day_first in (False, True):
         with warnings.catch_warnings(), suppress(ValueError, TypeError):
             warnings.simplefilter("ignore")  # pandas tells that a format rules out what was asked for
@@ -273,11 +312,12 @@ def _about(names: Any, source: Source) -> dict[str, Any]:
         return found
     if not source.items.is_file():
         raise checking.refuse(source.items.name, "--items", f"a file that exists in {source.items.parent.resolve()}")
-    table = _frame(source.items, source.encoding)
-    key = source.item if source.item in table else NAMES["item"]
-    if key not in table:
-        raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(table)}")
-    table = table.astype({key: str}).drop_duplicates(key).set_index(key).reindex(names)
+    there = [*_frame(source.items, source.encoding, nrows=0)]
+    key = source.item if source.item in there else NAMES["item"]
+    if key not in there:
+        raise ValueError(f"--items: {source.items.name} has no column {key!r}; expected one of {', '.join(there)}")
+    table = _frame(source.items, source.encoding, dtype={there.index(key): str}).astype({key: str})  # 007 stays 007
+    table = table.drop_duplicates(key).set_index(key).reindex(names)
     for column in {"title", "genres"} & {*table}:
         found[column] = table[column].fillna("").astype(str).to_numpy(dtype=str)
     return found

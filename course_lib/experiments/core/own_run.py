@@ -349,7 +349,7 @@ def _family(table: pd.DataFrame) -> pd.DataFrame:
     for _, family in table.groupby("against", sort=False):
         size = int(family["p"].notna().sum())
         half = family["error"] * stats.t.ppf(1 - SAID / (2 * max(size, 1)), np.maximum(family["seeds"] - 1, 1))
-        order = family["p"].argsort(kind="stable")
+        order = np.argsort(family["p"].to_numpy(), kind="stable")  # nan last, in every pandas
         holm = (family["p"].iloc[order] * np.arange(size, size - len(family), -1).clip(1)).cummax().clip(upper=1.0)
         ends = {"low": family["difference"] - half, "high": family["difference"] + half, "Holm p": holm}
         parts.append(family.assign(**ends, said=holm < SAID))

@@ -19,6 +19,7 @@ from course_lib.interactions import Interactions
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("numpy", "scipy", "torch")
+CODE = ("course_lib", "benchmarks")
 
 
 def results_folder() -> Path:
@@ -57,9 +58,13 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
 
 
 def git_state(root: Path = ROOT) -> dict[str, Any]:
-    """{"commit": hash, "dirty": whether course_lib or benchmarks differ from it}; both None outside a repository."""
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--", "course_lib", "benchmarks")
+    """{"commit": the last that changed the code, "dirty": whether the code differs from it}; None outside a repository.
+
+    The code is course_lib and benchmarks. The commit is not HEAD: a commit that only stores results is often moved to
+    another branch, which gives it another name, and a clone would lack the one that the next result names.
+    """
+    commit = _git(root, "log", "-1", "--format=%H", "--", *CODE)
+    changes = _git(root, "status", "--porcelain", "--", *CODE)
     return {"commit": commit or None, "dirty": None if changes is None else bool(changes)}
 
 

@@ -63,8 +63,9 @@ def shard_weights(answer: Answer, negative: str = "1", positive: str = "0") -> N
 
 @plain_check
 def shard_of_everything(answer: Answer, negative: str = "1", positive: str = "0") -> None:
-    """Task 4, second check: a shard that holds all three positives. Nothing is left to chance, on positives either."""
-    check_shard_positives(answer, np.array([[1, 0], [1, 1]]), 3, positive)
+    """Task 4, second check: a shard that holds all positives. Nothing is left to chance, on positives either."""
+    for labels in ([[1, 0], [1, 1]], [[1, 1], [1, 1], [0, 1]]):
+        check_shard_positives(answer, np.array(labels), int(np.sum(labels)), positive)
     print(PASSED.replace("inputs", "inputs, and with shards that are drawn"))
 
 

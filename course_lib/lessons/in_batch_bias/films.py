@@ -57,12 +57,13 @@ def along(
     of_pairs = torch.from_numpy(np.stack([train.users, train.items])).long()
     counts = [torch.tensor(side, dtype=users.dtype) for side in (train.row_counts, train.col_counts)]
     optimiser = torch.optim.Adagrad([users, items], lr=rate)
+    mixed_law = torch.from_numpy(losses.mixed_log_q(train.col_counts, 0.5)).to(users.dtype)
     yield _arrays(users, items)
     for at in range(passes):
         for places in epoch_batches(train, BATCH, rng, drop_last=True):
             i, j = of_pairs[:, torch.from_numpy(places)]
             if objective == "mixed":
-                loss = mixed_loss(users[i], items, j, train, generator)
+                loss = mixed_loss(users[i], items, j, mixed_law, generator)
             else:
                 of_batch = counts[0][i], counts[1][j]
                 loss = batch_loss(objective, users[i] @ items[j].T, train, *of_batch, validate=at == 0)
@@ -76,10 +77,9 @@ def _arrays(users: Tensor, items: Tensor) -> Tables:
     return users.detach().double().numpy(), items.detach().double().numpy()
 
 
-def mixed_loss(people: Tensor, items: Tensor, films: Tensor, train: Interactions, generator: torch.Generator) -> Tensor:
-    """The softmax of s people (s, d) over the s films (s,) of the batch and as many uniform ones, corrected."""
+def mixed_loss(people: Tensor, items: Tensor, films: Tensor, log_q: Tensor, generator: torch.Generator) -> Tensor:
+    """The softmax of s people (s, d) over the s films (s,) of the batch and as many uniform ones, minus log_q (n,)."""
     shown = torch.cat([films, torch.randint(len(items), (len(films),), generator=generator)])
-    log_q = torch.from_numpy(losses.mixed_log_q(train.col_counts, 0.5)).to(people.dtype)
     scores = people @ items[shown].T - log_q[shown]  # (s, 2 s)
     return torch.nn.functional.cross_entropy(scores, torch.arange(len(films)))
 

@@ -104,6 +104,7 @@ class Ten {
   }
 
   show({ films, index }, { lists, person }, { narrow, name }) {
+    for (const words of [this.mean, this.under]) words.style.display = narrow ? "none" : ""; // the sentence below has them
     const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 44 };
     const most = Math.max(...[...lists.dot, ...lists.cosine].map((id) => films.counts[id]));
     const put = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));

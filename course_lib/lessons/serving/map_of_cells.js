@@ -120,7 +120,8 @@ function picture({ map }, now) {
   const ten = new Set(now.ten);
   const dots = [3, 2, 1, 0].map((quarter) => svg("path", { class: `cw-cells-dot cw-cells-dot-${quarter}`, d: now.films.flatMap((film, k) => (map.quarter[k] === quarter && !ten.has(k) ? [`M${at(film)}h0`] : [])).join("") }));
   const along = [x * now.bar, y * now.bar];
-  const line = [[along[0] - 2 * y, along[1] + 2 * x], [along[0] + 2 * y, along[1] - 2 * x]];
+  const toFrame = (way) => Math.min(...way.map((part, k) => (part ? (REACH * Math.sign(part) - along[k]) / part : Infinity)));
+  const line = [[-y, x], [y, -x]].map((way) => along.map((start, k) => start + toFrame(way) * way[k])); // to the frame
   const lost = new Set(now.lost);
   return drawing({ width: SIDE, height: SIDE }, { "aria-label": `A map of ${map.films.length} films, the cells that a person looks into, and the ten best films` },
     svg("path", { class: "cw-cells-visited", d: shading(now) }),

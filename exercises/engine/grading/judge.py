@@ -12,15 +12,19 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nbformat import NotebookNode
+
 from course_lib.dependencies import dependencies
 from course_lib.lessons.shared.grading import notebooks
+from course_lib.lessons.shared.grading.reading import defined
 from course_lib.lessons.shared.grading.replay import checks_name, replay
 from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWalls
 
@@ -68,15 +72,32 @@ def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
 
 def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:
     """The verdict on one notebook."""
-    cells = notebooks.working_copy(submitted.read_bytes())
-    return replay(source.stem, notebooks.read_source(source), cells, limits)
+    cells, pristine = notebooks.working_copy(submitted.read_bytes()), notebooks.read_source(source)
+    verdict = replay(source.stem, pristine, cells, limits)
+    verdict["look_at"] += _other_versions(notebooks.rebuilt(pristine, cells), verdict["checks"])
+    return verdict
 
 
-def nothing_handed_in(source: Path, why: str) -> dict[str, Any]:
-    """The verdict on what cannot be judged: no points, and the reason."""
-    tests = [cell for cell in notebooks.read_source(source).cells if notebooks.is_test(cell)]
-    checks = {notebooks.grading(cell)["grade_id"]: {"passed": False, "message": why} for cell in tests}
-    return {"checks": checks, "outputs": {}, "walls": [], "student_seconds": 0.0, "seconds": 0.0, "look": why}
+def _other_versions(notebook: NotebookNode, checks: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each answer whose check failed and may have met another version than the one that was meant.
+
+    The student's kernel had whichever ran last: what was handed out may stand below the answer and not have run.
+    """
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    tests = [cell for cell in code if notebooks.is_test(cell)]
+    failed = "\n".join(cell.source for cell in tests if not checks[notebooks.grading(cell)["grade_id"]]["passed"])
+    titles = notebooks.titles(notebook)
+    for cell in filter(notebooks.is_answer, code):
+        name = notebooks.grading(cell)["grade_id"]
+        where = f"{titles[name].lower()}, {name}"
+        gives = re.compile(rf"\b(def|import|as)\b.*\b{name}\b|\b{name}\b[^(\n]*=")
+        if not re.search(rf"\b{name}\b", failed):
+            continue
+        if notebooks.is_stub(cell.source):
+            if any(gives.search(other.source) for other in code if other is not cell and other not in tests):
+                yield f"{where}: it was left as it was handed out, and another cell gives it; that one did not count"
+        elif sum(name in defined(part) for part in cell.source.split(notebooks.NEXT_PART)) > 1:
+            yield f"{where}: several cells define it; the last of them counted"
 
 
 def fingerprint(source: Path, submitted: Path) -> str:
@@ -122,7 +143,7 @@ def write_whole(path: Path, text: str) -> None:
     """Writes a file that is either not there or whole, also when the power fails in between."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8", newline="")
+    part.write_text(text, encoding="utf-8", errors="replace", newline="")  # half a character has no bytes
     part.replace(path)
 
 
@@ -150,8 +171,6 @@ def main() -> None:
         verdict = judge(arguments.source, arguments.submitted, limits_of(arguments))
     except NoWalls as error:
         raise SystemExit(f"{REFUSED}{error}") from None
-    except notebooks.Unreadable as error:
-        verdict = nothing_handed_in(arguments.source, str(error))
     verdict["fingerprint"] = fingerprint(arguments.source, arguments.submitted)
     write_whole(arguments.verdict, json.dumps(verdict, indent=1))
 

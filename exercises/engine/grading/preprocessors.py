@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
+from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
-from traitlets import Bool, Float
 
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
-from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.office.room import Room
 from exercises.engine.pages import filled
 from tools.address import is_set, repository
@@ -29,9 +29,9 @@ _TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
 class _Course(NbGraderPreprocessor):
-    def room(self, resources: Resources, limits: Limits = USUAL) -> Room:
+    def room(self, resources: Resources) -> Room:
         """The classroom's folder, and the assignment at hand."""
-        return Room(Path(self.config.CourseDirectory.root), resources["nbgrader"]["assignment"], limits)
+        return Room(Path(self.config.CourseDirectory.root), resources["nbgrader"]["assignment"])
 
 
 class NameGrader(_Course):
@@ -60,6 +60,16 @@ class Carry(NbGraderPreprocessor):
         return nb, resources
 
 
+class Collect(ExchangeCollect):
+    """What the exchange brings lies beside what counts, until the classroom takes it in."""
+
+    coursedir: Any
+
+    def init_dest(self) -> None:
+        self.coursedir = copy(self.coursedir)
+        self.coursedir.submitted_directory = "submitted"
+
+
 class Rebuild(_Course):
     """First: the released notebook with the student's answers in it takes the place of what was handed in."""
 
@@ -76,13 +86,8 @@ class Judge(_Course):
     The verdict's messages become the outputs of the graded cells, from which nbgrader computes the points as always.
     """
 
-    step_seconds = Float(USUAL.step, help="what a cell, or a call, may take").tag(config=True)
-    submission_seconds = Float(USUAL.submission, help="what all of a kind may take").tag(config=True)
-    walls = Bool(True, help="whether a system without walls grades nothing").tag(config=True)
-
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        room = self.room(resources, Limits(self.step_seconds, self.submission_seconds, self.walls))
-        verdict = room.judged(resources["nbgrader"]["student"])
+        verdict = self.room(resources).judged(resources["nbgrader"]["student"])
         nb.metadata["graded_with"] = verdict.get("graded_with", "")
         for cell in nb.cells:
             if cell.cell_type == "code":

@@ -7,7 +7,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,9 +16,8 @@ from pathlib import Path
 
 MOST_FILES = 10_000
 MOST_UNPACKED = 200_000_000
-"""Bytes of all files that are read of a student's archive, and of the archives in it."""
+"""Bytes of all files that are read of a student's archive."""
 MOST_OF_A_CLASS = 2_000_000_000
-MOST_NESTED = 3  # a class's download, in it a student's archive, in it one more
 ZIP = b"PK\x03\x04", b"PK\x05\x06"
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
@@ -29,24 +28,21 @@ class Unopened(Exception):
     """An archive, or a file in one, that is not opened; the message says why."""
 
 
-@dataclass
-class Budget:
-    """The bytes that may still be unpacked."""
-
-    left: int
-
-
 @dataclass(frozen=True)
 class Packed:
-    """A file in an archive: where it lies, with / between folders, when it was written, and how to read it."""
+    """A file in an archive: where it lies, when it was written, its bytes as stated, and how to read it, or Unopened.
+
+    No more than the stated bytes are ever unpacked.
+    """
 
     parts: tuple[str, ...]
     written: datetime | None
+    size: int
     read: Callable[[], bytes]
 
 
-def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
-    """The files of an archive, the oldest first; `read` takes from the budget, and raises Unopened.
+def files(archive: bytes | Path, largest: int) -> list[Packed]:
+    """The files of an archive, the oldest first; of one with more than `largest` bytes, `read` raises Unopened.
 
     A path is a platform's archive of a class, which may be too large for memory.
     """
@@ -57,7 +53,7 @@ def files(archive: bytes | Path, budget: Budget, largest: int) -> list[Packed]:
         opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
     except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
-    found = list(_files(opened, budget, largest))
+    found = list(_files(opened, largest))
     return sorted(found, key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
 
 
@@ -69,30 +65,31 @@ def _listed(archive: bytes | Path) -> int:
         return sum(1 for _ in re.finditer(b"PK\x01\x02", content))
 
 
-def _files(archive: zipfile.ZipFile, budget: Budget, largest: int) -> Iterator[Packed]:
+def check_size(some: Iterable[Packed], most: int) -> None:
+    """Unopened for files that have more than so many bytes together."""
+    if sum(one.size for one in some) > most:
+        raise Unopened(f"unpacked it has more than {most:,} bytes")
+
+
+def _files(archive: zipfile.ZipFile, largest: int) -> Iterator[Packed]:
     for info in archive.infolist():
         parts = _parts(info)
         if parts and not info.is_dir():
-            read = partial(_read, archive, info, budget, largest)
-            yield Packed(parts, _written(info), read)
+            yield Packed(parts, _written(info), info.file_size, partial(_read, archive, info, largest))
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget, largest: int) -> bytes:
-    """No more of a file than may be kept is ever unpacked, whatever size the archive states."""
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, largest: int) -> bytes:
     if stat.S_ISLNK(info.external_attr >> 16):
         raise Unopened("it is no ordinary file")
     if info.flag_bits & 1:
         raise Unopened("the archive is locked with a password")
-    most = min(largest, budget.left)
+    if info.file_size > largest:
+        raise Unopened(f"unpacked it has more than {largest:,} bytes")
     try:
         with archive.open(info) as file:
-            content = file.read(most + 1)
+            return file.read(info.file_size + 1)  # asked for no number, it might unpack two gigabytes at once
     except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
-    if len(content) > most:
-        raise Unopened(f"unpacked it has more than {most:,} bytes")
-    budget.left -= len(content)
-    return content
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:

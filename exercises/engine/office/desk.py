@@ -1,34 +1,38 @@
 """A classroom at work: who stands where with an assignment, and the working copies that nbgrader reads.
 
-The ledger holds what was handed in; `submitted/` holds, for nbgrader, the file of each student that counts, in the
-assignment's form. It is written anew from the ledger whenever that would change it, and never read back, except where
-somebody else wrote there: what nbgrader's own exchange collected is taken in like any other file.
+The ledger holds what was handed in; `counted/` holds, for nbgrader, the file of each student that counts, in the
+assignment's form. It is written anew from the ledger whenever that would change it, and never read back. What lies in
+`submitted/` is other people's: nbgrader's own exchange collects there, and nothing of it is ever changed.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import shutil
 import zipfile
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 
 import nbformat
 
 from course_lib.lessons.shared.grading import notebooks
+from course_lib.lessons.shared.grading.reading import tree
 from exercises.engine.chapters import graded
 from exercises.engine.grading.judge import write_whole
 
 from .hand import answers
 from .intake import Assignment, arrivals, numbers
 from .late import Deadlines, Lateness, read_deadlines
-from .ledger import Arrival, Ledger, Receipt
+from .ledger import Ledger, Receipt
 from .people import Person, Roster, read_roster
-from .room import Failed, Room, rooms
+from .room import Failed, Room, rooms, text_of
 from .standing import Content, Standing, standings
 from .texts import sha256
+
+OF_THE_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
+"""What nbgrader's exchange writes beside a notebook, and asks for when it hands feedback back."""
 
 
 class Desk:
@@ -67,33 +71,18 @@ class Desk:
         return self.ledger.collect(found, str(folder))
 
     def adopt(self, only: str | None = None) -> list[Receipt]:
-        """Takes in what somebody else put into `submitted/`: nbgrader's exchange, or this course of old.
+        """Takes in what nbgrader's exchange, or a person, put into `submitted/`, where it stays.
 
-        A file that is now somebody's work goes from there, as the ledger has its bytes. A doubt stays where it lies
-        until it is renamed or the roster knows it; one that was taken back with `undo` is listed no more.
+        What came once comes in again only as somebody else's, or when a doubt is settled: not after `undo`.
         """
         folder = self.course / "submitted"
         if not folder.is_dir():
             return []
-        ours, receipts = self.ledger.working_copies(), self.ledger.receipts()
-        listed = {
-            (Path(receipt.path).parent, receipt.sha256, receipt.problem) for receipt in receipts if receipt.problem
-        }
-        found = []
-        for arrival in arrivals(folder, self.assignments(), self.roster, only, lambda one: _is_copy(one, ours)):
-            one = replace(arrival, path=f"submitted/{arrival.path}")
-            sha = sha256(one.content) if one.content is not None else None
-            if not arrival.path.endswith("/") and (Path(one.path).parent, sha, one.problem) not in listed:
-                found.append(one)
-        new = self.ledger.collect(found, str(folder)) if found else []
-        doubts = [one.path for one in found if one.problem]
-        for one in found:
-            path = self.course / one.path
-            if one.problem or not path.is_file() or any(doubt.startswith(f"{one.path}/") for doubt in doubts):
-                continue  # in an archive, or an archive with a doubt in it
-            if self.ledger.holds(path.read_bytes()):
-                path.unlink()
-        return new
+        every = arrivals(folder, self.assignments(), self.roster, only)
+        there = [replace(one, path=f"submitted/{one.path}") for one in every if not one.path.endswith("/")]
+        known = {(one.path, one.sha256, one.student, one.problem) for one in self.ledger.receipts()}
+        new = [one for one in there if (one.path, one.sha256, one.student, one.problem) not in known]
+        return self.ledger.collect(new, str(folder)) if new else []
 
     def assignments(self) -> list[Assignment]:
         """All assignments that have a source."""
@@ -131,37 +120,21 @@ class Desk:
 
     def lay_out(self, room: Room) -> dict[str, Standing]:
         """Writes the working copy of everybody, where it differs from what lies there; returns where they stand."""
-        found = self.standings(room)
-        pristine, ours = notebooks.read_source(room.notebook("release")), self.ledger.working_copies()
+        found, pristine = self.standings(room), notebooks.read_source(room.notebook("release"))
         for student, standing in found.items():
             counts = standing.counts
             content = self.ledger.content(counts.sha256) if counts and counts.sha256 else None
             cells = notebooks.handed_in(content) if content is not None else []
-            self._write(room.notebook("submitted", student), nbformat.writes(notebooks.rebuilt(pristine, cells)))
-        for path in room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb"):
-            if path.parts[-3] not in found and path.is_file() and sha256(path.read_bytes()) in ours:
-                path.unlink()  # our copy of what was taken back with `undo`
-                with suppress(OSError):  # other files lie there
-                    path.parent.rmdir()
-                    path.parent.parent.rmdir()
+            path, text = room.notebook("counted", student), nbformat.writes(notebooks.rebuilt(pristine, cells))
+            if text_of(path) != text:
+                write_whole(path, text)
+            for name in OF_THE_EXCHANGE:
+                if (beside := room.notebook("submitted", student).with_name(name)).is_file():
+                    shutil.copyfile(beside, path.with_name(name))
+        for path in room.course.glob(f"counted/*/{room.assignment}"):
+            if path.parent.name not in found:  # what was taken back with `undo`
+                shutil.rmtree(path)
         return found
-
-    def _write(self, path: Path, text: str) -> None:
-        content = text.encode()
-        there = path.read_bytes() if path.is_file() else content
-        if path.is_file() and there == content:
-            return
-        self.ledger.announce(sha256(content))
-        if there != content and not self.ledger.holds(there):  # a doubt, too large to be kept, or here since a moment
-            free = (path.with_stem(f"{path.stem} ({number})") for number in count(1))
-            path.rename(next(other for other in free if not other.exists()))
-        write_whole(path, text)
-
-
-def _is_copy(arrival: Arrival, ours: set[str]) -> bool:
-    """Whether a file in `submitted/` is a working copy that the classroom wrote: by its place and its bytes."""
-    _, *place = arrival.path.split("/")
-    return len(place) == 2 and place[1] == f"{place[0]}.ipynb" and sha256(arrival.content or b"") in ours
 
 
 def _content(room: Room, content: bytes) -> Content:
@@ -171,10 +144,33 @@ def _content(room: Room, content: bytes) -> Content:
         return Content(False, str(error))
     pristine = notebooks.read_source(room.handed_out())
     rebuilt = notebooks.rebuilt(pristine, cells)
-    if notebooks.is_worked_on(rebuilt, pristine):
-        same = sha256(json.dumps(answers(rebuilt), sort_keys=True).encode())
-        return Content(True, answers=same, receipt=notebooks.receipt(rebuilt))
     names = {notebooks.grading(cell).get("grade_id") for cell in pristine.cells}
-    if not any(cell.name in names for cell in cells):
-        return Content(False, "none of the assignment's cells is in it")
-    return Content(False)
+    if not any(cell.name in names for cell in cells) and not _answered(rebuilt, pristine):
+        return Content(False, "none of the assignment's cells is in it")  # notes, or a page: no text of it is an answer
+    if not notebooks.is_worked_on(rebuilt, pristine):
+        return Content(False)
+    same = sha256(json.dumps(answers(_as_written(rebuilt)), sort_keys=True).encode())
+    return Content(True, answers=same, receipt=notebooks.receipt(rebuilt))
+
+
+def _as_written(rebuilt: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Without what a program adds while it saves, and without layout and remarks, for which code gets no marks."""
+    every = ((cell, _meaning(cell.source) if cell.cell_type == "code" else cell.source) for cell in rebuilt.cells)
+    said = ((cell, source.replace("\r\n", "\n").strip()) for cell, source in every)
+    cells = [{**cell, "source": source} for cell, source in said if source]
+    copy: nbformat.NotebookNode = nbformat.from_dict({**rebuilt, "cells": cells})
+    return copy
+
+
+def _meaning(source: str) -> str:
+    try:
+        found = tree(source)
+        return source if found is None else ast.dump(found) if found.body else ""
+    except RecursionError:  # a sum of thousands
+        return source
+
+
+def _answered(rebuilt: nbformat.NotebookNode, pristine: nbformat.NotebookNode) -> bool:
+    """Whether an answer stands in its place, whatever else the student wrote."""
+    placed = [cell for cell in rebuilt.cells if not notebooks.is_own(cell)]
+    return notebooks.is_worked_on(nbformat.from_dict({**rebuilt, "cells": placed}), pristine)

@@ -14,7 +14,7 @@ import os
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nlargest
@@ -51,15 +51,14 @@ def arrivals(
     assignments: Iterable[Assignment],
     roster: Roster,
     only: str | None = None,
-    skip: Callable[[Arrival], bool] = lambda arrival: False,
     known: Numbers | None = None,
 ) -> list[Arrival]:
-    """All files in `folder` but those to skip. With `only`, files that clearly are another assignment are left out.
+    """All files in `folder`. With `only`, files that clearly are another assignment are left out.
 
     `known` holds the numbers of what came before, where no roster tells two people of one name apart.
     """
     every = list(assignments)
-    found = [_identified(arrival, every) for arrival in _files(folder, roster) if not skip(arrival)]
+    found = [_identified(arrival, every) for arrival in _files(folder, roster)]
     if only is not None:
         found = [arrival for arrival in found if arrival.assignment in (only, None)]
     clear = {arrival.assignment for arrival in found if arrival.assignment}
@@ -101,7 +100,7 @@ def _is_of_a_class(path: Path, roster: Roster) -> bool:
     try:
         if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
             return False
-        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, archives.Budget(0), 0))]
+        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, KEPT_BYTES))]
     except (archives.Unopened, OSError):
         return False
     named = not roster.open and any(roster.match(each.name).student for each in labels)
@@ -122,42 +121,38 @@ def _of_people(path: Path, packed: list[archives.Packed]) -> list[archives.Packe
 
 def _of_a_class(path: Path) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
-    budget = archives.Budget(archives.MOST_OF_A_CLASS)
     packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
-        for one in _of_people(path, archives.files(path, budget, KEPT_BYTES)):
+        every = _of_people(path, archives.files(path, KEPT_BYTES))
+        archives.check_size(every, archives.MOST_OF_A_CLASS)
+        for one in every:
             who = _label(one.parts[0])
-            stamped = who.when is not None
-            plain = Arrival("/".join(one.parts), who.name, who.when or one.written or packed_at, stamped=stamped)
-            yield from _unpacked(_read(plain, one), budget, nested=2)
+            shown, when = _printable("/".join(one.parts)), who.when or one.written or packed_at
+            plain = Arrival(shown, who.name, when, stamped=who.when is not None)
+            yield from _unpacked(_read(plain, one))
     except archives.Unopened as error:
         yield Arrival(path.name, path.stem, packed_at, problem=str(error), advice=archives.BY_HAND)
 
 
-def _unpacked(arrival: Arrival, budget: archives.Budget | None = None, nested: int = 1) -> Iterator[Arrival]:
+def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
     """A file, or where it is a zip file the notebooks in it: handed in with it, the one written last the newest."""
     content = arrival.content
     if arrival.problem or content is None or not content.startswith(archives.ZIP):
         yield arrival
         return
-    left = budget or archives.Budget(archives.MOST_UNPACKED)
-    own = archives.Budget(min(left.left, archives.MOST_UNPACKED))
-    before = own.left
     try:
-        if nested > archives.MOST_NESTED:
-            raise archives.Unopened("archives lie in archives")
-        inside: list[Arrival] = []
-        for one in archives.files(content, own, KEPT_BYTES):
-            if not _is_nobodys(one.parts) and re.search(r"\.ipynb|\.zip$", one.parts[-1], re.IGNORECASE):
-                plain = replace(arrival, path="/".join([arrival.path, *one.parts]), content=None)
-                inside += _unpacked(_read(plain, one), own, nested + 1)
+        some = [one for one in archives.files(content, KEPT_BYTES) if not _is_nobodys(one.parts)]
+        inside = [one for one in some if re.search(r"\.ipynb|\.zip$", one.parts[-1], re.IGNORECASE)]
         if not inside:
             raise archives.Unopened("no notebook is in it")
-        yield replace(arrival, opened=True)
-        yield from inside
+        archives.check_size(inside, archives.MOST_UNPACKED)
     except archives.Unopened as error:
         yield replace(arrival, problem=str(error), advice=archives.BY_HAND)
-    left.left -= before - own.left
+        return
+    yield replace(arrival, opened=True)
+    for one in inside:
+        path = _printable("/".join([arrival.path, *one.parts]))
+        yield _read(replace(arrival, path=path, content=None), one)
 
 
 def _read(arrival: Arrival, packed: archives.Packed) -> Arrival:
@@ -174,8 +169,9 @@ def _is_nobodys(parts: tuple[str, ...]) -> bool:
 
 
 def _printable(name: str) -> str:
-    r"""A name with \xfc for a byte that is no UTF-8, as some archives of other systems leave them."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    r"""A name with \xfc for a byte that is no UTF-8, or that would steer a terminal in which it is printed."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda sign: f"\\x{ord(sign[0]):02x}", text)
 
 
 def _arrival(path: Path, folder: Path) -> Arrival:
@@ -193,7 +189,7 @@ def _arrival(path: Path, folder: Path) -> Arrival:
             size = f"the file has {status.st_size:,} bytes, of which none were kept"
             return replace(plain, problem=size, advice="ask the student to clear the outputs and hand in again")
         if shown != true_path:
-            plain = replace(plain, problem="its name is not in UTF-8", advice="rename it, and collect again")
+            plain = replace(plain, problem="its name holds what is no text", advice="rename it, and collect again")
         return replace(plain, content=path.read_bytes())
     except OSError as error:
         reason = f"it cannot be read ({error.strerror})"
@@ -272,8 +268,9 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
 def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
     """Why a file cannot count, and what to do about it."""
     content = arrival.content or b""
-    if content.startswith(archives.OTHERS):
-        return "it is an archive, and no zip file", archives.BY_HAND
+    if content.startswith((*archives.ZIP, *archives.OTHERS)):
+        kind = "an archive in an archive" if content.startswith(archives.ZIP) else "an archive, and no zip file"
+        return f"it is {kind}", archives.BY_HAND
     named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one
     unreadable = None if named and arrival.assignment else _names(content)[1]
     if unreadable:
@@ -298,7 +295,7 @@ def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterato
 
     Moodle's number is another one in each of its assignments. So where a roster has one person of the name, only the
     numbers that came together are compared; without a roster also those that came before. An empty folder is nobody's
-    work: `undo` leaves them in submitted/.
+    work.
     """
     spellings: dict[str, set[str]] = defaultdict(set)
     here: Numbers = {key: set(those) for key, those in known.items()} if roster.open else {}

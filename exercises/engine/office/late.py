@@ -34,6 +34,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from .ledger import Receipt
+from .people import identifier
 from .texts import converted, read_toml
 
 DEADLINES = "deadlines.toml"
@@ -82,10 +83,15 @@ class Deadlines:
     """The class's; None for this computer's."""
 
     def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
-        """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster."""
+        """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster.
+
+        Without a roster, for a name that no student can have in the tables.
+        """
         given = set(self.weights).union(*self.extensions.values())
         _known("assignment", given, set(assignments))
-        if students is not None:
+        if students is None:
+            _known("student", set(self.extensions), {identifier(name) or "" for name in self.extensions})
+        else:
             _known("student in roster.csv", set(self.extensions), set(students))
 
     def weight(self, assignment: str) -> float:

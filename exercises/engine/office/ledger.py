@@ -7,13 +7,14 @@ Nothing is ever changed or deleted: what is taken back is marked as withdrawn, a
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from .texts import sha256
 
 _TABLES = {
     "file": "sha256 TEXT PRIMARY KEY, content BLOB NOT NULL",
@@ -22,7 +23,6 @@ _TABLES = {
         name TEXT NOT NULL, student TEXT, assignment TEXT, handed_in TEXT NOT NULL, stamped INTEGER NOT NULL,
         sha256 TEXT REFERENCES file, problem TEXT, advice TEXT""",
     "withdrawal": "receipt INTEGER PRIMARY KEY REFERENCES receipt, at TEXT NOT NULL",
-    "working_copy": "sha256 TEXT PRIMARY KEY",
     "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
         student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
 }
@@ -51,6 +51,11 @@ class Arrival:
     advice: str | None = None
     opened: bool = False
     """An archive whose files came in each by itself: kept, and graded by nobody."""
+
+    @property
+    def sha256(self) -> str | None:
+        """The checksum of the bytes, where they are kept."""
+        return sha256(self.content) if self.content is not None else None
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Ledger:
             known = {_key(one, one.sha256, one.handed_in) for one in every}
             collection: int | None = None
             for arrival in arrivals:
-                sha = hashlib.sha256(arrival.content).hexdigest() if arrival.content is not None else None
+                sha = arrival.sha256
                 stamp = arrival.handed_in.astimezone(UTC).isoformat(timespec="seconds")
                 key = _key(arrival, sha, stamp)
                 if key in known:
@@ -121,29 +126,12 @@ class Ledger:
         content: bytes = row[0]
         return content
 
-    def holds(self, content: bytes) -> bool:
-        """Whether these very bytes are kept as somebody's, not as a doubt; or are a working copy, to be made again."""
-        kept = """SELECT sha256 FROM working_copy WHERE sha256 = :sha
-            UNION SELECT sha256 FROM receipt WHERE sha256 = :sha AND problem IS NULL"""
-        with self._open() as database:
-            return database.execute(kept, {"sha": hashlib.sha256(content).hexdigest()}).fetchone() is not None
-
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._open() as database:
             rows = [(receipt.id, now) for receipt in receipts]
             database.executemany("INSERT OR IGNORE INTO withdrawal VALUES (?, ?)", rows)
-
-    def announce(self, sha256: str) -> None:
-        """Notes that a working copy with this checksum is about to be written, so that nobody takes it for new work."""
-        with self._open() as database:
-            database.execute("INSERT OR IGNORE INTO working_copy VALUES (?)", (sha256,))
-
-    def working_copies(self) -> set[str]:
-        """The checksums of all working copies that were ever announced."""
-        with self._open() as database:
-            return {sha for (sha,) in database.execute("SELECT sha256 FROM working_copy")}
 
     # ---- marks by hand ----
 

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -30,7 +31,7 @@ LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of wh
 _COPY = re.compile(r"\s*(\(\d+\)|- ?copy|[-_ ]?kopie)\s*$", re.IGNORECASE)
 # Letters that Unicode does not take apart into a plain one and a mark, and letters of two alphabets that look the same.
 _LETTERS = str.maketrans("łđðøħŧıɖƀǥɨ" + "یىکة", "lddohtidbgi" + "ييكه", "\u0640") | str.maketrans(
-    {"æ": "ae", "œ": "oe", "þ": "th", "ß": "ss", "ŋ": "ng", "ə": "e"}
+    {"æ": "ae", "œ": "oe", "þ": "th", "ß": "ss", "ŋ": "ng", "ə": "e"} | dict.fromkeys("ʻʼʽʾʿ", "'")
 )
 _IN_TWO = {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"}  # as German and the Nordic languages spell them out
 
@@ -103,8 +104,9 @@ def label(text: str) -> Label:
     for platform, one in platforms().items():
         if one.files and (found := re.fullmatch(one.files, text, re.IGNORECASE)):
             parts = found.groupdict()
-            when = datetime.strptime(parts["when"], one.times).astimezone() if "when" in parts else None
-            return Label(found["name"], when, platform, parts.get("number"))
+            with suppress(ValueError):  # a 45th of November: it is somebody's own name for a file
+                when = datetime.strptime(parts["when"], one.times).astimezone() if "when" in parts else None
+                return Label(found["name"], when, platform, parts.get("number"))
     return Label(without_copy(text))
 
 

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +44,7 @@ class Room:
     limits: Limits = USUAL
 
     def notebook(self, step: str, student: str = ".") -> Path:
-        """source/./A/A.ipynb, release/./A/A.ipynb, submitted/STUDENT/A/A.ipynb, ..."""
+        """source/./A/A.ipynb, release/./A/A.ipynb, counted/STUDENT/A/A.ipynb, ..."""
         return self.course / step / student / self.assignment / f"{self.assignment}.ipynb"
 
     def handed_out(self) -> Path:
@@ -72,12 +73,12 @@ class Room:
     def judged(self, student: str) -> dict[str, Any]:
         """The verdict on a student's working copy: the stored one, or a new one."""
         return verdict_on(
-            self.verdict(student), self.notebook("source"), self.notebook("submitted", student), self.limits
+            self.verdict(student), self.notebook("source"), self.notebook("counted", student), self.limits
         )
 
     def fingerprint(self, student: str) -> str:
         """Changes with the student's working copy, the assignment and whatever grades it."""
-        return fingerprint(self.notebook("source"), self.notebook("submitted", student))
+        return fingerprint(self.notebook("source"), self.notebook("counted", student))
 
     def api(self) -> NbGraderAPI:
         """nbgrader, set up for this classroom."""
@@ -123,9 +124,10 @@ def rooms(course: Path, assignment: str | None = None, limits: Limits = USUAL) -
 
 def usable(course: Path) -> Path:
     """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
-    if glob.has_magic(str(course)):
+    if glob.has_magic(str(course)) or re.search("%[0-9A-Fa-f]{2}", str(course)):
         raise Failed(
-            f"{course}: [ ], * and ? may not stand in the path of a class, as nbgrader takes them for patterns"
+            f"{course}: [ ], * and ? may not stand in the path of a class, nor a sign such as %41, as nbgrader reads "
+            "them in its own way"
         )
     return course
 

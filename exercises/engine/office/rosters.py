@@ -57,7 +57,8 @@ def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | No
             f"{Path(__file__).parent}/platforms.yml"
         )
     nobody = preset.no_people if preset else [""]
-    found = [_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody]
+    every = (_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody)
+    found = list({(one.student, one.name): one for one in every}.values())  # who is in two sections may stand twice
     if twice := {one.student for one in found if [other.student for other in found].count(one.student) > 1}:
         raise BadRoster(f"{path}: {min(twice)!r} stands there twice: take another column, --column student=...")
     return found
@@ -65,7 +66,7 @@ def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | No
 
 def _name(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> str:
     asked = columns.get("name") or columns["student"]
-    return " ".join(filter(None, (cells.get(column, "") for column in asked))).strip()
+    return " ".join(" ".join(cells.get(column, "") for column in asked).split())
 
 
 def _person(line: int, cells: Mapping[str, str], columns: Mapping[str, Sequence[str]], system: str) -> Person:

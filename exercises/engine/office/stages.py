@@ -88,7 +88,7 @@ def say_what_came(where: str, new: list[Receipt]) -> None:
 
 
 def sort_out(desk: Desk, room: Room) -> None:
-    """Brings submitted/ to what counts, and says which files do not."""
+    """Brings counted/ to what counts, and says which files do not."""
     if not is_released(room):
         release(room)
     for student, standing in _laid_out(desk, room).items():
@@ -158,7 +158,7 @@ def book(room: Room, student: str) -> None:
     hand.keep(room, {student})
     room.note_booking(student)  # a booking that is cut short does not pass for a whole one
     autograde(room, student)
-    notebook = notebooks.read_source(room.notebook("submitted", student))
+    notebook = notebooks.read_source(room.notebook("counted", student))
     shas = hand.answers(notebook)
     hand.put(room, student, shas, notebooks.text_to_place(notebook))
     room.note_booking(student, state=state, answers=shas)
@@ -173,7 +173,7 @@ def graded(room: Room, students: Iterable[str]) -> set[str]:
     """Those whose present submission is booked under the present grading."""
     with room.gradebook() as gradebook:
         booked = {one.student_id for one in gradebook.assignment_submissions(room.assignment)}
-    there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
+    there = [s for s in students if room.notebook("counted", s).exists() and room.notebook("autograded", s).exists()]
     noted = {student: room.booked(student) or {} for student in booked.intersection(there)}
     return {student for student, one in noted.items() if one.get("state") == room.fingerprint(student)}
 

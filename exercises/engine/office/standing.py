@@ -1,7 +1,7 @@
 """Which of a student's files counts: the newest one with work in it. Missing, broken or untouched ones replace none.
 
-Where the newest has the same answers as an earlier one, the earliest of these counts, with its time: saving once more
-is no later work.
+Where the newest has the same answers as an earlier one, the earliest of these counts, with its time: saving once more,
+or laying code out anew, is no later work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .ledger import Receipt
 
-ASK = "ask the student for the right file, and collect again"
+ASK = "ask the student for the right .ipynb file, saved once more in Jupyter, and collect again"
 
 
 @dataclass(frozen=True)

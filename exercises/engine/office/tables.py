@@ -18,7 +18,7 @@ from exercises.engine.grading.judge import read_json, write_whole
 from .desk import Desk
 from .late import Lateness
 from .ledger import Receipt
-from .people import lines_of, platforms
+from .people import ROSTER, lines_of, platforms
 from .room import Room
 from .stages import graded, settle
 from .standing import Content, Standing, nobodys, shown, undo
@@ -59,6 +59,8 @@ def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:
             line: Line = {"student": student, "name": desk.person(student).name}
             standing = standings.get(student)
             unplaced = [_strange(receipt) for receipt in astray if receipt.student == student]
+            if standing and standing.counts and not (desk.roster.open or student in desk.roster.people):
+                unplaced.append(f"not in {ROSTER}; if somebody there has the file now: {undo(standing.counts)}")
             if standing is None:
                 line["look_at"] = "; ".join(unplaced) or NOTHING
             elif student in present:
@@ -89,8 +91,7 @@ def _marks(notebook: Any) -> dict[str, Any]:
 def _about(room: Room, standing: Standing, late: Lateness, unplaced: Sequence[str]) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
     verdict = read_json(room.verdict(standing.student))
-    looks = [*standing.notes, *unplaced, late.note(), _earlier(standing, late), verdict.get("look")]
-    looks += verdict.get("look_at", [])
+    looks = [*standing.notes, *unplaced, late.note(), _earlier(standing, late), *verdict.get("look_at", [])]
     return {
         "seconds": verdict.get("student_seconds", ""),
         "handed_in": standing.counts.handed_in if standing.counts else "",

@@ -74,27 +74,6 @@ def test_gradients_agree_with_autograd() -> None:
         np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-12)
 
 
-def test_cosine_losses_step_along_the_circle_and_dot_products_do_not() -> None:
-    rng = np.random.default_rng(1)
-    found = dict.fromkeys(motion.LOSSES, 0.0)
-    for case in [random_case(rng) for _ in range(CASES)]:
-        q = np.array(case["q"])
-        _, gradient, _ = motion.loss_and_gradient(case["loss"], q, np.array(case["keys"]), case["tau"])
-        found[case["loss"]] = max(found[case["loss"]], abs(gradient @ q) / np.linalg.norm(q))
-    assert {name for name, radial in found.items() if radial > 1e-3} == {"dot", "infonce_dot"}
-    assert max(found[name] for name in ("cosine", "cosine_squared", "infonce")) < 1e-12
-
-
-def test_a_trace_of_cosine_steps_follows_the_quartic_law() -> None:
-    shown = cosine_motion.CosineMotion(loss="infonce", negatives=[(1.5, -0.8), (-1.0, 0.4)], lr=0.7, steps=60)
-    trace, moves = shown.trace, np.diff(shown.trace, axis=0)
-    step = geometry.norm(moves)
-    h = step * geometry.norm(trace[:-1]) / shown.lr
-    assert geometry.norm(trace[-1]) == pytest.approx(
-        geometry.quartic_norm(geometry.norm(trace[0]), lr=0.7, h=h, step=step), rel=1e-12
-    )
-
-
 EVALUATE = """(cases) => cases.map(({ q, keys, loss, lr, tau, steps }) => {
   const found = lib.lossAndGradient(loss, q, keys, tau);
   return {

@@ -160,7 +160,9 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
 
 def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:
     """The same points on the sides of the cells, for a smooth and for a rough surface."""
-    smooth = np.reshape([loss(scalars(person=1).user, *point) for point in two_scalars.grid_points()], (25, 25))
+    alphas, betas = (two_scalars.grid_axis(name)[::3] for name in ("alpha", "beta"))
+    user = scalars(person=1).user
+    smooth = np.array([[loss(user, alpha, beta) for alpha in alphas] for beta in betas])
     for grid in (smooth, np.random.default_rng(0).normal(size=(6, 7))):
         level = float(np.quantile(grid, 0.4)) + 1e-6
         pieces = np.array(
@@ -327,7 +329,7 @@ def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -
 
 # ==== the interactive on several trainings: its lists are those of course_lib, and what is stored can be made again
 
-STATES = [(1.0, 1.0, 0), (1.0, 0.0, 0), (0.0, 1.0, 2), (0.45, 1.5, -1), (0.0, 0.0, -2)]
+STATES = [(1.0, 0.0, 0), (0.0, 1.0, 2), (0.45, 1.5, -1)]
 
 LOOK = """(states) => states.map((state) => {
   const found = lib.analyseAll(state, lib.markAll(state.models.map((model) => lib.trainingOf(model, state)), state));

@@ -55,14 +55,6 @@ def test_the_model_keeps_all_of_its_own_neighbours_and_few_of_those_of_a_stretch
     assert films.chance() < min(shares) and max(shares) < 0.7
 
 
-def test_turns_and_lengths_keep_all_neighbours() -> None:
-    """What a cosine does not feel: a rotation, and the lengths of the rows."""
-    _, movies = films.model()
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((films.WIDTH, films.WIDTH)))[0]
-    assert (films.kept(movies @ turn) == 1).all()
-    assert (films.kept(geometry.normalise(movies)) == 1).all()
-
-
 def test_the_picked_gauge_is_the_worst_of_the_hundred() -> None:
     shares = [films.kept(films.stretched(seed)).mean() for seed in range(films.GAUGES)]
     assert int(np.argmin(shares)) == films.PICKED

@@ -1,6 +1,5 @@
 """The chapter on Gramians: its proofs, the training that its pages share, its findings, figures and quiz."""
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -81,13 +80,6 @@ WRONG = [
     (G, "sagram_error", lambda f: other_bias, [P.thm_optimal_beta]),
     (G, "sogram_variance", lambda f: other_memory, [P.prop_sampling_by_memory]),
 ]
-
-
-def test_sogram_bound_in_numbers() -> None:
-    """The bound (13) at one place, and where it is attained: a Gramian that moves straight on, long after the start."""
-    alpha = Fraction(1, 4)
-    lag = sum(alpha * (1 - alpha) ** k * k for k in range(400))
-    assert math.isclose(lag, gramians.sogram_bias_bound(alpha, delta=1, norm=0), rel_tol=1e-9)
 
 
 def test_one_batch_without_replacement() -> None:

@@ -28,12 +28,6 @@ def answers(notebook: dict) -> dict[str, Any]:
 
 
 MESSAGES = [
-    (
-        "weight_of_positives",
-        lambda y, i, j, s: Fraction(s - 1, 5) * sum(y[i]) * sum(r[j] for r in y),
-        "its own negative",
-    ),
-    ("weight_of_negatives", lambda y, i, j, s: Fraction(s, 6) * sum(y[i]) * sum(r[j] for r in y), "not s/M"),
     ("weight_of_negatives", lambda y, i, j, s: Fraction(s - 1, 80) * sum(y[i]) * sum(r[j] for r in y), "times m n"),
     ("weight_of_negatives", lambda y, i, j, s: 0.5, "no floats"),
     ("weight_of_negatives", lambda y, i, j, s: Fraction(17, 3), "No usual slip"),

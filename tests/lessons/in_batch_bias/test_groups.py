@@ -81,7 +81,7 @@ def drawn(rng: np.random.Generator, count: int) -> Groups:
 
 
 def descended(given: Groups, width: int, rho: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Where the least of three descents of 2 mn (13) ends: scores of all rows, and the value that the library gives."""
+    """Where the lesser of two descents of 2 mn (13) ends: scores of all rows, and the value that the library gives."""
     of_label = np.repeat(np.arange(len(given.rows)), [len(counts) for counts in given.counts])
     held, counts = np.array(given.positives, dtype=float), np.concatenate([np.array(own) for own in given.counts])
     own = (of_label == np.arange(len(given.rows))[:, None]) * counts  # c_j in the label's own group, (groups, n)
@@ -94,7 +94,7 @@ def descended(given: Groups, width: int, rho: float, rng: np.random.Generator) -
         gradient = np.concatenate([slope @ items, slope.T @ users])
         return float((push * scores**2 - 2 * own * scores).sum() + own.sum()), gradient.ravel()
 
-    starts = rng.standard_normal((3, (len(held) + len(of_label)) * width))
+    starts = rng.standard_normal((2, (len(held) + len(of_label)) * width))
     how = {"jac": True, "method": "L-BFGS-B", "options": {"ftol": 0.0, "gtol": 1e-10, "maxiter": 20_000}}
     best = min((minimize(value_and_gradient, start, **how) for start in starts), key=lambda found: found.fun)
     users, items = np.split(best.x.reshape(-1, width), [len(held)])

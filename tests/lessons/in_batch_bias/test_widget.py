@@ -229,16 +229,6 @@ def test_labels_may_be_an_array_and_fewer_than_the_batch_size() -> None:
     np.testing.assert_allclose(shown.weights[1], [[0, 1], [1, 0]])
 
 
-def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
-    labels = random_labels(np.random.default_rng(3), gaps=False)
-    for kind in ("unbiased", "masked"):
-        shown = InBatchWeights(labels, batch_size=2, kind=kind, fit=0.4)
-        np.testing.assert_allclose(shown.weights, [labels, 1 - labels], atol=1e-13)
-        assert mistaken(shown) == []
-        expected, full = re.findall(r"objective (?:is )?([\d.]+)", shown.summary())
-        assert expected.rstrip(".") == full.rstrip(".")
-
-
 def test_fallback_of_labels_without_weights() -> None:
     html = InBatchWeights([[1, 0], [0, 0]], batch_size=2).static_html()
     Elements(html)

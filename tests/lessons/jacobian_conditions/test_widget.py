@@ -17,7 +17,12 @@ from course_lib.papers import p0
 from tests.lessons.every import Script
 from tests.widget_pages import run, settled
 
-CHOICES = [(t, o, s) for t in small_towers.TOWERS for o in small_towers.OPTIMISERS for s in small_towers.LOSSES]
+# Every tower with every optimiser, and each of both with every loss.
+CHOICES = [
+    (tower, optimiser, list(small_towers.LOSSES)[(i + j) % len(small_towers.LOSSES)])
+    for i, tower in enumerate(small_towers.TOWERS)
+    for j, optimiser in enumerate(small_towers.OPTIMISERS)
+]
 
 TRAIN = (
     "(cases) => cases.map((one) => { const { path, losses, moves, pulls } = lib.train(one);"
@@ -26,7 +31,7 @@ TRAIN = (
 
 
 def training_cases(steps: int) -> list[dict[str, Any]]:
-    """Every combination of tower, optimiser and loss, with batches and seeds of its own."""
+    """One of each choice, with batches and seeds of its own."""
     rng = np.random.default_rng(4)
     return [
         dict(
@@ -137,14 +142,15 @@ def test_what_a_training_says() -> None:
 
 
 @pytest.mark.seconds
-@pytest.mark.parametrize("tower", one_quickly(list(small_towers.TOWERS), most=2))
+@pytest.mark.parametrize("tower", one_quickly(list(small_towers.TOWERS)))
 def test_every_leaf_holds_in_the_training(tower: str) -> None:
     """Kept: right angles, or a length that stays; longer: no right angle, nothing shrinks; lost: a vector shrinks."""
     for optimiser, loss in [*((name, "infonce") for name in small_towers.OPTIMISERS), ("sgd", "infonce_dot")]:
         shown = TowerMotion(tower, optimiser=optimiser, loss=loss, lr=0.3, steps=30)
         run = shown.run()
         shrinks, bend = np.diff(run.norms, axis=0).min() < -1e-5, np.abs(run.moves[:, 2] - 90).max()
-        expected = "lost" if shrinks else "kept" if bend < 0.1 or tower == "normalised" else "longer"
+        # AdaGrad divides gradients that are 0 but for rounding by their own size: a tenth of a degree
+        expected = "lost" if shrinks else "kept" if bend < 1 or tower == "normalised" else "longer"
         assert leaf(shown) == expected, optimiser
         assert ("Counterexample: step " in shown.summary()) == shrinks
 

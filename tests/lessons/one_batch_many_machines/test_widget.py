@@ -200,18 +200,6 @@ def test_bytes_written_out() -> None:
     assert sharded_step.state_bytes(40, optimizer="row-wise", **table) == 240 + 40 * 4
 
 
-def test_rows_exchanged_are_those_of_a_simulation() -> None:
-    """Rows that lie anywhere: what one machine sends, in the mean over machines and draws."""
-    rng, machines, batch, width = np.random.default_rng(0), 4, 50, 8
-    sent = []
-    for _ in range(200):
-        owner = rng.integers(machines, size=(machines, 2 * batch))  # of the rows that each machine asks for
-        away = owner != np.arange(machines)[:, None]
-        sent.append(away.sum() * (8 + 2 * width * 4) / machines)
-    expected = sharded_step.exchanged_bytes(processes=machines, batch_size=batch, width=width, itemsize=4)
-    assert abs(np.mean(sent) - float(expected)) < 5 * np.std(sent) / np.sqrt(len(sent))
-
-
 def test_seconds_are_those_of_the_cost_model() -> None:
     """With numbers of 4 bytes, on the core of the prices: nothing but `step_cost`."""
     one = ShardedStep(PRICES, itemsize="4", speed=1.0)

@@ -11,7 +11,6 @@ from in_process import functions, with_arguments
 from sample_essays import printed, unaccounted
 from scipy import optimize, stats
 
-from course_lib import popularity
 from course_lib.lessons.popularity_direction import checks
 from exercises.engine import simulate
 
@@ -133,11 +132,6 @@ MESSAGES = [
         "lower id is the more popular",
     ),
     ("direction", lambda items, counts, ratio: [1.0], "a list of numbers"),
-    (
-        "cross_fitted",
-        lambda items, counts, ratio, fold: popularity.projection_correlation(np.array(items), np.array(counts), ratio),
-        "uses the items twice",
-    ),
     ("pull_even", lambda Y, users: -by("first_pull")(Y, users), "descent goes against the gradient"),
     ("pull_even", lambda Y, users: 2 * by("first_pull")(Y, users), "the sigmoid is 1/2"),
     ("pull_uneven", lambda Y, users: by("first_pull")(Y, users).astype(float), "no floats"),

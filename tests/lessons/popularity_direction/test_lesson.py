@@ -68,23 +68,6 @@ WRONG = [
 ]
 
 
-def test_the_gradient_is_that_of_torch() -> None:
-    """-M(w)'U against autograd, on the labels of the enumerations, for a law with skips."""
-    torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(0)
-    law = proofs._spelled_out(TripleLaw("users", "popularity", "skip"))
-    users, items = (torch.tensor(rng.normal(size=(size, 2)), requires_grad=True) for size in (3, 4))
-    margins = {key: (users[key[0]] * (items[key[1]] - items[key[2]])).sum() for key in law}
-    loss = sum(float(often) * torch.nn.functional.softplus(-margins[key]) for key, often in law.items())
-    loss.backward()
-    weighted = np.zeros((3, 4))
-    for (u, i, j), often in law.items():
-        w = float(often) * torch.sigmoid(-margins[u, i, j]).item()
-        weighted[u, i] += w
-        weighted[u, j] -= w
-    np.testing.assert_allclose(items.grad.numpy(), -weighted.T @ users.detach().numpy(), atol=1e-12)
-
-
 # ---- counterexamples
 
 

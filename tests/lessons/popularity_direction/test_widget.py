@@ -121,14 +121,6 @@ def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:
     assert library("tables")("(values) => values.map(lib.roundHalfEven)", values) == [round(value) for value in values]
 
 
-def test_the_law_of_chance_is_what_random_numbers_give() -> None:
-    drawn = [axis(show="random", seed=seed, shown=60) for seed in range(16)]
-    law = popularity.double_dipping_law(drawn[0].popularity, 16, 0.05)
-    naive = [popularity.projection_correlation(one.embeddings, one.popularity, 0.05) for one in drawn]
-    assert abs(np.mean(naive) - law.mean) < 4 * law.sd / np.sqrt(16)
-    assert abs(np.mean([crossed(one.embeddings, one.popularity, 0.05, one.halves) for one in drawn])) < 0.1
-
-
 def test_the_same_in_python_computes_the_numbers_of_sentences_and_table() -> None:
     for one in (axis(ratio=0.1), axis(show="shuffled", seed=3), axis(show="random", shown=60)):
         _, names = printed(one.python())

@@ -138,16 +138,6 @@ def test_what_the_line_leaves_out_is_named() -> None:
     assert "leaves out the length of single steps" in shown(lr=100.0).summary()
 
 
-def test_only_the_ratio_of_rate_and_squared_norm_matters() -> None:
-    """(lr, norm) -> (4 lr, 2 norm): every norm doubles, every list stays."""
-    small, large = shown(lr=1.0).run(), shown(lr=4.0, start_norm=2.0).run()
-    np.testing.assert_allclose(large.norms, 2 * small.norms, rtol=1e-9)
-    for by_cosine in (True, False):
-        assert (
-            norm_growth.recommend(small, by_cosine=by_cosine) == norm_growth.recommend(large, by_cosine=by_cosine)
-        ).all()
-
-
 def test_what_the_chapter_shows_is_there() -> None:
     """High rate: slope near 1/4, and dot product prefers the head; low rate: neither."""
     high, low = shown(lr=0.5).run(), shown(lr=0.01).run()
@@ -190,9 +180,8 @@ def test_before_the_first_step_there_is_nothing_to_say() -> None:
 
 
 @pytest.mark.seconds
-@pytest.mark.parametrize("changes", [{}, {"lr": 0.05, "start_norm": 2.0, "step": 100}])
-def test_the_same_in_python_computes_the_first_row(changes: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    one = shown(**changes)
+def test_the_same_in_python_computes_the_first_row(capsys: pytest.CaptureFixture[str]) -> None:
+    one = shown(lr=0.05, start_norm=2.0, step=100)
     assert run_code(one.python()).state() == one.state()
     first, line, *shares = capsys.readouterr().out.splitlines()
     mean_line, exact = line.split(" predicted; ")

@@ -63,7 +63,6 @@ MESSAGES = [
     ("moves", lambda X, G, new, lr: [part / len(X) for part in ANSWERS["moves"](X, G, new, lr)], "not averaged"),
     ("rates", lambda a, b, counts, days: [(b + c) / (a + t) for c, t in zip(counts, days, strict=True)], "shape"),
     ("bound", lambda u, steps: 2 * ANSWERS["bound"](u, steps), "its step"),
-    ("candidates", lambda scores, bound, k: k, "both scores"),
     ("candidates", lambda scores, bound, k: 2.5, "whole number"),
 ]
 

@@ -26,6 +26,7 @@ MOST_BYTES = 100_000_000  # of a file, outputs and widgets included, which are p
 MOST_CELLS = 300
 MOST_OF_A_FIELD = 10_000_000  # bytes of one cell's source, metadata or pictures
 LONGEST_SOURCE = 100_000
+MOST_OF_SOURCES = 1_000_000  # characters of all cells together: each is read as Python several times
 MOST_OF_IMAGES = 8_000_000  # characters of all attachments of a notebook together
 IMAGES = ("image/png", "image/jpeg", "image/gif")
 CODE_STUB = "raise NotImplementedError('Write your answer here.')"
@@ -174,8 +175,11 @@ def handed_out(content: bytes) -> NotebookNode:
 # ---- reading what was handed in ----
 
 
-def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
-    """Every cell of a submitted file; Unreadable for anything else. Outputs and widgets may be large: see `skim`."""
+def handed_in(content: bytes, times: int = 1) -> list[Cell]:
+    """Every cell of a submitted file; Unreadable for anything else. Outputs and widgets may be large: see `skim`.
+
+    `times` is how many times as much may be in it as a student may hand in.
+    """
     if not content:
         raise Unreadable("the file is empty")
     if len(content) > MOST_BYTES:
@@ -186,9 +190,12 @@ def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
         if "cells" not in every or content[every["cells"].begin : every["cells"].begin + 1] != b"[":
             raise skim.NotJson("no list of cells")
         found = list(skim.members(content, every["cells"].begin))
-        if len(found) > most_cells:
-            raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
-        return list(_cells(content, found))
+        if len(found) > times * MOST_CELLS:
+            raise Unreadable(f"the notebook has {len(found):,} cells; at most {times * MOST_CELLS} are read")
+        cells = list(_cells(content, found))
+        if (size := sum(len(cell.source) for cell in cells)) > times * MOST_OF_SOURCES:
+            raise Unreadable(f"its cells have {size:,} characters; at most {times * MOST_OF_SOURCES:,} are read")
+        return cells
     except skim.TooMuch:
         raise Unreadable("the file holds more than can be read. Clear the outputs") from None
     except skim.NotJson as error:
@@ -197,7 +204,7 @@ def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
 
 def working_copy(content: bytes) -> list[Cell]:
     """The cells of a notebook that `rebuilt` wrote: it may have more than a file that is handed in."""
-    return handed_in(content, 4 * MOST_CELLS)
+    return handed_in(content, 4)
 
 
 def _cells(content: bytes, found: Iterable[skim.Member]) -> Iterator[Cell]:

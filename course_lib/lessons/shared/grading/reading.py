@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 _RUNS_ITS_BODY = re.compile(r"\A\s*%%(time|capture|prun)\b.*\n?")
 _MARKED = re.compile(r"^\s*[%!?,;/]|=\s*[%!]|\?\s*$", re.MULTILINE)
-MOST_WORK = 2_000_000
+MOST_WORK = 300_000
 """Characters that IPython may look at: for each line that may be a magic it reads the whole cell once more."""
+CELLS = 512
+"""Of how many cells is kept what they are: more than a notebook has, which is asked once for each answer."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError)
 
 
@@ -42,7 +45,8 @@ def _transformed(source: str) -> str:
     return str(TransformerManager().transform_cell(body))
 
 
-def defined(source: str) -> set[str]:
+@lru_cache(CELLS)
+def defined(source: str) -> frozenset[str]:
     """The names that some code defines at its top; none where it is no Python."""
     found: set[str] = set()
     for node in _body(source):
@@ -52,7 +56,7 @@ def defined(source: str) -> set[str]:
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
-    return found
+    return frozenset(found)
 
 
 def _body(source: str) -> list[ast.stmt]:
@@ -60,6 +64,7 @@ def _body(source: str) -> list[ast.stmt]:
     return found.body if found else []
 
 
+@lru_cache(CELLS)
 def is_idle(source: str) -> bool:
     """Whether some code does nothing but import, explain, and define functions that raise."""
     found = tree(source)

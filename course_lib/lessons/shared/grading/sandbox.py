@@ -255,7 +255,7 @@ class Sandbox:
         return (
             (self._left("own") <= 0 and slow)
             or self._left("own") <= -self.limits.submission
-            or self._own_ends() >= MOST_RESTARTS
+            or (self._own_ends() >= MOST_RESTARTS and place not in self._took)
         )
 
     def _own_ends(self) -> int:

@@ -27,7 +27,8 @@ def read(stored: Path) -> Any:
     return json.loads(stored.read_text(encoding="utf-8"))
 
 
-class _Between(traitlets.TraitType[Any, Any]):
+# Traits stand here without [Any, Any]: those of Colab's traitlets (5.7) cannot be subscripted.
+class _Between(traitlets.TraitType):  # type: ignore[type-arg]
     """A number of a widget's state, `low` to `high`, a multiple of `unit`; a limit may be a function of the widget."""
 
     def __init__(self, default: Any, low: Any, high: Any, unit: int = 1) -> None:
@@ -43,21 +44,21 @@ class _Between(traitlets.TraitType[Any, Any]):
         return value
 
 
-class Number(_Between, traitlets.Float[Any, Any]):
+class Number(_Between, traitlets.Float):  # type: ignore[type-arg]
     """A number of a widget's state."""
 
     def validate(self, obj: Any, value: Any) -> float:
         return float(self.inside(obj, super().validate(obj, value)))
 
 
-class Count(_Between, traitlets.Int[Any, Any]):
+class Count(_Between, traitlets.Int):  # type: ignore[type-arg]
     """A whole number of a widget's state."""
 
     def validate(self, obj: Any, value: Any) -> int:
         return int(self.inside(obj, super().validate(obj, value)))
 
 
-class Word(traitlets.Unicode[Any, Any]):
+class Word(traitlets.Unicode):  # type: ignore[type-arg]
     """A word of a widget's state, one of `words`, which may be a function of the widget."""
 
     def __init__(self, default: str, words: Collection[str] | Callable[[Any], Collection[str]]) -> None:
@@ -73,7 +74,7 @@ class Word(traitlets.Unicode[Any, Any]):
         return word
 
 
-class Checked(traitlets.TraitType[Any, Any]):
+class Checked(traitlets.TraitType):  # type: ignore[type-arg]
     """A part of a widget's state that `check(value, name, widget)` makes plain, or refuses with a ValueError."""
 
     def __init__(self, default: Any, check: Callable[[Any, str, Any], Any]) -> None:
@@ -85,7 +86,7 @@ class Checked(traitlets.TraitType[Any, Any]):
         return self.check(value, str(self.name), obj)
 
 
-class Stored(traitlets.TraitType[Any, Any]):
+class Stored(traitlets.TraitType):  # type: ignore[type-arg]
     """What a lesson has stored for its interactive, read from its file; no argument of the interactive gives it."""
 
     def __init__(self, path: Path) -> None:
