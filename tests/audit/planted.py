@@ -205,7 +205,7 @@ def _pushed(seed: int, strength: int, *, sphere: bool = True) -> Model:
 
 
 def _mismatched(seed: int, strength: int, *, sphere: bool = True) -> Model:
-    """Moved: by one the last fiftieth of the item rows; by one all item rows; those by two, and by one all user rows."""
+    """Moved: by one the last fiftieth of the item rows; by one all item rows; those by two, all user rows by one."""
     model = clean(seed, sphere=sphere)
     items, users = model.items.copy(), model.users
     if strength == 0:
