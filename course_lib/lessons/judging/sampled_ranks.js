@@ -71,10 +71,11 @@ const asPython = (state) => [
 
 const line = (k, d) => svg("path", { d, style: `fill:none;stroke:${LOOKS[k][0]};stroke-width:2.2;stroke-dasharray:${LOOKS[k][1]}` });
 const filled = (k) => `fill:${LOOKS[k][0]};stroke:none`;
+const hollow = (k) => `fill:var(--cw-card);stroke:${LOOKS[k][0]};stroke-width:1.8`; // the mark of a dashed line
 function square(x, y, k) { return svg("rect", { x: x - 4, y: y - 4, width: 8, height: 8, style: filled(k) }); }
 function round(x, y, k) { return svg("circle", { cx: x, cy: y, r: 4.6, style: filled(k) }); }
-function rhomb(x, y, k) { return svg("path", { d: diamond(x, y, 5.5), style: filled(k) }); }
-function up(x, y, k) { return svg("path", { d: `M${x} ${y - 5.5}l5.5 9.5h-11z`, style: filled(k) }); }
+function rhomb(x, y, k) { return svg("path", { d: diamond(x, y, 5.5), style: hollow(k) }); }
+function up(x, y, k) { return svg("path", { d: `M${x} ${y - 5.5}l5.5 9.5h-11z`, style: hollow(k) }); }
 function cross(x, y, k) { return svg("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, style: `fill:none;stroke:${LOOKS[k][0]};stroke-width:2` }); }
 
 function chart(state) {
