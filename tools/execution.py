@@ -15,6 +15,7 @@ import logging
 import os
 import platform
 import re
+import signal
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,7 +25,7 @@ from unittest.mock import patch
 import nbformat
 from jupyter_cache import get_cache
 from jupyter_cache.cache.db import NbCacheRecord
-from jupyter_cache.executors import load_executor
+from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, JupyterExecutorLocalMproc
 from nbformat import NotebookNode
 
 from course_lib import dependencies
@@ -192,6 +193,28 @@ def kernel_environment() -> dict[str, str]:
     return {**DEFAULTS, **os.environ, "PYTHONPATH": paths, "JUPYTER_PATH": kernels}
 
 
+class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]
+    """Runs a notebook in a process of a pool, which can be ended afterwards.
+
+    Where a kernel dies at its start, nbclient leaves a handler of SIGTERM behind that ends nothing: the pool, which
+    ends its processes by that signal, would wait for ever.
+    """
+
+    @staticmethod
+    def execute(project_nb: Any, data: Any) -> Any:
+        """As jupyter-cache, with the usual effect of SIGTERM at the end."""
+        try:
+            return ExecutionWorkerLocalMProc.execute(project_nb, data)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+class Executor(JupyterExecutorLocalMproc):  # type: ignore[misc]
+    """Runs notebooks side by side, each in its folder."""
+
+    _EXECUTION_WORKER = Worker
+
+
 def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) -> list[Path]:
     """Execute, side by side, the notebooks whose execution does not hold (or ``everything``); returns which were run.
 
@@ -213,7 +236,7 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
         cache.forget(path)
         cache.store.add_nb_to_project(str(path))
     with patch.dict(os.environ, kernel_environment()):
-        executor: Any = load_executor("local-parallel", cache.store, logger=PROGRESS)
+        executor = Executor(cache.store, logger=PROGRESS)
         done = executor.run_and_cache(filter_uris=list(salts), timeout=CELL_TIMEOUT)
         succeeded, failed = done.succeeded, done.excepted
         if done.errored:  # a kernel dies at its start where another process has taken the port chosen for it: once more

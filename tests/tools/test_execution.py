@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -100,10 +102,9 @@ def test_a_failure_names_the_notebook_and_its_cell_and_keeps_what_ran(tmp_path: 
     assert cache.holds(good) and not cache.holds(bad)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("deaths", [1, 2])
-def test_a_kernel_that_dies_at_its_start_is_started_once_more(tmp_path: Path, monkeypatch, deaths: int) -> None:
-    left = tmp_path / "left"
+def kernels_that_die(folder: Path, deaths: int) -> Path:
+    """A folder of kernels, of which the first few end at their start."""
+    left = folder / "left"
     left.write_text("x" * deaths)
     dies = f"""
 import pathlib, runpy, sys
@@ -113,17 +114,47 @@ if deaths := left.read_text():
     sys.exit("Address already in use")
 runpy.run_module("ipykernel_launcher", run_name="__main__")
 """
-    spec = tmp_path / "kernels" / "python3" / "kernel.json"
+    spec = folder / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True)
     command = [sys.executable, "-c", dies, "-f", "{connection_file}"]
     spec.write_text(json.dumps({"argv": command, "display_name": "dies", "language": "python"}))
-    monkeypatch.setattr(execution, "KERNELS", tmp_path)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_kernel_that_dies_at_its_start_is_started_once_more(tmp_path: Path, monkeypatch, deaths: int) -> None:
+    monkeypatch.setattr(execution, "KERNELS", kernels_that_die(tmp_path, deaths))
     cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
     if deaths == 1:
         assert refresh([path], cache) == [path] and cache.holds(path)
     else:
         with pytest.raises(NotebookFailed, match=r"a\.ipynb: its kernel died"):
             refresh([path], cache)
+
+
+ENDED = """
+import os, signal, sys, types
+import nbformat
+from tools import execution
+notebook = types.SimpleNamespace(uri=sys.argv[1], nb=nbformat.read(sys.argv[1], as_version=4))
+try:
+    execution.Worker.execute(notebook, types.SimpleNamespace(timeout=60, allow_errors=False))
+except RuntimeError as error:  # of nbclient: the kernel died
+    print(error, flush=True)
+os.kill(os.getpid(), signal.SIGTERM)
+signal.pause()
+"""
+
+
+@pytest.mark.slow
+def test_a_process_whose_kernel_died_at_its_start_can_be_ended(tmp_path: Path) -> None:
+    """As the pool ends it, which would wait for ever otherwise."""
+    path = stored(tmp_path / "a.ipynb", "print(1)")
+    kernels = {"JUPYTER_PATH": str(kernels_that_die(tmp_path, 1)), "PYTHONPATH": str(execution.ROOT)}
+    command = [sys.executable, "-c", ENDED, str(path)]
+    done = subprocess.run(command, env={**os.environ, **kernels}, capture_output=True, text=True, timeout=100)
+    assert done.returncode == -signal.SIGTERM and "Kernel died" in done.stdout
 
 
 @pytest.mark.pipeline
@@ -140,7 +171,7 @@ def test_a_run_that_was_killed_leaves_nothing_that_holds_or_breaks(tmp_path: Pat
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(execution, "load_executor", killed)
+    monkeypatch.setattr(execution, "Executor", killed)
     kept = cache.outputs_at(path).read_text(encoding="utf-8")
     with pytest.raises(KeyboardInterrupt):
         refresh([path], cache, everything=True)
