@@ -9,6 +9,8 @@ PYTEST_ARGS ?=
 # How many processes run the tests side by side, a file at a time, the longest first (tests/conftest.py). For two cores
 # three, because some tests wait; each takes 1.2 GB of memory.
 PROCESSES ?= 3
+# A test that hangs ends the run, with its traceback: the longest takes half a minute.
+NO_HANG := --max-worker-restart 0 -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 SUBMISSIONS ?=
 # Which kinds of kernel, and what under them: tools/processors.py --help.
 PROCESSORS ?=
@@ -111,7 +113,7 @@ lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, wh
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
 test: book ## build the website and run the tests, the pipelines excepted (PYTEST_ARGS=... adds arguments)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not pipeline and not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile $(NO_HANG) -m "not pipeline and not gpu" $(PYTEST_ARGS)
 
 test-fast: export OMP_NUM_THREADS := 1
 test-fast: PROCESSES := 2
