@@ -239,7 +239,9 @@ def refresh(paths: Iterable[Path], cache: Cache, *, everything: bool = False) ->
         executor = Executor(cache.store, logger=PROGRESS)
         done = executor.run_and_cache(filter_uris=list(salts), timeout=CELL_TIMEOUT)
         succeeded, failed = done.succeeded, done.excepted
-        if done.errored:  # a kernel dies at its start where another process has taken the port chosen for it: once more
+        if done.errored:  # once more: another process had taken a kernel's port, or held the cache's database
+            for uri in done.errored:
+                cache.forget(Path(uri))  # its record may have been written, without its outputs
             done = executor.run_and_cache(filter_uris=done.errored, timeout=CELL_TIMEOUT)
             succeeded, failed = [*succeeded, *done.succeeded], [*failed, *done.excepted, *done.errored]
     cache.keep_salts({uri: salts[uri] for uri in succeeded}, now)

@@ -133,6 +133,22 @@ def test_a_kernel_that_dies_at_its_start_is_started_once_more(tmp_path: Path, mo
             refresh([path], cache)
 
 
+@pytest.mark.slow
+def test_outputs_that_could_not_be_kept_are_made_once_more(tmp_path: Path, monkeypatch) -> None:
+    """As where another process holds the database, at the last step of keeping them."""
+    cache, path = Cache(tmp_path / "cache"), stored(tmp_path / "a.ipynb", "print(1)")
+    kept = type(cache.store).truncate_caches
+
+    def locked_once(store: object) -> None:
+        if not (held := tmp_path / "held").exists():
+            held.touch()
+            raise OSError("database is locked")
+        kept(store)
+
+    monkeypatch.setattr(type(cache.store), "truncate_caches", locked_once)
+    assert refresh([path], cache) == [path] and (tmp_path / "held").exists() and cache.holds(path)
+
+
 ENDED = """
 import os, signal, sys, types
 import nbformat
