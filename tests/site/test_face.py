@@ -204,8 +204,8 @@ def test_marks_of_a_legend_can_be_told_apart_in_forced_colours(page: str, theme:
     tab = opened(page, 1280, theme, forced_colors="active", device_scale_factor=2)
     for one in tab.query_selector_all("[data-course-widget]"):
         one.scroll_into_view_if_needed()
-    tab.wait_for_timeout(200)
     tab.evaluate("document.querySelectorAll('.cw details').forEach((one) => { one.open = true; })")
+    tab.wait_for_timeout(200)
     alike = []
     for legend in tab.locator("[data-course-widget] .cw-legend:visible").all():
         names = legend.locator("li").all_inner_texts()

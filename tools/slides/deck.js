@@ -51,8 +51,9 @@ function fitAlive(body) {
     body.classList.add("terse");
     PICTURES.some(held);
   }
-  const scales = [...body.querySelectorAll("svg")].map((one) => one.getScreenCTM()?.a ?? 0);
-  body.style.setProperty("--letter", `${(LETTER / Math.max(...scales, 0.1)).toFixed(1)}px`);
+  for (const one of body.querySelectorAll("svg")) {
+    one.style.setProperty("--letter", `${(LETTER / Math.max(one.getScreenCTM()?.a ?? 0, 0.1)).toFixed(1)}px`);
+  }
 }
 
 /** Makes what a slide holds fit it. */

@@ -8,8 +8,8 @@ const CHART = { width: 440, height: 270, left: 68, right: 12, top: 12, bottom: 4
 const TICKS = [10, 20, 50, 100, 200, 400];
 // colour, dashes and mark of each row, in the order of the board: a row is told apart three times over
 const LOOKS = [
-  ["var(--cw-push)", "none", square], ["var(--cw-push)", "7 4", up], ["var(--cw-pull)", "none", round],
-  ["var(--cw-pull)", "7 4", rhomb], ["var(--cw-soft)", "2 3", cross]];
+  ["var(--cw-push)", "none", square], ["var(--cw-push)", "7 4", up], ["var(--cw-pull)", "none", rhomb],
+  ["var(--cw-pull)", "7 4", round], ["var(--cw-soft)", "2 3", cross]];
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { board }) {
@@ -73,8 +73,8 @@ const line = (k, d) => svg("path", { d, style: `fill:none;stroke:${LOOKS[k][0]};
 const filled = (k) => `fill:${LOOKS[k][0]};stroke:none`;
 const hollow = (k) => `fill:var(--cw-card);stroke:${LOOKS[k][0]};stroke-width:1.8`; // the mark of a dashed line
 function square(x, y, k) { return svg("rect", { x: x - 4, y: y - 4, width: 8, height: 8, style: filled(k) }); }
-function round(x, y, k) { return svg("circle", { cx: x, cy: y, r: 4.6, style: filled(k) }); }
-function rhomb(x, y, k) { return svg("path", { d: diamond(x, y, 5.5), style: hollow(k) }); }
+function round(x, y, k) { return svg("circle", { cx: x, cy: y, r: 4.6, style: hollow(k) }); }
+function rhomb(x, y, k) { return svg("path", { d: diamond(x, y, 7.5), style: filled(k) }); }
 function up(x, y, k) { return svg("path", { d: `M${x} ${y - 5.5}l5.5 9.5h-11z`, style: hollow(k) }); }
 function cross(x, y, k) { return svg("path", { d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8`, style: `fill:none;stroke:${LOOKS[k][0]};stroke-width:2` }); }
 
