@@ -251,7 +251,7 @@ DATA = {  # what is wrong with the file or the flags -> how it is made, what the
     ),
     "seconds taken for milliseconds": (
         lambda t, p: (saved(t, p / "s.csv"), {"time_unit": "ms"}),
-        "in the year 1,970; expected another --time-unit, such as s",
+        "in the year 1970; expected another --time-unit, such as s",
     ),
     "a date beyond reach": (
         lambda t, p: (saved(t.assign(when=["2020-01-01", "9999-12-31"] * (len(t) // 2)), p / "s.csv"), {}),

@@ -29,7 +29,7 @@ MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
 SET = str.maketrans("’“”−", '\'""-')  # signs that the build sets, and how a source may have them
-NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, source, iframe, .cw-data"
+NOT_HERE = "script, .headerlink, .machine-badge, .copybtn, .evidence, .support, source, iframe, .cw-data"
 NOT_SAID = re.compile(r"at-a-glance|admonition|question|course-widget|cell")  # where no page begins to speak
 
 
@@ -104,10 +104,7 @@ class Chapter:
         )
         listed = self.main.select_one(".at-a-glance li")
         said = listed or sentences(_only(first, f"{self.page} has no paragraph; expected what the page is about"))[0]
-        said = copy(said)
-        for mark in said.select(".evidence, .support"):  # the finding stands on the page
-            mark.decompose()
-        return said
+        return copy(said)
 
     def question(self) -> Tag:
         """The question that students guess first."""

@@ -267,19 +267,14 @@ def _numbers(table: pd.DataFrame, column: str, side: str, source: Source) -> Any
         if found.max() > FIRST and few.any() and (few | (found > found.max() / 3)).all():
             line = _line(pd.Series(few, values.index))
             raise ValueError(
-                f"{where}: line {line} holds {values[few].iloc[0]}, far below others; expected one unit, 0 or "
-                "-1 for none of them"
+                f"{where}: line {line} holds {values[few].iloc[0]}, far below others; expected times in one unit, and "
+                "no 0 or -1 where a time is not known"
             )
+        reached = f"{found.max():.4g} seconds since 1970 are in the year {1970 + found.max() / 3.156e7:.0f}"
         if source.time_unit in ("ms", "us", "ns") and found.max() < FIRST:
-            raise ValueError(
-                f"{where}: {found.max():.4g} seconds since 1970 are in the year "
-                f"{1970 + found.max() / 3.156e7:,.0f}; expected another --time-unit, such as s"
-            )
+            raise ValueError(f"{where}: {reached}; expected another --time-unit, such as s")
         if found.max() > LATEST:
-            raise ValueError(
-                f"{where}: {found.max():.4g} seconds since 1970 are in the year {1970 + found.max() / 3.156e7:,.0f}; "
-                "expected --time-unit ms, us or ns"
-            )
+            raise ValueError(f"{where}: {reached}; expected --time-unit ms, us or ns")
     return found
 
 
