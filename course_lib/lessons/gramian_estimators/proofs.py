@@ -206,11 +206,11 @@ def thm_sogram_bound() -> list[sp.Expr]:
 def thm_optimal_alpha() -> list[sp.Expr]:
     """Claim X14: the mean square error in the long run, and where it is least.
 
-    A step turns a lag into (1-a)(lag + delta), a variance into (1-a)^2 variance + a^2 sigma^2, and the error e of a walk
-    into (1-a)^2 (e + delta^2) + a^2 sigma^2; in the long run each repeats itself. Straight on the error is the variance
-    plus the squared lag, least at delta^2 (1-a)(2-a)^2 = sigma^2 a^3; with a = x^2 and delta = sigma x^3/2, which is
-    a = (2 delta/sigma)^(2/3), the ratio of the two sides goes to 1 as x goes to 0. A walk: a = (sqrt(r^2+4r) - r)/2,
-    r = (delta/sigma)^2; there the error is sigma^2 a.
+    A step turns a lag into (1-a)(lag + delta), a variance into (1-a)^2 variance + a^2 sigma^2, and the error e of a
+    walk into (1-a)^2 (e + delta^2) + a^2 sigma^2; in the long run each repeats itself. Straight on the error is the
+    variance plus the squared lag, least at delta^2 (1-a)(2-a)^2 = sigma^2 a^3; with a = x^2 and delta = sigma x^3/2,
+    which is a = (2 delta/sigma)^(2/3), the ratio of the two sides goes to 1 as x goes to 0. A walk:
+    a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2; there the error is sigma^2 a.
     """
     a = alpha
     coherent = gramians.coherent_error(a, delta=delta, sigma=sigma)
