@@ -131,17 +131,18 @@ def thm_prior_gravity() -> list[sp.Expr]:
 
 
 def thm_stationary_points() -> list[sp.Expr]:
-    """Proposition 4. (19) at G' = G(theta), in the cone: <G_hat - G, G - G_hat> >= 0, which is minus a squared norm.
+    """Proposition 4. (19) at G' = G(theta), in the cone: the slope of the second player's cost on the way there.
 
-    Residuals: that inner product plus ||G_hat - G||^2, so that (19) forces G_hat = G; and the slope of the first player
-    at G_hat = G minus that of g, so that (18) is then stationarity of (2).
+    Residuals: the slope of ||G_hat - G||^2/2 from G_hat towards G, plus ||G_hat - G||^2: below 0 unless G_hat = G, and
+    at rest no slope is; and the slope of the first player at G_hat = G minus that of g, so that (18) is then
+    stationarity of (2).
     """
     u, v = _moving("u"), _moving("v")
-    estimate, gram = symmetric("e", D), symmetric("g", D)
-    away = estimate - gram
+    estimate, gram, t = symmetric("e", D), symmetric("g", D), sp.Symbol("t")
+    left = estimate + t * (gram - estimate) - gram
     first = sum(_slope(u, v, i, _gram(u), _gram(v)) for i in range(N)) / N
     return [
-        sp.expand(dot(away, -away) + sum(entry**2 for entry in away)),
+        sp.expand((dot(left, left) / 2).diff(t).subs(t, 0) + sum(entry**2 for entry in estimate - gram)),
         sp.expand(first - dot(_gram(u), _gram(v)).diff(theta)),
     ]
 
