@@ -85,6 +85,8 @@ def test_numbers_that_the_chapter_quotes() -> None:
     assert broken_bpr.one_percent().actual == Fraction(1, 4)
     assert broken_bpr.popular_positives_weigh_less().actual == sp.Rational(1, 5)
     assert broken_bpr.sign_steps().actual < 0
+    drifts = broken_bpr.below_average().actual
+    assert (drifts < 0).sum() > len(drifts) / 2 and drifts.sum() == 0  # more than half are pushed more than pulled
 
 
 def test_adams_first_step_counts_items_and_a_step_of_sgd_leaves_their_sum() -> None:
