@@ -207,9 +207,9 @@ def user_gradient(
 
 
 def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
-    """Return whether :func:`user_loss` has a minimiser, which is then unique.
+    """Return whether :func:`user_loss` has exactly one minimiser.
 
-    It has one where ``min a < 0 < max a`` and ``min b < 0 < max b``.
+    It has one and no other where ``min a < 0 < max a`` and ``min b < 0 < max b``.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
     Returns
     -------
     bool
-        True where there is a minimiser.
+        True where there is exactly one minimiser.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
     Notes
     -----
     Otherwise one scalar can grow for ever and the loss still falls, down to 0 where ``a`` or ``b`` has strictly one
-    sign. Source: claim X12.
+    sign; or all of ``a``, or all of ``b``, is 0, and its scalar changes nothing. Source: claim X12.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
 
 
 def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float] | None:
-    """Return the two scalars that minimise :func:`user_loss`, or None where it has no minimiser.
+    """Return the two scalars that minimise :func:`user_loss`, or None where not exactly one pair does.
 
     Parameters
     ----------

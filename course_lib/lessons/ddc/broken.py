@@ -73,7 +73,7 @@ def every_pair_wrong() -> Counterexample:
 
 
 def scaled_margins(times: int = 6) -> Counterexample:
-    """5.4.2: "less than 5 %" is "direct evidence". All margins times 6: the loss falls below 5 %, no pair moves.
+    """5.4.2: "less than 5 %" is "direct evidence". All margins times 6: the loss falls below 1 %, no pair moves.
 
     claimed: that some pair stands better than before; actual: how many do.
     """

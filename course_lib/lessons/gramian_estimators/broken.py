@@ -203,6 +203,21 @@ def zero_start(alpha: Fraction = Fraction(1, 10), steps: int = 4) -> Counterexam
     return Counterexample("a start at the Gramian", true, estimator.estimate, -((1 - alpha) ** steps) * true)
 
 
+def memory_without_replacement() -> Counterexample:
+    """SOGram's memory against batches drawn without replacement: with all three examples in a batch nothing varies.
+
+    claimed: the variance that SOGram on one draw has at alpha = 2b/(B+b), b = 1 and B = 3; actual: that of the Gramian
+    of every batch of three without replacement. formula: -sigma^2/3.
+    """
+    true = gramians.gramian(U)
+    spread = sum(((gramians.gramian(U[[i]]) - true) ** 2).sum() for i in range(N)) / Fraction(N)
+    alpha = gramians.alpha_like_batch(Fraction(1), N)
+    actual = _mean(((gramians.gramian(U[list(b)]) - true) ** 2).sum() for b in itertools.permutations(range(N), N))
+    return Counterexample(
+        "draws with replacement", gramians.sogram_variance(alpha) * spread, actual, -spread / Fraction(N)
+    )
+
+
 # ---- formulas as printed
 
 

@@ -131,17 +131,18 @@ def thm_prior_gravity() -> list[sp.Expr]:
 
 
 def thm_stationary_points() -> list[sp.Expr]:
-    """Proposition 4. (19) at G' = G(theta), in the cone: <G_hat - G, G - G_hat> >= 0, which is minus a squared norm.
+    """Proposition 4. (19) at G' = G(theta), in the cone: the slope of the second player's cost on the way there.
 
-    Residuals: that inner product plus ||G_hat - G||^2, so that (19) forces G_hat = G; and the slope of the first player
-    at G_hat = G minus that of g, so that (18) is then stationarity of (2).
+    Residuals: the slope of ||G_hat - G||^2/2 from G_hat towards G, plus ||G_hat - G||^2: below 0 unless G_hat = G, and
+    at rest no slope is; and the slope of the first player at G_hat = G minus that of g, so that (18) is then
+    stationarity of (2).
     """
     u, v = _moving("u"), _moving("v")
-    estimate, gram = symmetric("e", D), symmetric("g", D)
-    away = estimate - gram
+    estimate, gram, t = symmetric("e", D), symmetric("g", D), sp.Symbol("t")
+    left = estimate + t * (gram - estimate) - gram
     first = sum(_slope(u, v, i, _gram(u), _gram(v)) for i in range(N)) / N
     return [
-        sp.expand(dot(away, -away) + sum(entry**2 for entry in away)),
+        sp.expand((dot(left, left) / 2).diff(t).subs(t, 0) + sum(entry**2 for entry in estimate - gram)),
         sp.expand(first - dot(_gram(u), _gram(v)).diff(theta)),
     ]
 
@@ -204,10 +205,13 @@ def thm_sogram_bound() -> list[sp.Expr]:
 
 
 def thm_optimal_alpha() -> list[sp.Expr]:
-    """Claim X14: where the mean square error is least.
+    """Claim X14: the mean square error in the long run, and where it is least.
 
-    Coherent drift: delta^2 (1-a)(2-a)^2 = sigma^2 a^3. Random walk: a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2;
-    there the error is sigma^2 a.
+    A step turns a lag into (1-a)(lag + delta), a variance into (1-a)^2 variance + a^2 sigma^2, and the error e of a
+    walk into (1-a)^2 (e + delta^2) + a^2 sigma^2; in the long run each repeats itself. Straight on the error is the
+    variance plus the squared lag, least at delta^2 (1-a)(2-a)^2 = sigma^2 a^3; with a = x^2 and delta = sigma x^3/2,
+    which is a = (2 delta/sigma)^(2/3), the ratio of the two sides goes to 1 as x goes to 0. A walk:
+    a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2; there the error is sigma^2 a.
     """
     a = alpha
     coherent = gramians.coherent_error(a, delta=delta, sigma=sigma)
@@ -215,7 +219,14 @@ def thm_optimal_alpha() -> list[sp.Expr]:
     r = delta**2 / sigma**2
     best = (sp.sqrt(r**2 + 4 * r) - r) / 2
     condition = delta**2 * (1 - a) * (2 - a) ** 2 - sigma**2 * a**3
+    lag, spread, x = delta * (1 / a - 1), sigma**2 * a / (2 - a), sp.Symbol("x", positive=True)
+    small = {alpha: x**2, delta: sigma * x**3 / 2}
     return simplified(
+        (1 - a) * (lag + delta) - lag,
+        (1 - a) ** 2 * spread + a**2 * sigma**2 - spread,
+        coherent - spread - lag**2,
+        (1 - a) ** 2 * (walk + delta**2) + a**2 * sigma**2 - walk,
+        sp.limit((delta**2 * (1 - a) * (2 - a) ** 2 / (sigma**2 * a**3)).subs(small, simultaneous=True), x, 0) - 1,
         coherent.diff(a) * a**3 * (2 - a) ** 2 + 2 * condition,
         walk.diff(a).subs(a, best),
         walk.subs(a, best) - sigma**2 * best,
@@ -244,15 +255,22 @@ def thm_optimal_beta() -> list[sp.Expr]:
 def prop_sampling_by_memory() -> list[sp.Expr]:
     """Section 3.3 made exact: SOGram on batches of b varies as sampling on batches of B when alpha = 2b/(B+b).
 
-    The zero start changes the variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead.
+    The zero start changes the variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead. The library's
+    variance itself is sigma^2 times the sum of the squared weights alpha q^k, here for one to five steps.
     """
     b, large, t = sp.symbols("b B t", positive=True)
     rate = 2 * b / (large + b)
+    summed = [
+        gramians.sogram_variance(alpha, sigma=sigma, steps=steps)
+        - sigma**2 * sum(alpha**2 * (1 - alpha) ** (2 * k) for k in range(steps))
+        for steps in range(1, 6)
+    ]
     q = 1 - alpha
     corrected = gramians.sogram_variance(alpha, sigma=sigma, steps=t) / (1 - q**t) ** 2
     return simplified(
         gramians.sogram_variance(rate, sigma=sigma) / b - sigma**2 / large,
         corrected - gramians.sogram_variance(alpha, sigma=sigma, steps=t, corrected=True),
+        *summed,
     )
 
 

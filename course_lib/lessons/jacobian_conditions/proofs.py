@@ -166,11 +166,18 @@ def thm_orthogonal_motion() -> Iterator[sp.Expr]:
     """Theorem 2.1: <q_i, dq_i> of one SGD step of a lookup table on any F(cosines), any lr; d = 2, 3, 4.
 
     dq_i = -lr grad_{E_i} L however often i stands in the batch (`lem_embedding_kernel`), so the product is -lr D L with
-    D over row i; only cosines that contain row i count, those with keys and those with other rows. Then (18).
+    D over row i; only cosines that contain row i count, those with keys and those with other rows. Then (18). Last a
+    layer without bias on the inputs x, x and y with <x, y> = 0, a lookup-equivalent tower that is no table: one step
+    with any gradients that are tangent in the plane.
     """
     for size in (2, 3, 4):
         row, other, key = (_vector(name, size) for name in ("E1", "E2", "k"))
         yield from [euler(row, key, row), euler(row, other, row), euler(other, row, row), *_growth(size)]
+    weight, x, y = _matrix("W", 2, 2), sp.Matrix([3, 4]), sp.Matrix([-8, 6])
+    turn, lengths = sp.Matrix([[0, -1], [1, 0]]), sp.symbols("t1:4", real=True)
+    gradients = [t * turn * weight * z for t, z in zip(lengths, (x, x, y), strict=True)]
+    moved = weight - lr * sum((g * z.T for g, z in zip(gradients, (x, x, y), strict=True)), sp.zeros(2))
+    yield from [(weight * z).dot(moved * z - weight * z) for z in (x, y)]
 
 
 @proof

@@ -49,16 +49,14 @@ def expected_in_batch(size: sp.Expr) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
 def thm_corrected_losses() -> Iterator[sp.Expr]:
     """The expected weights of the unbiased, the popularity and the masked loss do not contain the size of the batch.
 
-    Derivatives of the weights by the number of pairs; "unbiased" and "masked" once more: the negatives weigh 1/(mn).
+    Times mn they are, of l+ and of l- of a negative and of a positive, 1, 1 and 0; with popularity 1, pop and pop - 1.
     """
-    for kind in ("unbiased", "popularity", "masked"):
+    for kind, stated in (("unbiased", (1, 1, 0)), ("popularity", (1, pop, pop - 1)), ("masked", (1, 1, 0))):
         plain = in_batch.coefficients_from(kind, a=M / (m * n * B), rho=(B - 1) / (M - 1))
         found = in_batch.expectation_of(plain, p1=B / M, p2=B * (B - 1) / (M * (M - 1)))
         grid = found.grid * pop**found.power
         weights = (found.positive, grid, grid + found.constant + found.inverse / pop)
-        yield from [sp.diff(weight, B) for weight in weights]
-        if kind != "popularity":
-            yield m * n * grid - 1
+        yield from [m * n * weight - value for weight, value in zip(weights, stated, strict=True)]
 
 
 # ---- what averaging leaves of the gradient

@@ -75,10 +75,10 @@ def two_clusters() -> Counterexample:
 
 
 def one_percent() -> Counterexample:
-    """ "By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, here 1/100.
+    """ "By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, here 1/4.
 
-    claimed 1; the sizes are those of ratios of expectations (thm-mean-user), every set of P = 1 of m = 4 users with
-    vectors +-1, +-1.
+    claimed 1; the square is that of ratios of expectations (thm-mean-user): every set of P = 1 of m = 4 users in one
+    dimension, each at 1 or -1.
     """
     table = exact(np.array(list(itertools.product((-1, 1), repeat=4))))  # all starts of four users in one dimension
     inner = norm = square = Fraction(0)

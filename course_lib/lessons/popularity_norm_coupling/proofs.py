@@ -289,24 +289,33 @@ def enumerate_decay_equilibrium() -> Iterator[Fraction]:
 
 
 def prop_lazy_decay() -> list[sp.Expr]:
-    """Decay at updates only: the length after n updates, minus the same for another pattern of the same n updates.
+    """Decay at updates only: one update of a vector, the length after n updates with and without pauses, the balance.
 
-    For all patterns of 3 updates in 5 steps with symbolic ||h_k||^2, against the run without pauses. Hence the
-    equilibrium of `thm_decay_equilibrium` at pi = 1 for every item: d/dpi of it is 0.
+    Residuals: ||(1 - lr lambda) q - lr g||^2 minus the update of s = ||q||^2, for every tangent g of the plane; all
+    patterns of 3 updates in 5 steps with symbolic ||h_k||^2, minus the run without pauses; and the equilibrium of
+    `thm_decay_equilibrium` at pi = 1, which an update leaves where it is.
     """
     h2 = sp.symbols("a1:4", positive=True)
     keep = (1 - lr * decay) ** 2
 
+    def updated_once(current: sp.Expr, squared: sp.Expr) -> sp.Expr:
+        return keep * current + lr**2 * squared / current
+
     def length(pattern: Sequence[int]) -> sp.Expr:
-        current, k = s, 0
+        current, left = s, iter(h2)
         for updated in pattern:
-            if updated:
-                current, k = keep * current + lr**2 * h2[k] / current, k + 1
+            current = updated_once(current, next(left)) if updated else current
         return current
 
-    straight = length((1, 1, 1))
+    x, y, turn = sp.symbols("x y t", positive=True)
+    after = [(1 - lr * decay) * a - lr * turn * b for a, b in ((x, -y), (y, x))]
+    square = x**2 + y**2  # ||h||^2 = ||q||^2 ||g||^2 is the square of turn square
+    vector = sum(entry**2 for entry in after) - updated_once(square, (turn * square) ** 2)
+    straight = updated_once(updated_once(updated_once(s, h2[0]), h2[1]), h2[2])
     patterns = [bits for bits in itertools.product((0, 1), repeat=5) if sum(bits) == 3]
-    return simplified(*(length(bits) - straight for bits in patterns))
+    balance = sp.sqrt(lr**2 * h**2 / (1 - keep))
+    rest = updated_once(balance, h**2) - balance
+    return simplified(vector, *(length(bits) - straight for bits in patterns), rest)
 
 
 def enumerate_lazy_decay() -> Fraction:

@@ -16,7 +16,7 @@ import torch
 from course_lib import correction, debiasing
 from course_lib.checking import some
 from course_lib.papers import p1, select, table, value
-from tests.bpr_by_hand import DATA, POP, TABLES, e_pop, margins, rule, trained, triples
+from tests.bpr_by_hand import DATA, POP, TABLES, bpr_gradient, e_pop, margins, rule, sigmoid, trained, triples
 
 # ---- a small world
 
@@ -65,6 +65,32 @@ def test_eq11_eq12_eq13_eq23_the_positive_and_the_negative_item_meet_two_users()
     assert got.item() == pytest.approx(wanted, rel=1e-6)
     swapped = softplus((on_positive[u] * items[j]).sum(1) - (on_negative[u] * items[i]).sum(1)).mean()
     assert got.item() != pytest.approx(swapped, rel=1e-3)
+
+
+def minimum_of_bpr(positives, negatives):
+    """The user at whom (8) is least, by Newton's method from 0."""
+    apart, user = (positives[:, None] - negatives).reshape(-1, positives.shape[1]), np.zeros(positives.shape[1])
+    for _ in range(50):
+        w = sigmoid(-apart @ user)
+        user += np.linalg.solve((apart * (w * (1 - w))[:, None]).T @ apart, w @ apart)
+    return user
+
+
+def test_a_user_at_the_minimum_of_bpr_is_turned_away_by_the_optimum_of_ddc():
+    """Theorem A.5 speaks of a model "trained to convergence": e_pop = (0, 1), and e_pref is one item of two."""
+    positives, negatives = np.array([[3.0, 3], [-3, 1]]), np.array([[0.0, -1], [-3, 0], [-2, 2]])
+    user, pop = minimum_of_bpr(positives, negatives), np.array([0.0, 1])
+    assert np.abs(bpr_gradient(user, positives, negatives)).max() < 1e-12
+    pref = positives[np.argmax(positives @ user)] / np.linalg.norm(positives[np.argmax(positives @ user)])
+    a, b = positives @ pref, negatives @ pop
+    alpha, beta = correction.solve_user(positives @ user, negatives @ user, a, b)
+    x = margins(user, positives, negatives) + beta * a[:, None] - alpha * b  # (13)
+    w = sigmoid(-x)
+    assert abs((w * b).mean()) < 1e-9 and abs((w.T * a).mean()) < 1e-9  # both slopes: the only optimum
+    served = user + alpha * pop + beta * pref  # (14)
+    before = bpr(user, positives, negatives)
+    assert softplus(-x).mean() < before < bpr(served, positives, negatives)
+    assert [(margins(e, positives, negatives) > 0).sum() for e in (user, served)] == [5, 1]
 
 
 # ---- Section 5: the tables

@@ -76,6 +76,14 @@ WRONG = [
 # ---- counterexamples
 
 
+def test_six_times_the_margins_leave_less_than_a_hundredth_of_the_loss() -> None:
+    user = broken_ddc.TURNED
+    margins = [float(s - t) for s in user.positives @ user.vector for t in user.negatives @ user.vector]
+    once, six_times = (np.log1p(np.exp(-times * np.array(margins))).mean() for times in (1, 6))
+    assert broken_ddc.scaled_margins().actual == 0 and min(margins) > 0
+    assert six_times < 0.01 * once and once == pytest.approx(0.0906, abs=5e-5)
+
+
 def test_every_pair_wrong_through_the_whole_of_ddc() -> None:
     """The same four items as a data set: e_pop by (4), e_pref by (10), the optimum by Newton's method, the losses of
     the docstring.

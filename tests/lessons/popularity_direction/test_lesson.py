@@ -85,6 +85,22 @@ def test_numbers_that_the_chapter_quotes() -> None:
     assert broken_bpr.one_percent().actual == Fraction(1, 4)
     assert broken_bpr.popular_positives_weigh_less().actual == sp.Rational(1, 5)
     assert broken_bpr.sign_steps().actual < 0
+    drifts = broken_bpr.below_average().actual
+    assert (drifts < 0).sum() > len(drifts) / 2 and drifts.sum() == 0  # more than half are pushed more than pulled
+
+
+def test_adams_first_step_counts_items_and_a_step_of_sgd_leaves_their_sum() -> None:
+    """Proposition on the mean item, (b): four items at 0 in one dimension, one user at 1, the pulls of `sign_steps`."""
+    pulls = torch.tensor([6.0, -2, -2, -2], dtype=torch.float64)  # one head item, three tail items
+    moved = {}
+    for name, kind in (("sgd", torch.optim.SGD), ("adam", torch.optim.Adam)):
+        items = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+        optimiser = kind([items], lr=0.1, **({"eps": 0.0} if name == "adam" else {}))
+        (-(items * pulls).sum()).backward()
+        optimiser.step()
+        moved[name] = float(items.sum().detach())
+    assert moved["sgd"] == pytest.approx(0, abs=1e-12)
+    assert moved["adam"] == pytest.approx(float(broken_bpr.sign_steps(Fraction(1, 10)).actual), abs=1e-12)
 
 
 # ==== what the pages measure on the films: starts, steps, projections, the gradient of a user
