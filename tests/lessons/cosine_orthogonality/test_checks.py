@@ -8,6 +8,8 @@ from sample_essays import printed, unaccounted
 
 from course_lib import losses
 from course_lib.lessons.cosine_orthogonality import checks
+from course_lib.lessons.shared.forms import NotYet, plainly
+from exercises.cosine_orthogonality import hidden
 from exercises.engine import simulate
 
 # One wrong cell for each check that no typical wrong submission loses.
@@ -65,3 +67,15 @@ def test_the_sample_essays_on_cosines_quote_only_numbers_of_the_task_and_the_pag
         "{:,} of {:,} moves".format(*(int(page[f"biased-{name}"]) for name in ("shorter", "moves"))),
         f"decay ({page['break-decay']} % of the steps in the chapter's table) and Adam ({page['break-adam']} %)",
     )
+
+
+def test_a_step_that_leaves_exactly_half_counts_however_it_is_rounded() -> None:
+    """The task says "at most half". 7 of these 156 steps end a few units of the last place above it."""
+    for q in ((3, 4, 5), (5, 12, 13), (8, 15, 17), (1, 0, 1)):
+        for n in range(1, 40):
+            length = n / 5000
+            vector = [-q[0] * length / q[2], q[1] * length / q[2]]
+            answer = vector, [q[0], -q[1]], 0.01 * length / 2
+            hidden.shrinking(plainly(lambda answer=answer: answer))
+    with pytest.raises(NotYet, match="at most half"):
+        hidden.shrinking(plainly(lambda: ([-0.002, 0.0], [1.0, 0.0], 0.99e-5)))
