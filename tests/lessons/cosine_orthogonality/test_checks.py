@@ -79,3 +79,15 @@ def test_a_step_that_leaves_exactly_half_counts_however_it_is_rounded() -> None:
             hidden.shrinking(plainly(lambda answer=answer: answer))
     with pytest.raises(NotYet, match="at most half"):
         hidden.shrinking(plainly(lambda: ([-0.002, 0.0], [1.0, 0.0], 0.99e-5)))
+
+
+def test_an_eigenvector_counts_also_where_numpy_writes_it_with_complex_numbers() -> None:
+    """Task 4 by `eig` in place of `svd`: where two eigenvalues near 0 come as a pair, all vectors are complex."""
+    gradient = functions(simulate.reference("cosine-orthogonality"))["cosine_gradient"]
+
+    def by_eigenvectors(q: list[float], keys: list[list[float]]) -> np.ndarray:
+        gradients = np.array([gradient(q, key) for key in keys])
+        values, vectors = np.linalg.eig(gradients @ gradients.T)
+        return np.asarray(vectors[:, np.argmax(values.real)].astype(complex))
+
+    hidden.longest(plainly(by_eigenvectors))
