@@ -22,7 +22,7 @@
     [parts.exam]
     weight = 40
     from = "exam.csv"               # columns student and points; an empty cell is not marked yet
-    out_of = 90
+    out_of = 45                     # the points at the head of the exam: two minutes each
 
     [void]                          # checks that count for nobody, as if they had never been asked
     ddc = ["task_2_margin"]

@@ -121,7 +121,7 @@ def sphere(rng: Generator) -> Numbers:
             **judged(left == 0),
             "squares": (np.array(rows) ** 2).tolist(),
             "rank": 2 - left,
-            "left": left,
+            "besides": "a family with one parameter keeps both lengths" if left else "nothing but the signs is left",
         },
     )
 
@@ -133,7 +133,7 @@ def similarity(rng: Generator) -> Numbers | None:
     heavy = A * np.sqrt(weights)[:, None]
     product = b1 @ (heavy.T @ heavy) @ b2
     rows = gauge.score_rows(heavy, np.array([b1, b2], dtype=float)) if np.linalg.matrix_rank(A) == 2 else None
-    if rows is None or not b1.any() or not b2.any() or not round(float(product)):
+    if rows is None or not b1.any() or not b2.any() or (b1 == b2).all() or not round(float(product)):
         return None
     return Numbers(
         {"A": A.tolist(), "weights": list(weights), "b1": b1.tolist(), "b2": b2.tolist()},

@@ -10,22 +10,45 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from course_lib.lessons.one_batch_many_machines import checks as public
 from exercises.engine.inputs import generator
 
 Answer = Callable[..., Any]
 
 
-def _tables(seed: int, pairs: int, width: int) -> tuple[list[Any], list[Any]]:
+def _tables(
+    seed: int, pairs: int, width: int, *, scale: int = 1, accepted: Callable[[np.ndarray], bool] = lambda scores: True
+) -> tuple[list[Any], list[Any]]:
+    """Queries, scaled, and items; drawn again until their scores are accepted."""
     rng = generator(seed)
-    return rng.normal(size=(pairs, width)).tolist(), rng.normal(size=(pairs, width)).tolist()
+    while True:
+        q, k = scale * rng.normal(size=(pairs, width)), rng.normal(size=(pairs, width))
+        if accepted(q @ k.T):
+            return q.tolist(), k.tolist()
 
 
 def _gradient_cases() -> list[Any]:
-    """One process, one pair in each, four processes of three, a small temperature, and large scores."""
-    cases = [(*_tables(51, 5, 2), 0, 1, 0.7), (*_tables(52, 3, 3), 2, 3, 1.0), (*_tables(53, 12, 4), 1, 4, 0.2)]
-    q, k = _tables(54, 6, 3)
-    return [*cases, ([[300 * x for x in row] for row in q], k, 1, 2, 0.5)]
+    """One process, one pair in each, four processes of three, a small temperature, and large scores.
+
+    Single precision must be enough: it has few digits for the gradient of a row whose answer is nearly certain, and for
+    a small difference of two large scores.
+    """
+
+    def uncertain(scores: np.ndarray) -> bool:
+        return bool(scores[2, 2] - scores[2, :2].max() < 2)
+
+    def far_apart(scores: np.ndarray) -> bool:
+        best = np.sort(scores, axis=1)
+        return bool((best[:, -1] - best[:, -2]).min() > 20)
+
+    return [
+        (*_tables(51, 5, 2), 0, 1, 0.7),
+        (*_tables(52, 3, 3, accepted=uncertain), 2, 3, 1.0),
+        (*_tables(53, 12, 4), 1, 4, 0.2),
+        (*_tables(54, 6, 3, scale=300, accepted=far_apart), 1, 2, 0.5),
+    ]
 
 
 def queries(answer: Answer, **numbers: Any) -> None:

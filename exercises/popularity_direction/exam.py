@@ -124,7 +124,7 @@ def laws(rng: Generator) -> Numbers | None:
             "Y": labels.tolist(),
             "collision": "may be drawn, and is kept"
             if collision == "keep"
-            else "is drawn again until it is another one",
+            else "is put back, and the draw is repeated until it gives a film that the person does not like",
             "top": top + 1,
             "case": [case.name, collision],
         },

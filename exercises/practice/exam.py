@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
@@ -26,10 +27,12 @@ def _scaled(values: list[Fraction]) -> list[Fraction]:
 
 
 @EXAM.asks
-def sample(rng: Generator) -> Numbers:
+def sample(rng: Generator) -> Numbers | None:
     others = whole(rng, 3, 9)
     m, r = whole(rng, 1, others - 1), whole(rng, 2, others)
     h = rational(metrics.sampled_hit([r], others, m, 1)[0])
+    if h in (0, Fraction(1, 2)):  # B never hits, or is as good as A: nothing to reason about, or no plain answer to (c)
+        return None
     return Numbers(
         {"others": others, "items": others + 1, "last": others + 1, "m": m, "r": r},
         {"h": h, "sum": 2 * h, "better": r - 1, "flips": "Yes" if 2 * h > 1 else "No"},
@@ -66,6 +69,9 @@ def certificate(rng: Generator) -> Numbers | None:
     bound = sum((abs(a) * b for a, b in zip(u, steps, strict=True)), Fraction(0)) / 2
     k = whole(rng, 1, 3)
     found = _needed(scores, bound, k), _needed(scores, bound / 2, k)
+    gaps = [scores[k - 1] - score for score in scores[k:]] if k < len(scores) else []
+    if 2 * bound in gaps or bound in gaps:  # a gap of exactly twice the bound: "exceeds" would have to be agreed on
+        return None
     if found[0] == found[1] or found[0] == len(scores):
         return None
     return Numbers(
@@ -111,13 +117,25 @@ def step(rng: Generator) -> Numbers:
     )
 
 
+def _told(gap: int, one: int, other: int) -> bool:
+    """Whether two intervals tell by themselves if the difference is more than chance.
+
+    The half-width of the interval of a difference lies between the difference and the sum of the two half-widths.
+    """
+    return bool(gap >= one + other or gap <= abs(one - other))
+
+
 @EXAM.asks
 def board(rng: Generator) -> Numbers | None:
     gains, halves = rng.integers(-10, 41, 4), rng.integers(8, 22, 4)
     films = [int(value) for value in rng.permutation(np.arange(20, 700, 7))[:4]]
     recalls = [220 + int(gain) for gain in gains]
-    if len(set(recalls)) < 4:
+    if len(set(recalls)) < 4 or (gains == halves).any():  # an interval that ends at 0 would have to be agreed on
         return None
+    pairs = [(i, j) for i, j in combinations(range(4), 2) if not _told(abs(gains[i] - gains[j]), halves[i], halves[j])]
+    if not pairs:
+        return None
+    i, j = pick(rng, *pairs)
     sure = [at for at in range(4) if gains[at] > halves[at]]
     chosen = max(sure or range(4), key=lambda at: films[at])
     lines = [
@@ -133,10 +151,12 @@ def board(rng: Generator) -> Numbers | None:
     return Numbers(
         {
             "shown": table(["model", "recall", "gain", "from", "to", "films"], lines),
-            "gap": f"{abs(recalls[0] - recalls[1]) / 1000:.3f} (A and B)",
+            "pair": f"{LABELS[i]} and {LABELS[j]}",
+            "gap": f"{abs(recalls[i] - recalls[j]) / 1000:.3f}",
             "rows": [[int(gains[at]), int(halves[at]), films[at]] for at in range(4)],
         },
         {
+            "told": _told(abs(gains[i] - gains[j]), halves[i], halves[j]),
             "sure": ", ".join(LABELS[at] for at in sure) or "None of the four",
             "choice": LABELS[chosen],
             "most": films[chosen],

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import tomllib
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from drafts import classes
 
 from exercises.engine import asking, exam
-from exercises.engine.asking import POINTS, Exam, Kind, Numbers, Template
+from exercises.engine.asking import MINUTES_PER_POINT, POINTS, Exam, Kind, Numbers, Template
 from exercises.engine.grading import items
 
 pytestmark = pytest.mark.seconds
 
+ENGINE = Path(asking.__file__).parent
 SEEDS = [f"seed number {n}" for n in range(20)]
 TEMPLATES = [template for name in exam.with_exam() for template in exam.exam(name).templates]
 MIX = {Kind.CALCULATION: 3, Kind.TRUE_OR_FALSE: 2, Kind.PROOF: 2, Kind.READING: 2, Kind.REPLY: 1}
@@ -163,6 +165,12 @@ def test_the_pages_need_nothing_else(written: dict[str, str]) -> None:
         assert "<math" in page and "<script" not in page and "http" not in re.sub(r'xmlns="[^"]*"', "", page)
         assert page.count("<h3") == len(TEMPLATES)
         assert "$" not in re.sub(r"<[^>]+>", "", page), "a formula that was not understood stands as it was typed"
+
+
+def test_a_class_counts_the_points_that_an_exam_of_the_syllabus_has() -> None:
+    [minutes] = re.findall(r"written exam, (\d+) minutes", (ENGINE / "syllabus.md").read_text(encoding="utf-8"))
+    part = tomllib.loads((ENGINE / "marks.toml").read_text(encoding="utf-8"))["parts"]["exam"]
+    assert part["out_of"] * MINUTES_PER_POINT == int(minutes)
 
 
 def test_an_exam_asks_as_many_as_are_wanted() -> None:

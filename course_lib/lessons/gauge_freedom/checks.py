@@ -19,6 +19,7 @@ from course_lib.lessons.shared.forms import (
     floats,
     is_list,
     public,
+    whole,
 )
 from course_lib.lessons.shared.grading.hand_in import hand_in  # noqa: F401 (the last cell of an assignment)
 from course_lib.lessons.shared.real import film_factors
@@ -59,7 +60,7 @@ def check_diagonal(answer: Answer, table: list[Any], *, apart: int | None = None
         (k, "each independent row of squares costs one freedom"),
         (k - 1, "only the common factor? The rows say which combinations are kept"),
     ]
-    compare(answer(table), right, where, slips, exact=True)
+    compare(whole(answer(table), where), right, where, slips, exact=True)
 
 
 @each_case
@@ -79,7 +80,7 @@ def check_linear(answer: Answer, table: list[Any], *, apart: int | None = None) 
         (max(symmetric - n, 0), "rows may give the same condition: count the rank, not the rows"),
         (k * (k - 1) // 2, "these are the rotations, which do not change S"),
     ]
-    compare(answer(table), right, where, slips, exact=True)
+    compare(whole(answer(table), where), right, where, slips, exact=True)
 
 
 def feasible_form(value: Any, k: int, n: int, *, first: float | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -198,6 +198,11 @@ def number(value: Any, what: str) -> Any:
     return value
 
 
+def whole(value: Any, what: str) -> Any:
+    """A whole number in whatever form it comes, 3.0 as 3; anything else as it is, for `compare` to refuse."""
+    return int(value) if is_whole(number(value, what)) else value
+
+
 def fraction(value: Any, what: str) -> Fraction:
     """An exact number: whole, or a Fraction."""
     number(value, what)

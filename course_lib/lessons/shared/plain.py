@@ -23,7 +23,8 @@ class NotPlain(ValueError):
 def to_plain(value: Any, depth: int = 0) -> Any:
     """What json can write: rationals become {"fraction": [numerator, denominator]}, tuples and arrays lists.
 
-    Numbers of other packages, such as SymPy's, count by what Python's `numbers` says that they are.
+    Numbers of other packages, such as SymPy's, count by what Python's `numbers` says that they are. A complex number
+    without an imaginary part is a real one.
     """
     if depth > DEEPEST:
         raise NotPlain(f"an answer may be nested {DEEPEST} lists deep, not deeper")
@@ -31,6 +32,8 @@ def to_plain(value: Any, depth: int = 0) -> Any:
         value = value.tolist()
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if type(value) is complex and value.imag == 0:  # `numpy.linalg.eig` makes all of them complex if one pair is
+        return value.real
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Rational):

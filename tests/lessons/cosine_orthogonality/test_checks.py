@@ -8,6 +8,8 @@ from sample_essays import printed, unaccounted
 
 from course_lib import losses
 from course_lib.lessons.cosine_orthogonality import checks
+from course_lib.lessons.shared.forms import NotYet, plainly
+from exercises.cosine_orthogonality import hidden
 from exercises.engine import simulate
 
 # One wrong cell for each check that no typical wrong submission loses.
@@ -65,3 +67,27 @@ def test_the_sample_essays_on_cosines_quote_only_numbers_of_the_task_and_the_pag
         "{:,} of {:,} moves".format(*(int(page[f"biased-{name}"]) for name in ("shorter", "moves"))),
         f"decay ({page['break-decay']} % of the steps in the chapter's table) and Adam ({page['break-adam']} %)",
     )
+
+
+def test_a_step_that_leaves_exactly_half_counts_however_it_is_rounded() -> None:
+    """The task says "at most half". 7 of these 156 steps end a few units of the last place above it."""
+    for q in ((3, 4, 5), (5, 12, 13), (8, 15, 17), (1, 0, 1)):
+        for n in range(1, 40):
+            length = n / 5000
+            vector = [-q[0] * length / q[2], q[1] * length / q[2]]
+            answer = vector, [q[0], -q[1]], 0.01 * length / 2
+            hidden.shrinking(plainly(lambda answer=answer: answer))
+    with pytest.raises(NotYet, match="at most half"):
+        hidden.shrinking(plainly(lambda: ([-0.002, 0.0], [1.0, 0.0], 0.99e-5)))
+
+
+def test_an_eigenvector_counts_also_where_numpy_writes_it_with_complex_numbers() -> None:
+    """Task 4 by `eig` in place of `svd`: where two eigenvalues near 0 come as a pair, all vectors are complex."""
+    gradient = functions(simulate.reference("cosine-orthogonality"))["cosine_gradient"]
+
+    def by_eigenvectors(q: list[float], keys: list[list[float]]) -> np.ndarray:
+        gradients = np.array([gradient(q, key) for key in keys])
+        values, vectors = np.linalg.eig(gradients @ gradients.T)
+        return np.asarray(vectors[:, np.argmax(values.real)].astype(complex))
+
+    hidden.longest(plainly(by_eigenvectors))

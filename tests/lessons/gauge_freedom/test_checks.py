@@ -1,5 +1,8 @@
 """The checks of the assignment on gauges: messages that fit, and the numbers that its solutions quote."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from in_process import functions
@@ -8,7 +11,9 @@ from sample_essays import unaccounted
 from course_lib import gauge
 from course_lib.lessons.gauge_freedom import checks
 from course_lib.lessons.shared import real
+from course_lib.lessons.shared.forms import NotYet, plainly
 from exercises.engine import simulate
+from exercises.gauge_freedom import hidden
 
 MESSAGES = [
     ("feasible_square", lambda k, n: (np.eye(k), [-1.0, 1.0]), "signs change no cosine"),
@@ -46,3 +51,13 @@ def test_the_films_of_two_checks_have_equal_scores() -> None:
     d = gauge.random_diagonal_gauge(16, spread=2.0, rng=np.random.default_rng(0))
     first, second = gauge.apply_gauge(users, items, d)
     assert np.abs(first @ second.T - users @ items.T).max() < 1e-10
+
+
+@pytest.mark.parametrize("form", [float, np.int64, np.array, lambda x: x / 1])
+def test_a_dimension_counts_in_whatever_form_a_whole_number_comes(form: Callable[[int], Any]) -> None:
+    """k (k + 1) / 2 is a float in Python."""
+    reference = functions(simulate.reference("gauge-freedom"))
+    hidden.diagonal_dimension(plainly(lambda A: form(reference["diagonal_gauges"](A))))
+    hidden.linear_dimension(plainly(lambda A: form(reference["linear_gauges"](A))))
+    with pytest.raises(NotYet, match="no floats"):
+        hidden.linear_dimension(plainly(lambda A: reference["linear_gauges"](A) + 0.5))

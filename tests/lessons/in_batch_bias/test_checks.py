@@ -80,6 +80,18 @@ def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
             hidden.shard_negatives(wrong)
 
 
+def test_no_shard_belongs_to_a_batch_that_is_larger_than_the_data() -> None:
+    """A solution may hold the statement to its word: s = h D positives are drawn without replacement, so s <= M."""
+    reference = answers(simulate.reference())["shard_weights"]
+
+    def careful(rows: Any, cols: Any, total: int, shape: Any, devices: int) -> list[list[Fraction]]:
+        assert devices >= 1 and len(rows) >= 2 and len(rows) * devices <= total
+        return reference(rows, cols, total, shape, devices)  # type: ignore[no-any-return]
+
+    for check in (checks.shard_weights, checks.shard_of_everything, hidden.shard_negatives, hidden.shard_positives):
+        check(careful)
+
+
 # One wrong cell for each check that no typical wrong submission loses.
 SPOILT = {
     "test_counterexample": "def counterexample():\n    return [[1, 0], [0, 1]], 2, (0, 0), 0",

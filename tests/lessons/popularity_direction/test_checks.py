@@ -12,7 +12,9 @@ from sample_essays import printed, unaccounted
 from scipy import optimize, stats
 
 from course_lib.lessons.popularity_direction import checks
-from exercises.engine import simulate
+from course_lib.lessons.shared.forms import plainly
+from exercises.engine import inputs, simulate
+from exercises.popularity_direction import hidden
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWERS = functions(simulate.reference("popularity-direction"))
@@ -49,6 +51,20 @@ def test_positives_and_the_sum_determine_the_negatives() -> None:
     items = np.random.default_rng(1).integers(-4, 5, size=(9, 2))
     found = ANSWERS["gap"](items[:3].tolist(), items.sum(axis=0).tolist(), 9)
     assert [float(x) for x in found] == pytest.approx((items[:3].mean(axis=0) - items[3:].mean(axis=0)).tolist())
+
+
+@pytest.mark.parametrize("seed", [11, 59])
+def test_every_seed_keeps_the_promise_of_the_task_on_negatives(seed: int) -> None:
+    """With these two a user would lack nothing but what nobody has, if the first draw were taken."""
+
+    def careful(labels: Any, law: str) -> Any:
+        table = np.array(labels)
+        assert table.any(axis=1).all() and ((1 - table) @ table.sum(axis=0)).all()
+        return ANSWERS["times_negative"](labels, law)
+
+    with inputs.seeded(seed):
+        hidden.negatives_uniform(plainly(careful))
+        hidden.negatives_popular(plainly(careful))
 
 
 @pytest.mark.seconds

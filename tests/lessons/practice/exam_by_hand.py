@@ -9,6 +9,7 @@ from typing import Any
 def sample(others: int, items: int, last: int, m: int, r: int) -> dict[str, Any]:
     drawn = list(combinations(range(1, others + 1), m))  # the others are numbered from the best
     h = Fraction(sum(min(one) >= r for one in drawn), len(drawn))
+    assert h not in (0, Fraction(1, 2))  # no tie of the two models
     return {"h": h, "sum": h + h, "better": r - 1, "flips": "Yes" if h > Fraction(1, 2) else "No"}
 
 
@@ -35,6 +36,8 @@ def certificate(u: list[Fraction], steps: list[Fraction], scores: list[Fraction]
         return left_out[0] if left_out else len(scores)
 
     off = sum(max(a * b, -a * b) / 2 for a, b in zip(u, steps, strict=True))
+    gaps = {scores[k - 1] - scores[at] for at in range(k, len(scores))}
+    assert not {2 * off, off} & gaps  # "more than" and "at least" twice the bound are the same answer
     return {"bound": off, "N": needed(off), "fine": needed(off / 2)}
 
 
@@ -62,12 +65,18 @@ def step(x1: Any, x2: Any, g1: Any, g2: Any, eta: Fraction, new: Any) -> dict[st
     return {"move": [-eta * (one * a + two * b) for a, b in zip(g1, g2, strict=True)]}
 
 
-def board(shown: str, gap: str, rows: list[Any]) -> dict[str, Any]:
+def board(shown: str, pair: str, gap: str, rows: list[Any]) -> dict[str, Any]:
     """From the table as it is printed."""
     lines = [line.strip("| ").split(" | ") for line in shown.split("\n")[2:]]
     sure = [line for line in lines if float(line[3]) > 0]
     most = max(int(line[5]) for line in sure or lines)
+    one, other = (line for line in lines if line[0] in pair.split(" and "))
+    half = [(float(line[4]) - float(line[3])) / 2 for line in (one, other)]
+    apart = abs(float(one[2]) - float(other[2]))
+    assert abs(apart - float(gap)) < 1e-9
+    errors = [(half[0] ** 2 + half[1] ** 2 - 2 * r * half[0] * half[1]) ** 0.5 for r in (-1, 1)]  # all that can be
     return {
+        "told": apart >= errors[0] or apart <= errors[1],
         "sure": ", ".join(line[0] for line in sure) or "None of the four",
         "choice": next(line[0] for line in lines if int(line[5]) == most),
         "most": most,

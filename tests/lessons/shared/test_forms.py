@@ -26,6 +26,7 @@ def test_forms_say_what_they_expect() -> None:
         (np.array([[1.0, 2.0]], dtype=np.float32), [[1.0, 2.0]]),
         (torch.tensor([1.5, 2.5], requires_grad=True), [1.5, 2.5]),
         ((1, [Fraction(1, 2)]), [1, [Fraction(1, 2)]]),
+        (np.array([0.6 + 0j, -0.8 + 0j]), [0.6, -0.8]),  # an eigenvector, where another one is complex
     ],
 )
 def test_a_public_check_meets_the_values_that_the_grader_meets(value: object, plain: object) -> None:
@@ -36,6 +37,8 @@ def test_a_public_check_meets_the_values_that_the_grader_meets(value: object, pl
 def test_a_value_that_is_not_plain_is_told_so() -> None:
     with pytest.raises(forms.NotYet, match="not set"):
         forms.plainly(lambda: {1, 2})()
+    with pytest.raises(forms.NotYet, match="not complex"):
+        forms.plainly(lambda: [1.0, 1j])()
 
 
 def test_a_float32_answer_is_compared_as_the_grader_compares_it() -> None:
