@@ -107,7 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
     left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
-    if writes and left_out and not arguments.replace:
+    if writes and left_out and not (arguments.replace or arguments.extend):
         raise ValueError(
             f"--seeds: got {arguments.seeds}, and the stored result has {left_out} too; expected them as well, or "
             "--replace, or --no-write"

@@ -211,8 +211,7 @@ def stored(run: Run, device: str) -> Result:
     before = registry.stored_provenance(run.id, run.scale)
     how: dict[str, Any] = {"collect": True, "progress": False, "only": run.only or None}
     if before is not None and state(before).holds:
-        seeds = sorted({*before.get("seeds", []), *run.seeds})
-        result = extend.extended(load_result(run.id, run.scale), seeds, device=device, **how)
+        result = extend.extended(load_result(run.id, run.scale), run.seeds, device=device, **how)
     else:
         how |= {"device": device} if "device" in registry.options_of(run.id) else {}
         result = registry.run(run.id, run.scale, seeds=run.seeds, **how)

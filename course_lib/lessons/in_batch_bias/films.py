@@ -42,14 +42,22 @@ def trained(
     uniformly drawn, among the wrong answers, and the logarithm of the mixed law subtracted). rate: by default that of
     `RATES`.
     """
-    (last,) = deque(along(train, objective, seed=seed, rate=rate, passes=passes), maxlen=1)
-    return last
+    (last,) = deque(_tables(train, objective, seed=seed, rate=rate, passes=passes), maxlen=1)
+    return _arrays(*last)
 
 
 def along(
     train: Interactions, objective: str, *, seed: int, rate: float | None = None, passes: int = PASSES
 ) -> Iterator[Tables]:
     """The two tables of `trained` before the first batch and after each one."""
+    for users, items in _tables(train, objective, seed=seed, rate=rate, passes=passes):
+        yield _arrays(users, items)
+
+
+def _tables(
+    train: Interactions, objective: str, *, seed: int, rate: float | None, passes: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The parameters that each step changes in place, before the first batch and after each one."""
     objective = checking.choice(objective, "objective", RATES)
     rate = RATES[objective] if rate is None else checking.real(rate, "rate", above=0)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -58,7 +66,7 @@ def along(
     counts = [torch.tensor(side, dtype=users.dtype) for side in (train.row_counts, train.col_counts)]
     optimiser = torch.optim.Adagrad([users, items], lr=rate)
     mixed_law = torch.from_numpy(losses.mixed_log_q(train.col_counts, 0.5)).to(users.dtype)
-    yield _arrays(users, items)
+    yield users, items
     for at in range(passes):
         for places in epoch_batches(train, BATCH, rng, drop_last=True):
             i, j = of_pairs[:, torch.from_numpy(places)]
@@ -70,7 +78,7 @@ def along(
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
-            yield _arrays(users, items)
+            yield users, items
 
 
 def _arrays(users: Tensor, items: Tensor) -> Tables:
