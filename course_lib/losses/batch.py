@@ -313,9 +313,7 @@ def in_batch_sigmoid(scores: Any, *, scale: Any = 1.0, bias: Any = 0.0, item_ids
     m, n = shape_of(scores)
     if readable(scores):
         check_finite(scores, "scores")
-    scale, bias = (
-        value if is_torch(value) else checking.real(value, name) for value, name in ((scale, "scale"), (bias, "bias"))
-    )
+    scale, bias = _one_number(scale, "scale", scores), _one_number(bias, "bias", scores)
     logits = scale * scores + bias
     own = _own(scores, _numbers(m, scores))
     each = softplus(namespace(scores).where(own, -logits, logits))
@@ -524,29 +522,31 @@ def _batch(scores: Any, positives: Any) -> tuple[Array, Array, Array]:
 def _divided(scores: Array, tau: Any, left_out: Array | None = None) -> Array:
     """scores / tau, with a gradient for a temperature that is a tensor; -infinity where `left_out` (m, n) is true.
 
-    The slope of s / tau in tau is -s / tau^2. At a score of -infinity, or NaN, it would be multiplied by 0, the weight
-    of what is left out, and give NaN: so such a score is no part of the division.
+    The slope of s / tau in tau is -s / tau^2. Where s / tau is -infinity, as for the least number of the kind, or NaN,
+    it would be multiplied by 0, the weight of what is left out, and give NaN: so such a score is no part of the
+    division.
     """
-    tau = _temperature(tau, scores)
+    tau = _one_number(tau, "tau", scores, above=0)
     where = namespace(scores).where
-    if is_torch(tau) and not (readable(scores) and all_finite(scores)):
-        masked = scores == -math.inf
+    if is_torch(tau) and not (readable(scores) and all_finite(detached(scores).min() / detached(tau))):
+        masked = detached(scores) / detached(tau) == -math.inf
         left_out = masked if left_out is None else masked | left_out
         scores = where(left_out, 0.0, scores)
-    logits = scores / tau
+    with np.errstate(over="ignore"):  # what leaves the range of its kind is -infinity, or is found out in the loss
+        logits = scores / tau
     return logits if left_out is None else where(left_out, -math.inf, logits)
 
 
-def _temperature(tau: Any, scores: Array) -> Any:
-    """tau, checked: a number, or a tensor () of the kind that the scores are."""
-    if not is_torch(tau):
-        return checking.real(tau, "tau", above=0)
-    if not is_torch(scores) or math.prod(shape_of(tau)) != 1:
-        found = f"tau is a tensor of shape {shape_of(tau)}"
+def _one_number(value: Any, name: str, scores: Array, **bounds: Any) -> Any:
+    """A parameter, checked: a number, or a tensor () of the kind that the scores are."""
+    if not is_torch(value):
+        return checking.real(value, name, **bounds)
+    if not is_torch(scores) or math.prod(shape_of(value)) != 1:
+        found = f"{name} is a tensor of shape {shape_of(value)}"
         raise ValueError(f"{found}; expected a number, or one number as a tensor beside scores that are a tensor")
-    if readable(tau):
-        checking.real(detached(tau), "tau", above=0)
-    return tau.reshape(()).to(scores)
+    if readable(value):
+        checking.real(detached(value), name, **bounds)
+    return value.reshape(()).to(scores)
 
 
 def _of_candidates(values: Any, n: int, name: str, reference: Array | None = None) -> Array:

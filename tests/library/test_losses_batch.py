@@ -94,7 +94,22 @@ def test_leading_axes_of_scores() -> None:
     np.testing.assert_allclose(scores[1, 2, 3], geometry.cosine(Q[1, 2], K[3]))
 
 
+@pytest.mark.parametrize("mask", [-math.inf, float(np.finfo(np.float32).min), -1e38, -1e9])
+@pytest.mark.parametrize("loss", [losses.infonce, losses.in_batch_softmax, losses.two_way_softmax])
+def test_a_negative_that_is_masked_leaves_a_learned_temperature_its_gradient(loss, mask: float) -> None:
+    """Divided by a temperature below 1, the least number of its kind is -infinity."""
+    scores, tau = torch.randn(4, 4, generator=torch.Generator().manual_seed(0)), torch.tensor(0.07, requires_grad=True)
+    scores[0, 1] = mask
+    loss(scores, tau=tau).backward()
+    slope = (loss(scores.double(), tau=0.07 + 1e-6) - loss(scores.double(), tau=0.07 - 1e-6)) / 2e-6
+    assert float(tau.grad) == pytest.approx(float(slope), rel=1e-4)
+    assert loss(scores.numpy(), tau=0.07) == pytest.approx(float(loss(scores, tau=0.07)), rel=1e-6)
+
+
 test_errors = refused(
+    (lambda: losses.in_batch_sigmoid(torch.eye(2), scale=torch.ones(2, 1)), r"scale is a tensor of shape \(2, 1\)"),
+    (lambda: losses.in_batch_sigmoid(torch.eye(2), bias=torch.ones(2)), r"bias is a tensor of shape \(2,\)"),
+    (lambda: losses.in_batch_sigmoid(torch.eye(2), scale=torch.tensor(torch.nan)), r"scale is tensor\(nan\); expected"),
     (lambda: losses.infonce(np.ones((2, 3)), tau=1.0), r"shape \(2, 3\), no diagonal"),
     (lambda: losses.infonce(np.ones(3), tau=1.0), r"scores has shape \(3,\)"),
     (lambda: losses.infonce(np.ones((0, 0)), tau=1.0), r"scores has shape \(0, 0\)"),
