@@ -45,9 +45,9 @@ def feature_tables(
     features : array_like, shape (n, h)
         What is known of each item.
     ids : bool, optional
-        Whether an item has a row of its own, too. Without, the rows stay as they were drawn.
+        Whether an item has a row of its own, too. Without, the rows stay as they were drawn: serve every item as new.
     drop : float, optional
-        How often the row is left out of an item of a batch, in [0, 1).
+        How often the row is left out of an item of a batch, in [0, 1). A row that stays is not scaled up.
     tau : float, optional
         The temperature.
     log_q : Tensor, optional

@@ -49,7 +49,7 @@ def train_on_pairs(
     passes : int, optional
         How often all pairs are gone through.
     batch : int, optional
-        ``B``.
+        The number ``B`` of pairs in a batch, at least 2.
     rate : float, optional
         The learning rate of Adam.
     in_time : bool, optional
@@ -150,6 +150,11 @@ def new_tables(train: Interactions, width: int, generator: torch.Generator) -> t
     users, items : Tensor
         Both require a gradient.
 
+    Raises
+    ------
+    ValueError
+        For anything but Interactions, a ``width`` below 1, and a generator of another kind.
+
     Examples
     --------
     >>> import torch
@@ -240,6 +245,10 @@ def cosine_tables(
     ------
     ValueError
         As `train_on_pairs`; for a temperature of 0 or less, and for ``log_q`` of another shape or not finite.
+
+    Notes
+    -----
+    Nothing is masked: another pair's copy of a row's item, and other items that the row's user has, count as negatives.
 
     Examples
     --------
