@@ -497,7 +497,8 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
 
     Notes
     -----
-    Exact for gradient descent on any loss that depends on ``q`` only through its direction. Such a step obeys
+    Lengths are not looked at: NaN gives NaN, and a negative one counts as its size. Exact for gradient descent on any
+    loss that depends on ``q`` only through its direction. Such a step obeys
     ``||q_(t+1)||^2 = ||q_t||^2 + lr^2 ||h_t||^2 / ||q_t||^2``; the formula is the square of this line, summed over the
     steps. Source: claim X5.
 

@@ -375,8 +375,8 @@ def rescored(users: Any, items: Any, found: Any, k: int) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        For ids outside the items, -1 among them, candidates that are not one row for each query, tables that do not fit,
-        and `k` outside 1 to N.
+        For ids outside the items, -1 among them, candidates that are not one row for each query, tables that do not
+        fit, and `k` outside 1 to N.
 
     Examples
     --------

@@ -136,8 +136,8 @@ class SphereSGD(torch.optim.SGD):
     Notes
     -----
     All rows of a table have the same length: the root mean square length of its rows before the first step. The step
-    is that of plain SGD, then back to the sphere (a retraction). For a loss of cosines, whose gradients are tangent, that
-    is SGD on the sphere; the part of a gradient along its row is not taken out. A row of zeros becomes NaN.
+    is that of plain SGD, then back to the sphere (a retraction). For a loss of cosines, whose gradients are tangent,
+    that is SGD on the sphere; the part of a gradient along its row is not taken out. A row of zeros becomes NaN.
 
     Examples
     --------

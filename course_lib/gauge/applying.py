@@ -214,8 +214,8 @@ def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = No
     rng : numpy.random.Generator
         Where the numbers come from.
     rows : array_like, shape (n, k), optional
-        A table of rank ``k`` whose neighbours the gauge will move. With it, ``Q`` is drawn in the frame of the table (see
-        Notes).
+        A table of rank ``k`` whose neighbours the gauge will move. With it, ``Q`` is drawn in the frame of the table
+        (see Notes).
 
     Returns
     -------

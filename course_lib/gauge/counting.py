@@ -67,8 +67,8 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
     S : array_like, shape (k, k)
         ``R R^T``. For the other table, ``B -> B R^-T``, give the inverse of ``S``.
     tol : float
-        The tolerance, in units of ``||a||^2``. Exact for Fractions and ``tol = 0``. The default is one for float64: give
-        about 1e-6 for float32.
+        The tolerance, in units of ``||a||^2``. Exact for Fractions and ``tol = 0``. The default is one for float64;
+        float32 needs about 1e-6.
 
     Returns
     -------

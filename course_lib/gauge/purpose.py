@@ -43,10 +43,11 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     Notes
     -----
     With ``P`` the projection on the span of the query and the chosen rows, ``f`` the vector of this span for which
-    ``<f, b> = 1`` on all of them, and ``s`` their mean length: ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``.
-    The chosen rows land within an angle of order ``1/stretch`` of each other. Every other row is dragged out of that
-    direction by ``stretch`` times its part outside the span. So a row inside the span with ``<f, b> > 0``, such as the
-    sum of two of these rows, becomes a neighbour as well.
+    ``<f, b> = 1`` on all of them, and ``s`` their mean length, it is
+    ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows land within an angle of order
+    ``1/stretch`` of each other. Every other row is dragged out of that direction by ``stretch`` times its part outside
+    the span. So a row inside the span with ``<f, b> > 0``, such as the sum of two of these rows, becomes a neighbour as
+    well.
 
     Examples
     --------

@@ -163,8 +163,8 @@ class SOGram(BatchGramian):
 
     Notes
     -----
-    Without partners the estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Source: P4,
-    equation (11) and Algorithm 2.
+    Without partners the estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Give partners of
+    one width in every update, or in none. Source: P4, equation (11) and Algorithm 2.
 
     Examples
     --------

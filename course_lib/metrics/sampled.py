@@ -109,8 +109,8 @@ def sampled_hit(ranks: Any, n_others: int, m: int, k: int) -> Float:
 def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0.0) -> Float:
     """Estimate whether a test item is among the best ``k`` of all items, from the better ones in a sample.
 
-    It is ``f(J)``, where ``f`` makes the mean over ranks of ``(E[f(J) | r] - 1{r <= k})^2 + gamma Var[f(J) | r]`` least,
-    every rank from 1 to ``N + 1`` with the same weight.
+    It is ``f(J)`` with the ``f`` that makes ``(E[f(J) | r] - 1{r <= k})^2 + gamma Var[f(J) | r]`` least on average over
+    the ranks ``r`` from 1 to ``N + 1``, all with the same weight.
 
     Parameters
     ----------

@@ -69,8 +69,8 @@ class DenseObjective:
     point_loss : str
         "square" or "logistic".
     data : FullData
-        The pairs and the weights, on the device. The weight of the grid must not be 0 (as "unbiased_omega" with an omega
-        of 0 has it), or the gradient is NaN.
+        The pairs and the weights, on the device. With a grid of weight 0, as that of "unbiased_omega" with an omega of
+        0, the gradient is NaN.
     cells : int, optional
         The number of scores in a block. By default a MB on a processor, and a GB on a GPU.
 

@@ -371,7 +371,7 @@ class Growth:
         self._hook.remove()
 
     def predicted(self) -> Floats:
-        """(n,) the norms that the quartic law gives, with every term: exact up to rounding where each step is tangent."""
+        """(n,) the norms that the quartic law gives, with every term: exact up to rounding for tangent steps."""
         n = np.maximum(self.updates, 1)
         h = np.sqrt(self.driven / n)
         found: Floats = norms.predicted_norm(self.start, lr=1.0, h=h, updates=n, fourth_powers=self.fourth)
