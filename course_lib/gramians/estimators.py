@@ -410,7 +410,7 @@ def nearest_psd(matrix: Any) -> Array:
     Raises
     ------
     ValueError
-        For a matrix that is not square, for NaN and infinity, and for Fractions, whose eigenvalues are irrational.
+        For a matrix that is not square, for NaN and infinity, and for Fractions: eigenvalues are irrational in general.
 
     Examples
     --------

@@ -714,8 +714,9 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, A
     Notes
     -----
     unbiased: the truncated SVD of Y. popularity: ``R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2)`` with R, C the row
-    and column counts (claim X18). An empty row or column has no loss there and gets the zero vector. The scores are the
-    only best ones where the k-th singular value is above the next; the tables are so up to any gauge.
+    and column counts (claim X18). An empty row or column has no loss there and gets the zero vector. The scores of
+    the other rows and columns are the only best ones where the k-th singular value is above the next; the tables are so
+    up to any gauge.
 
     Examples
     --------

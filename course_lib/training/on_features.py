@@ -71,12 +71,18 @@ def feature_tables(
 
     Examples
     --------
+    Item 4 is new, and has the features of the items that user 0 has. So it is served nearer to user 0 than to user 1:
+
+    >>> from course_lib import losses
     >>> from course_lib.interactions import Interactions
-    >>> from course_lib.training.on_features import feature_tables
+    >>> from course_lib.training.on_features import feature_tables, served_items
     >>> train = Interactions([0, 0, 1, 1], [0, 1, 2, 3], n_users=2, n_items=5)
-    >>> users, rows, weights = feature_tables(train, [[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 0]], width=3, passes=1)
-    >>> users.shape, rows.shape, weights.shape
-    (torch.Size([2, 3]), torch.Size([5, 3]), torch.Size([2, 3]))
+    >>> features = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> users, rows, weights = feature_tables(train, features, width=3, passes=50, batch=4)
+    >>> items = served_items(rows, features, weights, new=[False, False, False, False, True])
+    >>> cosines = losses.cosine_scores(users, items)
+    >>> rows.shape, weights.shape, bool(cosines[0, 4] > cosines[1, 4])
+    (torch.Size([5, 3]), torch.Size([2, 3]), True)
     """
     correction = checked_log_q(train, log_q)
     told = torch.tensor(checking.table(features, "features", rows=train.n_items), dtype=torch.float32)

@@ -252,12 +252,16 @@ def cosine_tables(
 
     Examples
     --------
+    User 0 has the items 0 and 1, and ends nearer to them than to the items of user 1:
+
+    >>> from course_lib import losses
     >>> from course_lib.interactions import Interactions
     >>> from course_lib.training.on_pairs import cosine_tables
     >>> train = Interactions([0, 0, 1, 1], [0, 1, 2, 3], n_users=2, n_items=4)
-    >>> users, items = cosine_tables(train, width=2, passes=1)
-    >>> users.shape, items.shape
-    (torch.Size([2, 2]), torch.Size([4, 2]))
+    >>> users, items = cosine_tables(train, width=2, passes=50, batch=4)
+    >>> cosines = losses.cosine_scores(users, items)
+    >>> users.shape, items.shape, bool(cosines[0, :2].min() > cosines[0, 2:].max())
+    (torch.Size([2, 2]), torch.Size([4, 2]), True)
     """
     tau = checking.real(tau, "tau", above=0)
     correction = checked_log_q(train, log_q)
