@@ -5,7 +5,7 @@ The mathematics of this library is written once. Where a formula allows it, it r
 * NumPy arrays of floats,
 * torch tensors, with autograd and on any device,
 * NumPy object arrays whose entries are `fractions.Fraction`. These are exact: no function of the library turns a
-  Fraction into a float on the way.
+  Fraction into a float on the way, unless its docstring says that it answers in floats.
 
 This module holds the few helpers that make that possible.
 """

@@ -70,7 +70,7 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     Raises
     ------
     ValueError
-        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to zero.
+        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to exactly zero.
 
     Notes
     -----
@@ -260,7 +260,8 @@ def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: Ar
     Returns
     -------
     tuple of float or None
-        ``alpha`` and ``beta``, to about 1e-9. None where :func:`has_minimiser` says no.
+        ``alpha`` and ``beta``, to about 1e-9 where ``a`` and ``b`` are of size 1. None where :func:`has_minimiser` says
+        no.
 
     Raises
     ------
@@ -373,7 +374,7 @@ def newton_minima(
 
     Warnings
     --------
-    Each problem must have a minimiser: ask :func:`bounded_below`, or take a positive ``ridge``.
+    Each problem must have exactly one minimiser: ask :func:`bounded_below`, or take a positive ``ridge``.
 
     Notes
     -----
@@ -474,10 +475,10 @@ def _look(
 
 
 def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:
-    """Return which of the problems of :func:`newton_minima` have a minimiser without a ridge.
+    """Return which of the problems of :func:`newton_minima` have exactly one minimiser without a ridge.
 
-    A problem has one if its vectors ``(by_alpha, by_beta)`` lie in no closed half-plane. Where one of the two is 0
-    throughout: in no closed half-line.
+    A problem has it exactly if its vectors ``(by_alpha, by_beta)`` lie in no closed half-plane. A scalar on which no
+    margin of any problem depends is left aside: then the other one must have slopes of both signs.
 
     Parameters
     ----------
@@ -491,7 +492,12 @@ def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta:
     Returns
     -------
     array of bool, shape (size,)
-        True where the problem has a minimiser.
+        True where the problem has exactly one minimiser; False for a problem without a margin.
+
+    Notes
+    -----
+    The loss itself is never below 0, whatever the vectors are: what may be missing is a point where it is least, or
+    there may be a line of them. Angles within 1e-12 of a half-plane count as one.
 
     Examples
     --------
@@ -653,9 +659,15 @@ class Frozen:
     rule : str
         One of `RULES`.
 
+    Raises
+    ------
+    ValueError
+        For another rule; and in ``of`` and ``solve`` for tables, shares, negatives and a ridge that do not fit.
+
     Notes
     -----
-    Source: P1, (13) and (14).
+    ``of`` makes the two directions from tables and pairs; the constructor takes them as they are. Source: P1, (13) and
+    (14).
 
     Examples
     --------

@@ -25,7 +25,8 @@ def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
     Returns
     -------
     Tensor, shape ()
-        A number in [0, 1]: near 0 for many independent rows, 1 where ``y = a + b x``, 0 where x or y is constant.
+        A number in [0, 1]: near 0 for many independent rows, 1 where ``y = a + b x`` with a number ``b`` other than 0,
+        0 where x or y is constant.
 
     Raises
     ------

@@ -42,8 +42,8 @@ class Lookup(nn.Module):
     Raises
     ------
     ValueError
-        For an ``n`` or ``d`` that is no whole number of at least 1. A call refuses identifiers that are no integers,
-        or lie outside 0 to n - 1.
+        For an ``n`` or ``d`` that is no whole number of at least 1, and a negative ``scale``. A call refuses
+        identifiers that are no integers, or lie outside 0 to n - 1.
 
     Notes
     -----
@@ -283,7 +283,7 @@ class BiasedLookup(nn.Module):
     Raises
     ------
     ValueError
-        For an ``n`` or ``d`` that is no whole number of at least 1.
+        For an ``n`` or ``d`` that is no whole number of at least 1, and a negative ``scale``.
 
     Examples
     --------
@@ -322,7 +322,7 @@ class ScaledLookup(nn.Module):
     Raises
     ------
     ValueError
-        For an ``n`` or ``d`` that is no whole number of at least 1.
+        For an ``n`` or ``d`` that is no whole number of at least 1, and a negative ``scale``.
 
     Notes
     -----
@@ -365,7 +365,7 @@ class ExponentialLookup(nn.Module):
     Raises
     ------
     ValueError
-        For an ``n`` or ``d`` that is no whole number of at least 1.
+        For an ``n`` or ``d`` that is no whole number of at least 1, and a negative ``scale``.
 
     Notes
     -----
@@ -408,11 +408,11 @@ class InvertedLookup(nn.Module):
     Raises
     ------
     ValueError
-        For an ``n`` or ``d`` that is no whole number of at least 1.
+        For an ``n`` or ``d`` that is no whole number of at least 1, and a negative ``scale``.
 
     Notes
     -----
-    Conformal means that ``J_i J_i^T = I / ||E_i||^4``.
+    Conformal means that ``J_i J_i^T = I / ||E_i||^4``. A row of zeros has no inverse: it gives NaN.
 
     Examples
     --------
@@ -560,7 +560,8 @@ class Bags(nn.Module):
     Parameters
     ----------
     bags : dict of str to sparse matrix, shape (n, vocabulary)
-        For each kind of feature a SciPy sparse matrix of zeros and ones. Row i holds the features of identifier i.
+        For each kind of feature a SciPy sparse matrix of zeros and ones. Row i holds the features of identifier i. Only
+        where entries are stored counts, not their values.
     width : int
         The width of the embedding of each kind. The output has shape (B, kinds * width).
     generator : torch.Generator, optional
@@ -633,7 +634,7 @@ class Perceptron(nn.Sequential):
     Raises
     ------
     ValueError
-        For fewer than two widths.
+        For fewer than two widths, and for widths that are no whole numbers of at least 1.
 
     Notes
     -----
@@ -668,7 +669,8 @@ class Renamed(nn.Module):
     Raises
     ------
     ValueError
-        A call refuses identifiers that are no integers, or lie outside 0 to n - 1.
+        For a table that holds anything but integers of at least 0. A call refuses identifiers that are no integers, or
+        lie outside 0 to n - 1.
 
     Examples
     --------
@@ -744,7 +746,7 @@ def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times
     length : int
         How many items to keep of each user.
     times : array_like, shape (``|O|``,), optional
-        The time of each pair. Without times the order of the pairs counts.
+        The time of each pair. Without times, and where times are equal, the order of the pairs counts.
 
     Returns
     -------

@@ -73,7 +73,8 @@ def normalise(x: Any, *, name: str = "x") -> Array:
     Raises
     ------
     ValueError
-        For a zero vector, which has no direction, and for NaN or infinite entries.
+        For a zero vector, which has no direction, for NaN or infinite entries, for a norm that overflows, and as in
+        :func:`norm`.
 
     See Also
     --------
@@ -100,7 +101,7 @@ def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     Parameters
     ----------
     x : array_like, shape (..., d)
-        The vectors. A zero vector stays zero.
+        The vectors. A zero vector stays zero. Entries are not looked at: NaN gives NaN.
     eps : float
         The smallest divisor, more than 0. The default 1e-12 is that of ``torch.nn.functional.normalize``.
 
@@ -496,7 +497,8 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
 
     Notes
     -----
-    Exact for gradient descent on any loss that depends on ``q`` only through its direction. Such a step obeys
+    Lengths are not looked at: NaN gives NaN, and a negative one counts as its size. Exact for gradient descent on any
+    loss that depends on ``q`` only through its direction. Such a step obeys
     ``||q_(t+1)||^2 = ||q_t||^2 + lr^2 ||h_t||^2 / ||q_t||^2``; the formula is the square of this line, summed over the
     steps. Source: claim X5.
 

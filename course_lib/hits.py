@@ -130,7 +130,7 @@ def with_hits(
     tau : float
         The temperature that the model was trained with.
     weight : float
-        What the logarithm counts; 0 serves the model alone.
+        The weight of the logarithm, at least 0; 0 serves the model alone.
 
     Returns
     -------
@@ -142,7 +142,8 @@ def with_hits(
     Raises
     ------
     ValueError
-        For tables of other shapes, a vector of length 0, negative hits, ``tau`` of 0 or less and a negative weight.
+        For tables of other shapes, a vector of length 0, hits that are negative or not one for each item, ``tau`` of 0
+        or less and a negative weight.
 
     Examples
     --------

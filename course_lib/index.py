@@ -57,8 +57,9 @@ def one_more_coordinate(users: Any, items: Any) -> tuple[Table, Table]:
     Returns
     -------
     users : array of float64, shape (m, d + 1)
+        The rows ``u'``.
     items : array of float64, shape (n, d + 1)
-        All rows have length ``M``.
+        The rows ``v'``, all of length ``M``.
 
     Raises
     ------
@@ -258,7 +259,7 @@ def int8_table(items: Any) -> tuple[Table, Table]:
     Raises
     ------
     ValueError
-        For a table that is no finite matrix.
+        For a table that is no finite matrix, or has no row.
 
     Examples
     --------
@@ -374,7 +375,8 @@ def rescored(users: Any, items: Any, found: Any, k: int) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        For ids outside the items, -1 among them, and `k` larger than N.
+        For ids outside the items, -1 among them, candidates that are not one row for each query, tables that do not
+        fit, and `k` outside 1 to N.
 
     Examples
     --------

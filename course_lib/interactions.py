@@ -600,7 +600,7 @@ def sample_in_batch(interactions: Interactions, batch_size: int, rng: Generator)
 
     Notes
     -----
-    This is the law of P3 (Section 3.2.3 and Appendix E.2).
+    This is the law of P3 (Section 3.2.3 and Assumption E.2).
 
     Examples
     --------

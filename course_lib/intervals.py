@@ -32,7 +32,8 @@ def bootstrap_interval(
     rng : numpy.random.Generator
         Draws the people.
     level : float, optional
-        How often the interval is to hold the mean.
+        In how many of all samples of people the interval is to hold the mean of everybody, as a share in (0, 1). With
+        few people it does so less often.
     draws : int, optional
         How many sets of people are drawn.
 
@@ -44,7 +45,8 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        For fewer than two people, values that are not finite, a level outside (0, 1).
+        For fewer than two people, values that are not finite, a level outside (0, 1), no draw, and an ``rng`` that is
+        no Generator.
 
     Examples
     --------

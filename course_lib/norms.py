@@ -41,7 +41,7 @@ def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: 
     batch_size : int
         The number ``B`` of slots, at least 1. They are drawn independently.
     negatives : int
-        The number ``K`` of further items in the batch, drawn uniformly from all items. None by default.
+        The number ``K`` of further items in the batch, drawn uniformly from all items, with replacement. 0 by default.
     n_items : int, optional
         The number ``N`` of all items. Needed only if there are negatives.
 
@@ -330,9 +330,9 @@ def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_pow
 
 
 def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
-    """Return the number of updates after which growth has added as much to the norm as there was.
+    """Return the number of updates after which growth has doubled the fourth power of the norm.
 
-    ``n* = ||q_0||^4 / (2 lr^2 h^2)``. "As much" is said of ``||q||^4``.
+    ``n* = ||q_0||^4 / (2 lr^2 h^2)``, by the quartic law without its fourth powers of steps.
 
     Parameters
     ----------
@@ -489,7 +489,8 @@ def expected_squared_gradient_slope(p: Any, *, batch_size: int, coherence: Any) 
 
     Notes
     -----
-    A quarter of it is the slope of ``log||q||`` in log popularity: 1/4 to 1/2. Source: claim X5.
+    A quarter of it is the slope of ``log||q||`` in log popularity, far beyond the crossover: 1/4 to 1/2. Source: claim
+    X5.
 
     Examples
     --------
@@ -585,8 +586,8 @@ def lazy_decay_equilibrium(*, lr: Any, decay: Any, h: Any) -> Any:
 
     Notes
     -----
-    An embedding needs about ``1 / (4 lr lambda)`` updates to get there. Only the time that these updates take still
-    depends on popularity. Source: claim X6.
+    Every ``1 / (4 lr lambda)`` updates, about, the distance of ``||q||^4`` from its balance falls by the factor e. Only
+    the time that these updates take still depends on popularity. Source: claim X6.
 
     Examples
     --------

@@ -128,10 +128,16 @@ class SphereSGD(torch.optim.SGD):
     lr : float
         The learning rate.
 
+    Raises
+    ------
+    ValueError
+        For a learning rate that is negative or not finite.
+
     Notes
     -----
     All rows of a table have the same length: the root mean square length of its rows before the first step. The step
-    is that of plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    is that of plain SGD, then back to the sphere (a retraction). For a loss of cosines, whose gradients are tangent,
+    that is SGD on the sphere; the part of a gradient along its row is not taken out. A row of zeros becomes NaN.
 
     Examples
     --------
@@ -168,9 +174,15 @@ class Together(torch.optim.Optimizer):
     *optimisers : torch.optim.Optimizer
         The parts, of which no two hold the same parameter.
     cycle : int, optional
-        Steps of a whole triangle from ``low * lr`` up to ``lr`` and back. Without it the rates stay.
+        Steps of a whole triangle from ``low * lr`` up to ``lr`` and back, an even number (an odd one counts as one
+        less). Without it the rates stay.
     low : float
-        The lowest rate, as a share of ``lr``.
+        The lowest rate, as a share of ``lr``, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For no optimiser, a ``cycle`` that is no whole number of at least 1, and a ``low`` outside [0, 1].
 
     Notes
     -----

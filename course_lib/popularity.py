@@ -304,7 +304,8 @@ def chance_share(known: Interactions, share: float = 0.01) -> float:
     Returns
     -------
     float
-        The mean part. Users know popular items more often than others, so it is below ``share``.
+        The mean part. It is below ``share`` where users know popular items more often than others, as in most data;
+        users who know nearly all items but the head raise it.
 
     Raises
     ------
@@ -385,14 +386,14 @@ def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
     items : array_like, shape (n, d)
         The embeddings of the items, NumPy array or torch tensor.
     counts : array_like, shape (n,)
-        The counts of the items, never negative.
+        The counts of the items, never negative. Equal counts go by the lower id, also where all are equal.
     ratio : float
-        The part of the items in the head, and as many in the tail.
+        The part of the items in the head, and as many in the tail: ``round(ratio n)`` each, but at least one.
 
     Returns
     -------
     array, shape (d,)
-        The direction.
+        The direction. The length that it was divided by is a constant for autograd.
 
     Raises
     ------
@@ -452,7 +453,7 @@ def projection_correlation(items: Any, counts: Any, ratio: float = 0.05) -> Any:
     Warnings
     --------
     The correlation is biased upwards: the head items and their counts have chosen the direction that they are then
-    measured along, so even random embeddings score above 0.
+    measured along, so even random embeddings score above 0 on average.
 
     See Also
     --------
@@ -648,7 +649,8 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
     """Return the correlation of the counts with the contrast of head against tail.
 
     The contrast is ``1/h`` on the head, ``-1/h`` on the tail and 0 elsewhere. The correlation is
-    ``sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts)``, where ``h = ratio n``.
+    ``sqrt(h / (2 n)) (mean count of the head - that of the tail) / sd(counts)`` for the ``h = round(ratio n)`` items of
+    either group, the standard deviation ``sd`` with the divisor ``n``.
 
     Parameters
     ----------
@@ -829,7 +831,7 @@ def shuffled_correlations(
 
 
 def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionError:
-    """Return how far the popularity direction is from the direction of the expected head and tail embeddings.
+    """Return how far the popularity direction may be from that between the expected head and tail embeddings.
 
     The items count as independent, each with an expected embedding. The direction found is that of equation (4) of P1.
 
@@ -1020,7 +1022,8 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
     Parameters
     ----------
     labels : array or sparse array, shape (m, n)
-        Ones for the positive pairs, zeros elsewhere; sparse as in ``Interactions.matrix``.
+        Ones for the positive pairs, zeros elsewhere; sparse as in ``Interactions.matrix``, whose float32 the parts then
+        have. No list.
     law : TripleLaw
         How triples are drawn.
 
@@ -1037,7 +1040,8 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
     Notes
     -----
     Let ``n_u`` be the number of a user's positives, ``Q_u = sum_i Y_ui q_i`` the chance that a draw falls on an item of
-    their own, and ``w_u`` their weight in a pass. Then ``plain = w`` and ``pushed = owned = w n``, but
+    their own, and ``w_u`` how often each of their pairs is drawn in a pass of ``M`` draws: 1 where pairs are drawn,
+    ``M / (m n_u)`` where users are. Then ``plain = w`` and ``pushed = owned = w n``, but
 
     - under "skip" ``plain = w (1 - Q)``,
     - under "redraw" ``pushed = owned = w n / (1 - Q)``,

@@ -162,7 +162,7 @@ def mean_push(factors: GradientFactors, *, processes: int, batch_size: int) -> F
     Raises
     ------
     ValueError
-        For a single pair in all, as nothing is pushed then.
+        For numbers below 1, and for a single pair in all, as nothing is pushed then.
 
     Examples
     --------

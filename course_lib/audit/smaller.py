@@ -1,6 +1,6 @@
 """What smaller vectors find of the exact lists, by popularity and length of the items, and what the items then weigh.
 
-int8: each dimension of the items is rounded to 255 steps, and the users stay as they are. Fewer dimensions: both tables
+int8: each dimension of the items is rounded to one of 255 values, and the users stay. Fewer dimensions: both tables
 are turned to the axes in which the first r columns give the best approximation of all scores of rank r (Eckart and
 Young), as any gauge keeps the scores, and cut after r columns. NumPy alone; `questions.searched` builds an index.
 """

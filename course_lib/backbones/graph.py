@@ -29,6 +29,11 @@ def adjacency(interactions: Interactions) -> sparse.csr_array:
     sparse.csr_array, shape (m + n, m + n)
         Zeros and ones, float32.
 
+    Raises
+    ------
+    ValueError
+        For anything but Interactions.
+
     Examples
     --------
     One user with two items:
@@ -55,6 +60,11 @@ def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
     -------
     sparse.csr_array, shape (m + n, m + n)
         The symmetric matrix in float64, users first. Nodes without an edge have rows of zeros.
+
+    Raises
+    ------
+    ValueError
+        For anything but Interactions.
 
     Notes
     -----

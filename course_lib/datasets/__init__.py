@@ -122,6 +122,8 @@ def load(
         For a name that is none of ``names()``.
     DataMissing, DownloadFailed, ChecksumMismatch
         Where the files cannot be had.
+    BadRow, TruncatedFile, UnsafeArchive
+        Where a file is not of the documented form, is damaged, or is an archive that points outside its folder.
     ValueError
         For a ``min_rating`` that the set cannot have, and where no pair is left.
 
@@ -160,6 +162,8 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
     ------
     DataMissing, DownloadFailed, ChecksumMismatch
         Where the files cannot be had.
+    BadRow, TruncatedFile, UnsafeArchive
+        Where a file is not of the documented form, is damaged, or is an archive that points outside its folder.
     ValueError
         For a ``min_rating`` that the set cannot have, and where no pair is left.
 
@@ -205,6 +209,8 @@ def load_split(name: str) -> dict[str, Interactions]:
         For a name that is none of ``names()``.
     DataMissing, DownloadFailed, ChecksumMismatch
         Where the files cannot be had.
+    BadRow, TruncatedFile, UnsafeArchive
+        Where a file is not of the documented form, is damaged, or is an archive that points outside its folder.
     ValueError
         For a set without a published split.
 

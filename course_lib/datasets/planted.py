@@ -85,7 +85,10 @@ class PlantedTaste:
         return f"PlantedTaste(rank {self.user_tastes.shape[1]}, {self.interactions!r})"
 
     def taste_probability(self, users: ArrayLike, items: ArrayLike) -> Float:
-        """P_ij = <user_tastes_i, item_appeal_j> of each pair; users and items broadcast."""
+        """P_ij = <user_tastes_i, item_appeal_j> of each pair; users and items broadcast.
+
+        Ids are not checked: a negative one counts from the end.
+        """
         left, right = np.asarray(users), np.asarray(items)
         tastes = np.take(self.user_tastes, left, axis=0)  # (..., r); np.take is twice as fast here as indexing
         chance: Float = np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, right, axis=0))

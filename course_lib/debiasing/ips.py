@@ -17,8 +17,8 @@ from course_lib.interactions import Interactions
 class IPS(Rival):
     """Weigh the ranking loss of each pair by the inverse of the chance that the pair is observed at all.
 
-    The loss is the mean over the batch of ``w_i * (-ln sigma(s_ui - s_uj))`` with ``w_i = 1 / p_i``. Served like the
-    backbone.
+    The loss is the mean over the batch of ``w_i * (-ln sigma(s_ui - s_uj))`` with ``w_i = 1 / p_i``, capped at the
+    median and divided by its mean unless ``cap`` and ``balanced`` say otherwise. Served like the backbone.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class IPS(Rival):
     -----
     If a pair that the user would like is observed with probability ``p_i > 0``, independently, then dividing by
     ``p_i`` gives the loss over all pairs that the user would like, on average over what happens to be observed:
-    ``E[sum over observed of l_ui / p_i] = sum over liked of l_ui``. That needs the true propensities, and a law of the
-    negatives j that does not look at what was observed. Negatives "outside the observed pairs" hide liked items among
-    them, and then the weighted loss is biased even with the true ``p_i``.
+    ``E[sum over observed of l_ui / p_i] = sum over liked of l_ui``. That needs the true propensities, no cap, and a law
+    of the negatives j that does not look at what was observed. Negatives "outside the observed pairs" hide liked items
+    among them, and then the weighted loss is biased even with the true ``p_i``.
 
     Sources: Joachims, Swaminathan and Schnabel, WSDM 2017, which P1 cites, and Schnabel et al., ICML 2016, for the
     estimator; Bottou et al., JMLR 2013, for the cap. P1 says neither which propensities it used nor whether it capped.

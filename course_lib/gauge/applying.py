@@ -131,12 +131,13 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     R : array, shape (k, k)
         The matrix.
     misfit : float
-        The relative misfit. A misfit of rounding size says that the two tables differ by a gauge only.
+        The relative misfit. A misfit of rounding size says that the two tables differ by a gauge only (if ``R`` is
+        invertible). NaN where ``other`` is zero.
 
     Raises
     ------
     ValueError
-        Where the columns of ``A`` are linearly dependent (``R`` is then not unique), and for widths that differ.
+        Where the columns of ``A`` are linearly dependent (``R`` is then not unique), and for shapes that differ.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarra
     Raises
     ------
     ValueError
-        For a spread below 0 or not finite, and for an ``rng`` that is no Generator.
+        For a ``k`` below 1, a spread below 0 or not finite, and for an ``rng`` that is no Generator.
 
     Examples
     --------
@@ -213,7 +214,8 @@ def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = No
     rng : numpy.random.Generator
         Where the numbers come from.
     rows : array_like, shape (n, k), optional
-        A table whose neighbours the gauge will move. With it, ``Q`` is drawn in the frame of the table (see Notes).
+        A table of rank ``k`` whose neighbours the gauge will move. With it, ``Q`` is drawn in the frame of the table
+        (see Notes).
 
     Returns
     -------

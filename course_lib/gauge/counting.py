@@ -37,7 +37,8 @@ def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bo
     Raises
     ------
     ValueError
-        For a radius that is not above 0, for NaN or infinite entries, and for Fractions, which have no exact norm.
+        For a radius that is not above 0, a ``tol`` below 0, for NaN or infinite entries, and for Fractions, which have
+        no exact norm.
 
     Examples
     --------
@@ -66,7 +67,8 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
     S : array_like, shape (k, k)
         ``R R^T``. For the other table, ``B -> B R^-T``, give the inverse of ``S``.
     tol : float
-        The tolerance, in units of ``||a||^2``. Exact for Fractions and ``tol = 0``.
+        The tolerance, in units of ``||a||^2``. Exact for Fractions and ``tol = 0``. The default is one for float64;
+        float32 needs about 1e-6.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
     Raises
     ------
     ValueError
-        For a table that is not finite, and for an ``S`` that is another kind of array.
+        For a table or an ``S`` that is not finite, for an ``S`` of another shape, and for a tensor beside an array.
 
     Examples
     --------
@@ -367,7 +369,8 @@ def gauge_directions(A: Any) -> Array:
 def linear_gauge_directions(A: Any) -> Array:
     """Return a basis of the directions of the linear gauges that keep the length of every row.
 
-    A basis of ``{E symmetric : a^T E a = 0 for every row a}``. ``S = I + t E`` keeps all lengths.
+    A basis of ``{E symmetric : a^T E a = 0 for every row a}``. ``S = I + t E`` keeps all lengths; it is that of a gauge
+    while it is positive definite, so for small ``t``.
 
     Parameters
     ----------
@@ -468,7 +471,8 @@ def stretch_along(delta: Any, t: Any) -> Array:
     delta : array_like, shape (k,)
         The direction in floats, for example a column of :func:`gauge_directions`.
     t : float
-        The distance. The largest ``t`` allowed is ``1 / max(-delta)``, and that is outside the range.
+        The distance, of either sign. Every ``1 + t delta`` must stay above 0: ``-1/max(delta) < t < 1/max(-delta)`` for
+        a ``delta`` with entries of both signs.
 
     Returns
     -------
@@ -525,7 +529,7 @@ def weakest_direction(A: Any) -> tuple[float, Array]:
         (:func:`linear_gauge_dimension`). Small: a gauge is nearly free, and lengths that are kept only roughly do not
         forbid it.
     E : NumPy array, shape (k, k)
-        The symmetric matrix of norm 1 that attains the margin. Its sign makes the eigenvalue of largest size positive.
+        A symmetric matrix of norm 1 that attains the margin. Its sign makes the eigenvalue of largest size positive.
 
     Raises
     ------

@@ -38,7 +38,8 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     Raises
     ------
     ValueError
-        For an unknown metric, ``k`` outside 1 ... n - 1, and zero rows where a direction is needed.
+        For an unknown metric, ``k`` outside 1 ... n - 1, ``queries`` that are no ids of rows, and zero rows where a
+        direction is needed.
 
     Examples
     --------

@@ -13,9 +13,10 @@ from course_lib.gauge.algebra import checked_pair, checked_table, index_for, ran
 
 
 def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 100.0) -> Array:
-    """Return a gauge after which chosen rows, and no others, point almost where a given row points.
+    """Return a gauge after which chosen rows, and none outside their span, point almost where a given row points.
 
-    In ``B R^-T`` the rows ``chosen`` have almost the direction of row ``query``, and the others have not.
+    In ``B R^-T`` the rows ``chosen`` have almost the direction of row ``query``, and rows with a part outside the span
+    of query and chosen rows have not.
 
     Parameters
     ----------
@@ -41,10 +42,12 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
 
     Notes
     -----
-    With ``f`` the vector for which ``<f, b> = 1`` on the query and the chosen rows, ``P`` the projection on their span,
-    and ``s`` their mean length: ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows land within
-    an angle of order ``1/stretch`` of each other. Every other row is dragged out of that direction by ``stretch`` times
-    its part outside the span.
+    With ``P`` the projection on the span of the query and the chosen rows, ``f`` the vector of this span for which
+    ``<f, b> = 1`` on all of them, and ``s`` their mean length, it is
+    ``R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P)``. The chosen rows land within an angle of order
+    ``1/stretch`` of each other. Every other row is dragged out of that direction by ``stretch`` times its part outside
+    the span. So a row inside the span with ``<f, b> > 0``, such as the sum of two of these rows, becomes a neighbour as
+    well.
 
     Examples
     --------
@@ -77,9 +80,10 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
 
 
 def score_rows(A: Any, B: Any) -> Array:
-    """Return rows whose inner products are those of the columns of scores of the items, the same in every gauge.
+    """Return a row for each item such that inner products of rows are those of the items' columns of scores.
 
-    ``B (A^T A)^(1/2)``: the inner product of two rows is that of the columns of scores ``A b_i`` and ``A b_j``.
+    ``B (A^T A)^(1/2)``: rows i and j have the inner product of the columns of scores ``A b_i`` and ``A b_j``, which no
+    gauge changes. (The rows themselves turn with the gauge.)
 
     Parameters
     ----------
@@ -127,7 +131,7 @@ def score_rows(A: Any, B: Any) -> Array:
 def balance_tables(A: Any, B: Any) -> tuple[Array, Array]:
     """Return the tables of the same scores with the least sum of squares, where weight decay leads.
 
-    The tables of the same scores with ``A^T A = B^T B`` diagonal: the gauge with the least ``||A||^2 + ||B||^2``.
+    They have ``A^T A = B^T B``, diagonal. Every rotation of both has the same, least ``||A||^2 + ||B||^2``.
 
     Parameters
     ----------

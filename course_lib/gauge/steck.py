@@ -105,7 +105,7 @@ def steck_first(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
 
 
 def steck_second(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
-    """Return the minimiser of the second objective of Steck, Ekanadham and Kallus.
+    """Return a minimiser of the second objective of Steck, Ekanadham and Kallus.
 
     With ``X = U diag(s) V^T`` and ``g = max(1 - decay / s, 0)``: ``A = V_k diag(sqrt(g / s))`` and
     ``B = V_k diag(sqrt(s g))``, for the ``k`` largest ``s``.
@@ -122,7 +122,8 @@ def steck_second(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
     Returns
     -------
     A, B : arrays, shape (n, k)
-        The two tables. They are unique up to one rotation of both where ``s_k > s_(k+1)`` and ``s_k > decay``.
+        The two tables. They are unique up to one rotation or reflection of both where ``decay > 0``,
+        ``s_k > s_(k+1)`` and ``s_k > decay``. Without decay every gauge of them is a minimiser, too.
 
     Raises
     ------

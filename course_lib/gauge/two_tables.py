@@ -167,7 +167,7 @@ def swap_squares(a: Any, b: Any) -> Array:
     a : array_like, shape (k,)
         The first vector, without zeros: NumPy, torch or exact.
     b : array_like, shape (k,)
-        The second vector, without zeros.
+        The second vector, without zeros. That it is as long as ``a``, and finite, is not checked.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def swap_squares(a: Any, b: Any) -> Array:
     -----
     If all rows of ``A`` have the squares ``a∘a`` and all rows of ``B`` the squares ``b∘b`` (``||a|| = ||b||``), then
     ``A D`` and ``B D^-1`` have all their old lengths: a second gauge, far from the identity, even where
-    :func:`two_sided_diagonal_dimension` is 0. That the two lengths are equal is not checked.
+    :func:`two_sided_diagonal_dimension` is 0. That the two norms are equal is not checked.
 
     Examples
     --------

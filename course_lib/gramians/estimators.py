@@ -70,7 +70,9 @@ ALONE = _Alone()
 
 
 class BatchGramian:
-    """The Gramian of the latest batch: unbiased, with variance ``sigma^2 / b``.
+    """The Gramian of the latest batch: unbiased, with variance ``sigma^2 / b`` for ``b`` independent draws.
+
+    ``sigma^2 = E ||u u' - G||_F^2`` is the variance of one draw. Draws without replacement vary less.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ class SOGram(BatchGramian):
         The rate, with ``0 < alpha <= 1``; 1 is batch sampling. A function of ``t = 1, 2, ...`` gives ``alpha_t``.
     correct_start : bool, optional
         Whether to divide the estimate by the weight that the batches have so far, ``1 - (1 - alpha)^t`` for a constant
-        alpha. P4 does not divide; without it the first estimates are too short by that factor.
+        alpha. P4 does not divide; without it the first estimates are too small by that factor.
     processes : Processes, optional
         The other processes of the run, by default none.
 
@@ -161,8 +163,8 @@ class SOGram(BatchGramian):
 
     Notes
     -----
-    The estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Source: P4, equation (11) and
-    Algorithm 2.
+    Without partners the estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Give partners of
+    one width in every update, or in none. Source: P4, equation (11) and Algorithm 2.
 
     Examples
     --------
@@ -226,10 +228,11 @@ class SAGram(BatchGramian):
         The width of the embeddings.
     beta : float
         In (0, 1]. With ``b/n`` for batches of ``b`` different examples, the estimate is the Gramian of the cache that
-        this batch has renewed (P4's ``1/n`` for one example). With 1 it is unbiased. Values between are allowed. Beyond
+        this batch has renewed (P4's ``1/n`` for one example). With 1 it is unbiased. Any other value is allowed. Beyond
         ``b/n``, or with an example drawn twice, the estimate may leave the cone of positive semidefinite matrices.
     project : bool, optional
-        Whether to take the nearest matrix of the cone. The estimate is then no longer unbiased.
+        Whether to take the nearest matrix of the cone. The estimate is then no longer unbiased. With partners, where
+        there is no cone, nothing is projected.
     budget : int, optional
         The most bytes that the cache may take, 2 GiB by default.
     processes : Processes, optional
@@ -320,7 +323,10 @@ class SAGram(BatchGramian):
         self._cache[indices] = rows
 
     def drift(self) -> float:
-        """How far rounding has taken the running sum from the sum of the cache: relative, in the Frobenius norm."""
+        """How far rounding has taken the running sum from the sum of the cache: relative, in the Frobenius norm.
+
+        Only without partners, which are not kept; NaN for a cache of zeros.
+        """
         if self._cache is None:
             raise ValueError("there is no cache before start(embeddings) or the first update(indices, embeddings)")
         exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
@@ -400,6 +406,11 @@ def nearest_psd(matrix: Any) -> Array:
     -------
     array, shape (..., d, d)
         The nearest matrix of the cone.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, for NaN and infinity, and for Fractions: eigenvalues are irrational in general.
 
     Examples
     --------

@@ -27,9 +27,9 @@ from course_lib.arrays import (
 
 
 def gramian(embeddings: Any, *, weights: Any = None) -> Array:
-    """Return the Gramian of an embedding table: the (weighted) mean of the outer products of its rows.
+    """Return the Gramian of an embedding table: the mean of the outer products of its rows, each times its weight.
 
-    ``(1/n) sum_i w_i e_i e_i^T``.
+    ``(1/n) sum_i w_i e_i e_i^T``. The divisor is the number of rows, not the sum of the weights.
 
     Parameters
     ----------
@@ -286,9 +286,10 @@ def gravity_loss(
 
     Notes
     -----
-    The value is twice that of the gravity term when the estimates are right: each of its two factors is varied
-    once, and the gradient of a product has both. If the gradient flowed through estimates that hold the share alpha of
-    this batch, it would add alpha times the gradient once more.
+    Where the estimates are right, the value is twice the gravity term (with a prior, twice the gravity term without its
+    constant ``gravity(q, r)``): each of its two factors is varied once, and the gradient of a product has both. If the
+    gradient flowed through estimates that hold the share alpha of this batch, it would add alpha times the gradient
+    once more.
 
     Source: P4, equations (8) and (26).
 

@@ -17,7 +17,7 @@ DRIFTS = ("coherent", "random_walk")
 
 
 def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected: bool = False) -> Any:
-    """Return the variance of SOGram's estimate, ``E||G_hat - G_bar||^2``, after ``steps`` updates.
+    """Return the variance of SOGram's estimate, ``E||G_hat - G_bar||^2`` with ``G_bar = E G_hat``, after some updates.
 
     ``sigma^2 alpha/(2 - alpha) (1 - q^(2t))`` with ``q = 1 - alpha`` and ``t`` steps; with the start at zero corrected,
     ``sigma^2 alpha/(2 - alpha) (1 + q^t)/(1 - q^t)``.
@@ -97,8 +97,8 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
 
     Notes
     -----
-    The last term is what the start at zero leaves. The bound is attained by a Gramian that moves on a straight
-    line (first term), or stands still (second). Source: P4, equation (13).
+    The last term is what the start at zero leaves. The bound is attained by a Gramian that moves on a straight line, in
+    the long run (first term), or stands still (second). Source: P4, equation (13).
 
     Examples
     --------
@@ -213,7 +213,7 @@ def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
     Returns
     -------
     float
-        The rate: 0 for ``delta = 0``, and 1 where ``delta`` is so large that nothing else is left after rounding.
+        The rate: 0 for ``delta = 0``, and 1 where ``delta`` is so large that the rate rounds to it.
 
     Raises
     ------
@@ -368,8 +368,8 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
 def same_batch_share(batch_size: Any, n: Any = None) -> Any:
     """Return the share of ``grad h`` in the gradient when one batch serves for the Gramian and the gradient.
 
-    ``E = grad g + share (grad h - grad g)`` is the expected gradient, with ``h = (1/n) sum_i <u_i, v_i>^2``. The
-    gradient of ``h`` pulls the scores of the observed pairs towards zero.
+    ``E = grad g + share (grad h - grad g)`` is the expected gradient, with ``g`` the gravity term and ``h = (1/n) sum_i
+    <u_i, v_i>^2``. The gradient of ``h`` pulls the scores of the observed pairs towards zero.
 
     Parameters
     ----------

@@ -306,7 +306,8 @@ def batch_weights(
     w_pos : array, shape (s,)
         The weights of ``l+``.
     w_neg : array, shape (s, s)
-        The weights of ``l-``. Both are float64, or exact when ``row_counts`` holds Fractions.
+        The weights of ``l-``. Both are of the kind and dtype of ``row_counts``: float64 for whole numbers, exact for
+        Fractions.
 
     Raises
     ------

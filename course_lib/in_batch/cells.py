@@ -186,17 +186,18 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
     ----------
     loss : {"square", "logistic"}
         The point-wise loss.
-    pop : float, Fraction or array_like
+    pop : float, Fraction, or NumPy array
         The popularity of the pair, at least 1: the number of positives in its row times that in its column.
-    batch_size : int
-        The number of pairs in a batch.
+    batch_size : int or Fraction
+        The number of pairs in a batch. With one pair ``rho`` is 0: nothing holds the score back.
     n_positives : int or Fraction
         The number of positive pairs.
 
     Returns
     -------
     float, Fraction or array
-        The score. For the square loss it is exact when ``pop`` is an int or a Fraction and ``n_positives`` a Fraction.
+        The score. For the square loss it is exact when ``pop`` is an int or a Fraction and one of ``batch_size`` and
+        ``n_positives`` a Fraction. For the logistic loss it is a float.
 
     Raises
     ------

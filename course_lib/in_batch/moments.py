@@ -94,7 +94,7 @@ def enumerate_moments(
     kind : str
         One of ``KINDS``.
     pos_loss, neg_loss : array_like, shape (m, n)
-        ``l+`` and ``l-`` of every cell.
+        ``l+`` and ``l-`` of every cell. No leading axes.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones.
     batch_size : int
@@ -135,7 +135,7 @@ def enumerate_batch_losses(
     kind : str
         One of ``KINDS``.
     pos_loss, neg_loss : array_like, shape (m, n)
-        ``l+`` and ``l-`` of every cell.
+        ``l+`` and ``l-`` of every cell. No leading axes.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones.
     batch_size : int

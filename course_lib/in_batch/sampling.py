@@ -96,7 +96,7 @@ def batch_size_from_ratio(ratio: float, n_positives: int) -> int:
 
 
 def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
-    """Return ``pop_ij = row_counts_i * col_counts_j``, how often a cell can enter a batch.
+    """Return ``pop_ij = row_counts_i * col_counts_j``: how many pairs of positives put a cell into the grid of a batch.
 
     Parameters
     ----------
@@ -108,12 +108,13 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     Returns
     -------
     array, shape (..., m, n)
-        The popularity of each cell, in the same kind of array. Integers stay integers.
+        The popularity of each cell, in the same kind of array. Integers stay integers of their own width: give int64,
+        as a product beyond 2^31 wraps around in int32.
 
     Raises
     ------
     ValueError
-        For a negative count, and for NaN.
+        For a negative or infinite count, and for NaN.
 
     Notes
     -----

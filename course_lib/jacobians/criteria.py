@@ -268,13 +268,19 @@ def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None
     Returns
     -------
     int or None
-        The degree, None if there is none. Lookup and linear layers have 1, two bias-free layers 2, and layers with
-        biases beside them none.
+        The degree, None if there is none. Lookup and linear layers have 1, with a bias or without; two bias-free layers
+        have 2, and two layers with biases other than 0 none. A degree of 0, as of embeddings that are normalised, is
+        not recognised: None.
 
     Raises
     ------
     ValueError
-        For a module that gives no embeddings (B, d) or has no trainable parameter.
+        For a module that gives no embeddings (B, d), gives zeros only, or has no trainable parameter.
+
+    Notes
+    -----
+    It looks at the present parameters alone. Two layers whose biases still are 0, as at their start, have degree 2
+    there.
 
     Examples
     --------

@@ -22,7 +22,8 @@ def loss_floor(n: int, tau: float) -> float:
     Returns
     -------
     float
-        No table of any width has a lower mean loss; the regular simplex has this one.
+        No tables of any width have a lower mean loss. From ``n - 1`` coordinates on it is reached: user i and film i
+        both at corner i of the regular simplex.
 
     Raises
     ------
@@ -53,6 +54,11 @@ def most_probable(n: int, tau: float) -> float:
     -------
     float
         Between 1/n and 1.
+
+    Raises
+    ------
+    ValueError
+        As `loss_floor`.
 
     Examples
     --------

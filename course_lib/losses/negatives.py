@@ -63,7 +63,8 @@ def mixed_log_q(counts: ArrayLike, uniform: float) -> Float:
 def hardest_law(n: int, m: int, k: int) -> Float:
     """Compute the probability that the item of each rank is among the ``k`` hardest of ``m`` sampled items.
 
-    ``P_r = sum_{j < k} C(r - 1, j) C(n - r, m - 1 - j) / C(n, m)``, the items ranked by score, the hardest first.
+    ``P_r = sum_{j < k} C(r - 1, j) C(n - r, m - 1 - j) / C(n, m)``, the items ranked by score, the hardest first and no
+    two of them equal.
 
     Parameters
     ----------

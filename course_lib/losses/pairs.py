@@ -119,7 +119,8 @@ def logistic_as_printed(label: Any, score: Any) -> Array:
     """Return P3's logistic loss taken literally, with its labels {0, 1}.
 
     ``log(1 + exp(-label * score))``, elementwise. At label 0 it is ``log 2`` for every score, so no negative pair has a
-    gradient and all scores run to infinity. The function is kept for the errata page; use ``logistic`` for training.
+    gradient: the scores of positive pairs run to infinity, and nothing holds those of negative pairs back. The function
+    is kept for the errata page; use ``logistic`` for training.
 
     Parameters
     ----------

@@ -32,7 +32,8 @@ def index_recall(found: Any, exact: Any, groups: Any = None) -> float | NDArray[
     Raises
     ------
     ValueError
-        For lists of another shape or kind, for ids without a group, and for a group that no item has.
+        For lists of another shape or kind or of another number of queries, where ``exact`` holds no item, for ids
+        without a group, and for a group that no item has.
 
     Examples
     --------

@@ -89,18 +89,20 @@ def overlap(lists: Any, others: Any) -> float:
 
     Parameters
     ----------
-    lists, others : array of int, shape (u, K)
-        The item ids of two lists of each user, such as a model's and the most popular items; -1 stands for "none".
+    lists, others : array of int, shape (u, K) and (u, K')
+        The item ids of two lists of each user, such as a model's and the most popular items; -1 stands for "none". The
+        two lengths may differ.
 
     Returns
     -------
     float
-        The mean over users of ``|list & other| / |list|``, in [0, 1]. Empty lists are left out.
+        The mean over users of ``|list & other| / |list|``, in [0, 1]. Users whose list in ``lists`` is empty are left
+        out; an empty list in ``others`` shares nothing.
 
     Raises
     ------
     ValueError
-        For lists of another shape or kind, and where no list holds an item.
+        For lists of another shape or kind, for two numbers of users, and where no list holds an item.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def better_in_sample(ranks: Any, n_others: int, m: int) -> Float:
 
     Examples
     --------
-    The better of two others is in a sample of one half of the time:
+    One of two others is better. A sample of one other holds it half of the time:
 
     >>> from course_lib.metrics import sampled
     >>> sampled.better_in_sample([2], 2, 1).round(4).tolist()
@@ -109,8 +109,8 @@ def sampled_hit(ranks: Any, n_others: int, m: int, k: int) -> Float:
 def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0.0) -> Float:
     """Estimate whether a test item is among the best ``k`` of all items, from the better ones in a sample.
 
-    The value ``f(J)`` for which the mean over ranks of ``(E[f(J) | r] - 1{r <= k})^2 + gamma Var[f(J) | r]`` is least,
-    every rank from 1 to ``N + 1`` with the same weight.
+    It is ``f(J)`` with the ``f`` that makes ``(E[f(J) | r] - 1{r <= k})^2 + gamma Var[f(J) | r]`` least on average over
+    the ranks ``r`` from 1 to ``N + 1``, all with the same weight.
 
     Parameters
     ----------

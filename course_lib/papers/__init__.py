@@ -182,8 +182,8 @@ def citation(paper: str, name: str) -> str:
 
     Raises
     ------
-    KeyError
-        For a table that is not stored.
+    ValueError
+        For a table that is not stored. The message lists those that are.
 
     Examples
     --------

@@ -57,6 +57,11 @@ def sparsity(dataset: str) -> float:
     float
         The sparsity in percent.
 
+    Raises
+    ------
+    ValueError
+        For another data set.
+
     Examples
     --------
     >>> from course_lib.papers import p1

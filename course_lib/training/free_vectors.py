@@ -80,8 +80,8 @@ class Moves:
 
     @property
     def worst_cosine(self) -> float:
-        """max |cos(q, dq)| over all moves."""
-        return float(np.nanmax(np.abs(self.cosine)))
+        """max |cos(q, dq)| over the moves with a gradient, 0 if none had one."""
+        return float(np.abs(self.cosine[~np.isnan(self.cosine)]).max(initial=0.0))
 
     def path(self, item: int) -> tuple[Ids, Floats]:
         """(steps, norms) of one item, from its start at step 0; each (its moves + 1,)."""
@@ -184,8 +184,8 @@ def train_tables(
     Raises
     ------
     ValueError
-        Where the loss or a gradient is not finite, and for numbers of steps, pairs or columns that are no whole
-        numbers of at least 1.
+        Where the loss or a gradient is not finite, for numbers of steps, pairs or columns that are no whole numbers of
+        at least 1, for an ``lr`` or ``scale`` below 0, and without a pair.
 
     Notes
     -----
@@ -208,7 +208,8 @@ def train_tables(
         checking.whole(number, name)
     for name, value in (("lr", lr), ("scale", d**-0.5 if scale is None else scale)):
         checking.real(value, name, least=0)
-    checking.instance(interactions, "interactions", Interactions)
+    if not len(checking.instance(interactions, "interactions", Interactions)):
+        raise ValueError(f"interactions is {interactions!r}; expected at least one pair, to draw batches from")
     checking.instance(generator, "generator", torch.Generator, checking.TORCH_GENERATOR)
     start = d**-0.5 if scale is None else scale
     users, items = (
@@ -265,7 +266,8 @@ def descend(
     Raises
     ------
     ValueError
-        Where the loss or a gradient is not finite.
+        Where the loss or a gradient is not finite, for ``steps`` that are no whole number of at least 0, and for an
+        ``lr`` below 0.
 
     Examples
     --------

@@ -164,6 +164,11 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     FullData
         The pairs and the weights.
 
+    Raises
+    ------
+    ValueError
+        For arguments of another kind.
+
     Examples
     --------
     >>> from course_lib.in_batch import Coefficients
@@ -514,7 +519,7 @@ def _spread(slope: Tensor, users: Tensor, items: Tensor, data: FullData) -> tupl
 
 @dataclass(frozen=True)
 class Fit:
-    """Hold a minimiser that ``minimise`` found.
+    """Hold the point at which ``minimise`` stopped.
 
     Parameters
     ----------
@@ -581,12 +586,13 @@ def minimise(
     Returns
     -------
     Fit
-        The minimiser.
+        The point where it stopped, and why. The objective is not convex in the tables: a small gradient says that the
+        point is stationary.
 
     Raises
     ------
     ValueError
-        For another loss.
+        For another loss, a start of other shapes, and numbers out of range.
     FloatingPointError
         Where the objective is not finite at the end.
 
@@ -664,6 +670,11 @@ def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale
     tuple of ndarray, shape (m, k) and (n, k)
         The tables of users and items.
 
+    Raises
+    ------
+    ValueError
+        For sizes that are no whole numbers of at least 1, a negative ``scale``, and an ``rng`` that is no Generator.
+
     Examples
     --------
     >>> import numpy as np
@@ -679,7 +690,7 @@ def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale
 
 
 def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, Array]:
-    """Compute the global minimiser of the square loss, for the kinds of which it is known.
+    """Compute a global minimiser of the square loss, for the kinds of which one is known.
 
     Parameters
     ----------
@@ -703,7 +714,9 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, A
     Notes
     -----
     unbiased: the truncated SVD of Y. popularity: ``R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2)`` with R, C the row
-    and column counts (claim X18). An empty row or column has no loss there and gets the zero vector.
+    and column counts (claim X18). An empty row or column has no loss there and gets the zero vector. The scores of
+    the other rows and columns are the only best ones where the k-th singular value is above the next; the tables are so
+    up to any gauge.
 
     Examples
     --------

@@ -45,9 +45,9 @@ def feature_tables(
     features : array_like, shape (n, h)
         What is known of each item.
     ids : bool, optional
-        Whether an item has a row of its own, too. Without, the rows stay as they were drawn.
+        Whether an item has a row of its own, too. Without, the rows stay as they were drawn: serve every item as new.
     drop : float, optional
-        How often the row is left out of an item of a batch, in [0, 1).
+        How often the row is left out of an item of a batch, in [0, 1). A row that stays is not scaled up.
     tau : float, optional
         The temperature.
     log_q : Tensor, optional
@@ -71,12 +71,18 @@ def feature_tables(
 
     Examples
     --------
+    Item 4 is new, and has the features of the items that user 0 has. So it is served nearer to user 0 than to user 1:
+
+    >>> from course_lib import losses
     >>> from course_lib.interactions import Interactions
-    >>> from course_lib.training.on_features import feature_tables
+    >>> from course_lib.training.on_features import feature_tables, served_items
     >>> train = Interactions([0, 0, 1, 1], [0, 1, 2, 3], n_users=2, n_items=5)
-    >>> users, rows, weights = feature_tables(train, [[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 0]], width=3, passes=1)
-    >>> users.shape, rows.shape, weights.shape
-    (torch.Size([2, 3]), torch.Size([5, 3]), torch.Size([2, 3]))
+    >>> features = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> users, rows, weights = feature_tables(train, features, width=3, passes=50, batch=4)
+    >>> items = served_items(rows, features, weights, new=[False, False, False, False, True])
+    >>> cosines = losses.cosine_scores(users, items)
+    >>> rows.shape, weights.shape, bool(cosines[0, 4] > cosines[1, 4])
+    (torch.Size([5, 3]), torch.Size([2, 3]), True)
     """
     correction = checked_log_q(train, log_q)
     told = torch.tensor(checking.table(features, "features", rows=train.n_items), dtype=torch.float32)

@@ -49,7 +49,7 @@ def train_on_pairs(
     passes : int, optional
         How often all pairs are gone through.
     batch : int, optional
-        ``B``.
+        The number ``B`` of pairs in a batch, at least 2.
     rate : float, optional
         The learning rate of Adam.
     in_time : bool, optional
@@ -150,6 +150,11 @@ def new_tables(train: Interactions, width: int, generator: torch.Generator) -> t
     users, items : Tensor
         Both require a gradient.
 
+    Raises
+    ------
+    ValueError
+        For anything but Interactions, a ``width`` below 1, and a generator of another kind.
+
     Examples
     --------
     >>> import torch
@@ -241,14 +246,22 @@ def cosine_tables(
     ValueError
         As `train_on_pairs`; for a temperature of 0 or less, and for ``log_q`` of another shape or not finite.
 
+    Notes
+    -----
+    Nothing is masked: another pair's copy of a row's item, and other items that the row's user has, count as negatives.
+
     Examples
     --------
+    User 0 has the items 0 and 1, and ends nearer to them than to the items of user 1:
+
+    >>> from course_lib import losses
     >>> from course_lib.interactions import Interactions
     >>> from course_lib.training.on_pairs import cosine_tables
     >>> train = Interactions([0, 0, 1, 1], [0, 1, 2, 3], n_users=2, n_items=4)
-    >>> users, items = cosine_tables(train, width=2, passes=1)
-    >>> users.shape, items.shape
-    (torch.Size([2, 2]), torch.Size([4, 2]))
+    >>> users, items = cosine_tables(train, width=2, passes=50, batch=4)
+    >>> cosines = losses.cosine_scores(users, items)
+    >>> users.shape, items.shape, bool(cosines[0, :2].min() > cosines[0, 2:].max())
+    (torch.Size([2, 2]), torch.Size([4, 2]), True)
     """
     tau = checking.real(tau, "tau", above=0)
     correction = checked_log_q(train, log_q)

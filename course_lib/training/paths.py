@@ -69,7 +69,8 @@ class DenseObjective:
     point_loss : str
         "square" or "logistic".
     data : FullData
-        The pairs and the weights, on the device.
+        The pairs and the weights, on the device. With a grid of weight 0, as that of "unbiased_omega" with an omega of
+        0, the gradient is NaN.
     cells : int, optional
         The number of scores in a block. By default a MB on a processor, and a GB on a GPU.
 
@@ -210,6 +211,8 @@ def descend(
 
     Raises
     ------
+    ValueError
+        For no iteration to look at, and arguments that do not fit.
     FloatingPointError
         Where the objective or its gradient is not finite.
 

@@ -54,6 +54,11 @@ def split_811(data: Interactions, rng: Generator) -> tuple[Interactions, Interac
     tuple of Interactions
         (train, valid, test), all of the shape of ``data``.
 
+    Raises
+    ------
+    ValueError
+        For anything but Interactions, and for an ``rng`` that is no Generator.
+
     Notes
     -----
     Source: P1, Section 5.1.
@@ -238,6 +243,11 @@ def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
     tuple of array, shape (m, d) and (n, d)
         The tables of users and items.
 
+    Raises
+    ------
+    ValueError
+        For anything but a module and two tables.
+
     Examples
     --------
     >>> import torch
@@ -282,14 +292,19 @@ def measure(
     Returns
     -------
     dict of str to float
-        precision, recall, ndcg, mrr, map (``metrics.evaluate``), avgpop, the mean count in ``train`` of the items
-        shown (``popularity.average_popularity``, P1's Table 4), and top_share, the part of what is shown that belongs
-        to the most popular 1 %.
+        precision, recall, ndcg, mrr, map (``metrics.metrics_from_ranking`` of the lists of ``metrics.top_k``), avgpop,
+        the mean count in ``train`` of the items shown (``popularity.average_popularity``, P1's Table 4), and top_share,
+        the part of what is shown that belongs to the most popular 1 %.
 
     Raises
     ------
     ValueError
         For parts of different shapes or with a pair in common, and for tables that do not fit.
+
+    Notes
+    -----
+    Equal scores go by the lower id, as in the lists themselves. ``metrics.evaluate`` takes the mean over their orders
+    instead, so the two differ for models with ties.
 
     Examples
     --------

@@ -149,6 +149,11 @@ def steps(numbers: Iterable[T], *state: Any) -> Iterator[T]:
     object
         The numbers that are left.
 
+    Raises
+    ------
+    ValueError
+        Where a state that was kept does not fit what is given now.
+
     Notes
     -----
     A loop inside another is part of its step.

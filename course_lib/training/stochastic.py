@@ -196,6 +196,9 @@ class Stack:
         Where the tables are.
     dtype : torch.dtype
         Their dtype.
+    sampler : callable, optional
+        ``sampler(rng)`` gives the positions of the pairs of the next batch. By default the pairs of an epoch are
+        shuffled and cut.
 
     Raises
     ------

@@ -106,6 +106,11 @@ def uniform_pairs(train: Interactions) -> Sampler:
     callable
         (rng, batch size) -> positions of training pairs (B,), with replacement.
 
+    Raises
+    ------
+    ValueError
+        For anything but Interactions.
+
     Examples
     --------
     Item 1 has one of the three pairs:
@@ -182,6 +187,11 @@ def log_probability(train: Interactions) -> Tensor:
     -------
     Tensor of float32, shape (n,)
         The logarithms. An item without a pair counts as one with one pair.
+
+    Raises
+    ------
+    ValueError
+        For anything but Interactions.
 
     Examples
     --------
@@ -321,8 +331,8 @@ class Growth:
     Notes
     -----
     ``updates`` (n,); ``driven`` (n,) = sum of ``lr^2 ||h||^2`` with ``||h|| = ||q|| ||gradient||``; ``fourth`` (n,) =
-    sum of ``||dq||^4``; ``start`` (n,) = ``||q_0||``. Exact for plain SGD (also with a changing learning rate). Rows
-    without a gradient in a step count as not updated.
+    sum of ``||dq||^4``; ``start`` (n,) = ``||q_0||``. The law is exact for plain SGD on a loss of cosines (also with a
+    changing learning rate). Rows without a gradient in a step count as not updated.
 
     Examples
     --------
@@ -361,7 +371,7 @@ class Growth:
         self._hook.remove()
 
     def predicted(self) -> Floats:
-        """(n,) the norms that the quartic law gives, with every term: exact up to rounding."""
+        """(n,) the norms that the quartic law gives, with every term: exact up to rounding for tangent steps."""
         n = np.maximum(self.updates, 1)
         h = np.sqrt(self.driven / n)
         found: Floats = norms.predicted_norm(self.start, lr=1.0, h=h, updates=n, fourth_powers=self.fourth)
@@ -385,6 +395,11 @@ def previous_items(data: Interactions, length: int) -> Ids:
     -------
     ndarray of int64, shape (``|O|``, length)
         The items, filled up with -1 at the end. The item of the pair itself is never in its row.
+
+    Raises
+    ------
+    ValueError
+        For anything but Interactions, and for a ``length`` below 1.
 
     Examples
     --------
@@ -429,6 +444,11 @@ def history_rows(train: Interactions, length: int) -> tuple[Ids, Ids]:
         serving.
     examples : ndarray of int64, shape (``|O|``,)
         The rows of the training pairs.
+
+    Raises
+    ------
+    ValueError
+        For anything but Interactions, and for a ``length`` below 1.
 
     Notes
     -----
@@ -476,6 +496,11 @@ def item_norms(towers: TwoTower, n_items: int) -> Floats:
     -------
     ndarray of float64, shape (n,)
         The lengths.
+
+    Raises
+    ------
+    ValueError
+        For towers that are no module, and an ``n_items`` below 1.
 
     Examples
     --------
@@ -529,6 +554,12 @@ def judge(
         dot product ("dot") and by cosine ("cos"): "share ..." of the top 1 % items, "AvgPop ..." and, with
         ``quality``, "NDCG ..." and "recall ...". "share chance" is what lists drawn at random from the items that are
         not known would show (``popularity.chance_share``, over all users).
+
+    Raises
+    ------
+    ValueError
+        For arguments of another kind, numbers out of range, and, with ``quality``, where none of the judged users has a
+        test pair.
 
     Notes
     -----

@@ -53,6 +53,11 @@ def test_what_breaks_it(change: dict) -> None:
     assert np.abs(last / predicted - 1).max() > 0.05
 
 
+def test_moves_without_a_gradient_have_no_cosine() -> None:
+    moves = run(loss=lambda scores: 0 * scores.sum()).moves
+    assert np.isnan(moves.cosine).all() and moves.worst_cosine == 0.0
+
+
 def test_what_all_items_share_is_told() -> None:
     assert run().bias is None
     shared = run(shared_bias=True, lr=0.1).bias
@@ -134,6 +139,10 @@ test_what_is_not_finite_or_no_size_is_reported = refused(
     (
         lambda: train_tables(toy(), loss=info_nce, lr=1.0, steps=1, generator=0),
         "^generator is 0; expected a torch.Generator",
+    ),
+    (
+        lambda: train_tables(toy().select([]), loss=info_nce, lr=1.0, steps=1, generator=torch.Generator()),
+        "^interactions is Interactions.*; expected at least one pair",
     ),
     (lambda: descend(*EYES, loss=root_at_zero, lr=0.1, steps=-1), "^steps is -1"),
     (lambda: descend(*EYES, loss=root_at_zero, lr=None, steps=1), "^lr is None"),
