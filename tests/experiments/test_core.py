@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -239,6 +240,15 @@ def test_seeds_are_added_to_a_stored_result_whose_cells_are_gone(toy, tmp_path: 
     assert found.rows == whole.rows and found.scalars == whole.scalars
     assert found.provenance["cells"] == {"planned": 9, "finished": 9} and found.provenance["seeds"] == [0, 10, 20]
     assert code.state(found.provenance).holds
+
+
+def test_seeds_are_added_where_no_cell_says_on_which_device_it_runs(monkeypatch, tmp_path: Path) -> None:
+    def plan(scale: str, seeds: Sequence[int], device: str = "cpu") -> list[dict]:
+        return [{"seed": seed} for seed in seeds]
+
+    toys.register(monkeypatch, lambda cell: [{**cell, "metric": "square", "value": 1}], plan=plan, layout={})
+    stored = experiments.run("TOY", seeds=(0,), store=tmp_path, progress=False)
+    assert len(extend.extended(stored, (1, 2), store=tmp_path, progress=False).rows) == 3
 
 
 def test_a_result_that_lacks_nothing_stays_what_it_was(toy, tmp_path: Path) -> None:

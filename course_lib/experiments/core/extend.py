@@ -36,7 +36,8 @@ def extended(result: Result, seeds: Iterable[int], *, device: str | None = None,
     if any(len(places) != 1 for places in owners):
         raise ValueError(f"{result.id} cannot be extended: some of its rows fit no cell of its plan, or several")
     held = set().union(*owners)
-    new = [{**cell, **runs_on} for at, cell in enumerate(cells) if at not in held]
+    there = registry.cells_of(result.id, result.scale, seeds, **runs_on)
+    new = [cell for at, cell in enumerate(there) if at not in held]
     more = registry.run(result.id, result.scale, seeds=seeds, among=new, **how, **runs_on)
     if runs_on != made_on:
         more = replace(more, rows=[{**row, **runs_on} for row in more.rows])
