@@ -33,8 +33,11 @@ def fine(value: float) -> str:
 
 
 def whole_percent(part: float) -> str:
-    """0.125 as 13 %."""
-    return f"{math.floor(float(f'{100 * part:.12g}') + 0.5)} %"
+    """0.125 as 13 %; a part that is not nothing and not all is not written as 0 % or 100 %."""
+    percent = float(f"{100 * part:.12g}")
+    if 0 < percent < 0.5:
+        return "under 1 %"
+    return "over 99 %" if 99.5 <= percent < 100 else f"{math.floor(percent + 0.5)} %"
 
 
 def list_of(words: Sequence[str], most: int = 4) -> str:

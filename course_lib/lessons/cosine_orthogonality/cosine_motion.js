@@ -239,7 +239,7 @@ export default showing(NAMES, class extends Movable {
     const taken = lengths.length - 1;
     parts.chart.replaceChildren(taken ? stepChart({
       lines: [{ values: lengths, kind: "cw-line-norm" }], title: "Length of q, step by step",
-      name: `Length of q over ${taken} steps: from ${number(lengths[0])} to ${number(lengths[taken])}.`,
+      name: `Length of q over ${stepsIn(lengths)}: from ${number(lengths[0])} to ${number(lengths[taken])}.`,
     }) : "");
   }
 });
@@ -285,11 +285,24 @@ function shotsOf(state, keys) {
 /** The point of the strip. */
 function aboutShots(shots, { problem }, { loss }) {
   if (!shots.length) return [problem];
-  const [first, last] = [shots[0], shots[shots.length - 1]];
-  const ways = `${shots.length - 1} steps take its length from ${number(first.before)} to ${number(last.before)}`;
-  const shorter = shots.filter((shot) => shot.shorter).length;
+  if (shots[0].angle === null) return ["The gradient is zero where q starts, so q rests."];
+  const lengths = shots.map(({ before }) => before);
+  if (shots.length < SHOTS && shots.at(-1).after === 0) lengths.push(0); // the zero vector has no frame
+  const taken = lengths.length - 1;
+  const ways = `${taken === 1 ? "1 step takes" : `${taken} steps take`} its length ${fromTo(lengths[0], lengths[taken])}`;
+  const shorter = shrunken(lengths);
   if (!LOSSES[loss].dot) return [`Each step stands at a right angle to q, so no step makes q shorter: ${ways}.`];
-  return [`A dot product sees the length of q, so a step need not stand at a right angle to q: ${ways}, and ${shorter} of them made q shorter.`];
+  return [`A dot product sees the length of q, so a step need not stand at a right angle to q: ${ways}, and ${shorter || "none"} of them made q shorter.`];
+}
+
+/** How many steps made q shorter. */
+const shrunken = (lengths) => lengths.slice(1).filter((length, t) => length - lengths[t] < -1e-12 * lengths[t]).length;
+
+/** Two lengths with as many decimals, up to six, as show that they differ. */
+function fromTo(from, to) {
+  const digits = number(from) === number(to) && [3, 4, 5, 6].find((count) => from.toFixed(count) !== to.toFixed(count));
+  const [start, end] = [from, to].map((length) => (digits ? length.toFixed(digits) : number(length)));
+  return `from ${start} to ${end}`;
 }
 
 /** Everything that the picture shows. */
@@ -332,13 +345,13 @@ function aboutStep({ angle, before, after, step, perpendicular }) {
 function aboutTrace(lengths) {
   const taken = lengths.length - 1;
   if (!taken) return "";
-  const shrank = lengths.slice(1).filter((length, t) => length - lengths[t] < -1e-12 * lengths[t]).length;
-  const never = shrank === 0 ? "It never became shorter" : `It became shorter in ${shrank} of them`;
-  return `After ${stepsIn(lengths)} the length went from ${number(lengths[0])} to ${number(lengths[taken])}. ${never}.`;
+  const shrank = shrunken(lengths);
+  const never = shrank === 0 ? "It never became shorter" : `It became shorter${taken === 1 ? "" : ` in ${shrank} of them`}`;
+  return `After ${stepsIn(lengths)} the length went ${fromTo(lengths[0], lengths[taken])}. ${never}.`;
 }
 
 function percent(change) {
-  if (Math.abs(change) < 5e-5) return "less than 0.01 %";
+  if (Math.abs(change) < 5e-5) return "a change of less than 0.01 %";
   return `${signed(100 * change)} %`;
 }
 

@@ -265,11 +265,11 @@ function aboutNeighbours({ item_names: names }, { selected, items, newItems, bef
 function aboutSphere({ sphere }, found) {
   if (sphere === "free") return [];
   const held = found.lengths.filter((row) => row.held);
-  const sizes = held.map((row) => row.length);
+  const [shortest, longest] = [Math.min, Math.max].map((end) => number(end(...held.map((row) => row.length))));
   const rows = sphere === "items" ? "Item rows" : "Item and user rows";
   const verdict = found.feasible
     ? `${rows} must have length 1, and they have: this gauge is feasible.`
-    : `${rows} must have length 1, but now they have ${number(Math.min(...sizes))} to ${number(Math.max(...sizes))} ` +
+    : `${rows} must have length 1, but now they have ${shortest === longest ? longest : `${shortest} to ${longest}`} ` +
       `(${list(held.filter(({ off }) => off).map(({ name }) => name))}): this gauge leaves the circle.`;
   return [verdict, aboutFreedom(sphere, found)];
 }

@@ -1,6 +1,6 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
-import { drawing, h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, fine, h, number, svg, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
@@ -65,8 +65,8 @@ function shown({ models, lam, check }) {
 function summary(state) {
   const { now } = shown(state);
   const steps = now.step ? ` after ${now.step} steps` : "";
-  return `λ = ${lambdaText(state.lam)}${steps}. Observed pairs have a mean inner product of ${number(now.mean[0])}, and ${wholePercent(now.above[0])} of them lie above one half. ` +
-    `Random pairs have a mean of ${number(now.mean[1])}, and ${wholePercent(now.above[1])} lie above one half. The two histograms have ${wholePercent(overlap(now))} in common.${aboutMap(state)}`;
+  return `λ = ${lambdaText(state.lam)}${steps}. Observed pairs have a mean inner product of ${fine(now.mean[0])}, and ${wholePercent(now.above[0])} of them lie above one half. ` +
+    `Random pairs have a mean of ${fine(now.mean[1])}, and ${wholePercent(now.above[1])} lie above one half. The two histograms have ${wholePercent(overlap(now))} in common.${aboutMap(state)}`;
 }
 
 function aboutMap(state) {
@@ -83,7 +83,7 @@ function aboutMap(state) {
 const HEADS = ["λ", "Mean, observed", "Mean, random", "Above 1/2, observed", "Above 1/2, random", "In common", "MAP@10"];
 
 function rows(state) {
-  return shown(state).moments.map((moment, k) => [lambdaText(state.models[k].lam), ...moment.mean.map(number), ...moment.above.map(wholePercent), wholePercent(overlap(moment)),
+  return shown(state).moments.map((moment, k) => [lambdaText(state.models[k].lam), ...moment.mean.map(fine), ...moment.above.map(wholePercent), wholePercent(overlap(moment)),
     moment.map === undefined ? "–" : moment.map.toFixed(4)]);
 }
 

@@ -108,9 +108,9 @@ function settings({ alpha, batch_size: batch, drift, size, correct_start: correc
 }
 
 /** What its error is made of, and which rate would do better. */
-function verdict({ size, step }, { now, best, least }) {
-  const made = now.square <= now.variance ? "variance: it trembles with the batches" : `bias: ${size ? "it lags behind" : "the zero of the start is still in it"}`;
-  const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `The error after ${step === 1 ? "1 step" : `${step} steps`} would be least with α = ${figures(best)}: ${figures(least.total)}`;
+function verdict({ step }, { now, best, least }) {
+  const made = now.square <= now.variance ? "variance: it trembles with the batches" : `bias: ${now.atStart ? "the zero of the start is still in it" : "it lags behind"}`;
+  const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `The error after ${step === 1 ? "1 step" : `${step} steps`} would be least with α = ${figures(best)}${best === WORLD.lowest ? ", the smallest rate of the picture" : ""}: ${figures(least.total)}`;
   return `SOGram’s expected square error is now ${figures(now.total)}, mostly ${made}. ${compared}.`;
 }
 
@@ -123,8 +123,9 @@ function aboutPaths({ step, beta }, { paths, off }) {
 
 /** Who is ahead in the race. */
 function nearest(off) {
-  const [first, second] = Object.keys(RACE).sort((one, other) => off[one] - off[other]);
-  return off[first] < 0.9 * off[second] ? `${RACE[first][0]} is nearest` : `${RACE[first][0]} and ${RACE[second][0]} are nearest`;
+  const least = Math.min(...Object.values(off));
+  const near = Object.keys(RACE).filter((name) => 0.9 * off[name] <= least).sort((one, other) => off[one] - off[other]);
+  return near.length === 1 ? `${RACE[near[0]][0]} is nearest` : near.length === 2 ? `${RACE[near[0]][0]} and ${RACE[near[1]][0]} are nearest` : "all three are about equally near";
 }
 
 function details({ alpha, batch_size: batch, drift, size }, { now, bound, longRun, longRunAlpha }) {

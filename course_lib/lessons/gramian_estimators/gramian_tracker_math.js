@@ -112,7 +112,7 @@ export function optimalAlpha(delta, sigma, drift) {
 
 // ---- what to expect at one step --------------------------------------------------------------------------------------------
 
-/** Squared bias and variance of SOGram after the first `steps` moves. A move i steps old has come through but for q^i of it. */
+/** Squared bias and variance of SOGram after the first `steps` moves, and whether the bias is rather the zero of the start. A move i steps old has come through but for q^i of it. */
 export function expected(alpha, { moves, steps, batch, walk, correctStart }) {
   const q = 1 - alpha;
   const start = q ** steps;
@@ -124,9 +124,10 @@ export function expected(alpha, { moves, steps, batch, walk, correctStart }) {
     squares += lag * lag;
   }
   const left = correctStart ? 0 : start * WORLD.start;
+  const behind = walk ? Math.sqrt(squares) : Math.abs(sum);
   const square = walk ? squares + left ** 2 : (sum + left) ** 2;
   const variance = sogramVariance(alpha, { sigma: batch ** -0.5, steps, corrected: correctStart });
-  return { square, variance, total: square + variance };
+  return { square, variance, total: square + variance, atStart: left > behind };
 }
 
 /** The rates of the second picture, evenly spread by ratio. */

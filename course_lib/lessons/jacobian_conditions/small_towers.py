@@ -25,6 +25,7 @@ USERS, WIDTH, HIDDEN = 24, 2, 4
 LIKED = (0, 4, 8)
 TAU = {"infonce": 0.2, "infonce_dot": 1.0}
 MOMENTUM, DECAY, ADAGRAD_EPS = 0.9, 0.05, 1e-10
+ROUNDING = 1e-13  # of a sum of products, as a part of its largest value
 STILL = 1e-9  # a move shorter than this times the embedding has no direction to speak of
 
 
@@ -207,6 +208,7 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
         for each in optimisers:
             each.zero_grad()
         torch.autograd.backward(value)
+        _clear_rounding(made, embeddings)
         for each in optimisers:
             each.step()
         gradient = np.asarray(embeddings.grad)
@@ -220,6 +222,13 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
         if not np.isfinite(path[-1]).all() or geometry.norm(path[-1]).max() > 1e6:
             break
     return Run(np.array(path), np.array(values), np.array(moves).reshape(-1, 3), np.array(pulls).reshape(-1, 2))
+
+
+def _clear_rounding(made: nn.Module, embeddings: Tensor) -> None:
+    """A loss of cosines has no slope in a shared scale; AdaGrad would divide what rounding leaves of it by itself."""
+    for number in (p for p in made.parameters() if not p.ndim and p.grad is not None):
+        largest = torch.linalg.norm(embeddings) * torch.linalg.norm(embeddings.grad) / number.abs()
+        number.grad[number.grad.abs() <= ROUNDING * largest] = 0
 
 
 def _movers(users: np.ndarray, before: np.ndarray, change: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ const TAU = { infonce: 0.2, infonce_dot: 1 };
 const MOMENTUM = 0.9;
 const DECAY = 0.05;
 export const STILL = 1e-9; // what moves by less has not moved
+const ROUNDING = 1e-13; // of a sum of products, as a part of its largest value
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 /** Plain loops: an input may ask for 300 steps, which make 10,000 matrices before the next frame. */
@@ -63,6 +64,8 @@ export function pair(number) {
 // `shared`: no row of the first parameter belongs to one user alone.
 
 const positive = (a) => mapped((value) => Math.max(value, 0), a);
+/** The slope of a scale; a loss of cosines has none, and what rounding leaves of it must not move the scale: AdaGrad would divide it by itself. */
+const slopeOf = (g, e) => { const slope = dot(g, e); return Math.abs(slope) > ROUNDING * norm(g) * norm(e) ? slope : 0; };
 const mixed = ({ mix }) => mapped((value) => value / Math.sqrt(HIDDEN), mix);
 
 export const TOWERS = {
@@ -87,7 +90,7 @@ export const TOWERS = {
   scale: {
     start: ({ table }) => [table, [[1]]],
     embed: ([e, s]) => mapped((value) => s[0][0] * value, e),
-    pullBack: ([e, s], g) => [mapped((value) => s[0][0] * value, g), [[dot(g.flat(), e.flat())]]],
+    pullBack: ([e, s], g) => [mapped((value) => s[0][0] * value, g), [[slopeOf(g.flat(), e.flat())]]],
   },
   mlp: { // B max(A x, 0), at first the function of `dense`
     start: (draws) => [

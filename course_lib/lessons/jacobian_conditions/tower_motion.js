@@ -53,7 +53,7 @@ const choices = {
 };
 
 const KEEPS = 1e-9; // radial speed below this is rounding
-const SHORTER = 1e-5; // part of its length that a vector must lose: AdaGrad makes moves of the rounding of a scale’s gradient
+const SHORTER = 1e-9; // part of its length that a vector must lose; less is rounding
 
 /** Whether every row steps along its own gradient of the moment. */
 const alongGradient = ({ optimiser, tower }) => optimiser === "sgd" || (optimiser === "row_adagrad" && tower !== "one_hot");
@@ -275,7 +275,7 @@ const sentences = ({ state, angles, norms, flow: { leaf }, example: shown }) => 
 function aboutPush({ follow }, { before, after }) {
   const others = before.filter((q, user) => user !== follow - 1 && Math.hypot(after[user][0] - q[0], after[user][1] - q[1]) > STILL).length;
   const shorter = before.filter((q, user) => norm(after[user]) - norm(q) < -STILL).length;
-  const moved = others ? `also moves ${others} other people` : "moves nobody else";
+  const moved = others ? `also moves ${others} other ${others === 1 ? "person" : "people"}` : "moves nobody else";
   return `One push on person ${follow} ${moved}, and ${shorter || "none"} of the ${USERS} vectors ${shorter === 1 ? "becomes" : "become"} shorter.`;
 }
 

@@ -96,10 +96,11 @@ function pushes({ processes, batch, gather }, { whole, all }) {
 /** The point of the grid. */
 function point(state, found) {
   const { count, lost } = pushes(state, found);
-  if (state.processes === 1) return `On one machine every film gets all of its ${thousands(found.all)} pushes.`;
-  if (!lost) return `Every film gets all of its ${thousands(found.all)} pushes, as on one machine.${found.exact ? "" : ` But ${shortVerdict(state, found).slice(2).toLowerCase()}`}`;
+  const every = found.all === 1 ? "its one push" : `all of its ${thousands(found.all)} pushes`;
+  if (state.processes === 1) return `On one machine every film gets ${every}.`;
+  if (!lost) return `Every film gets ${every}, as on one machine.${found.exact ? "" : found.common === 1 ? " But the gradient of the temperature is wrong." : " But the gradient has the right direction and the wrong length."}`;
   const why = state.gather === "none" ? "a machine knows its own films only" : "the gradient ends where a film arrives as a constant";
-  return `A film gets ${count} pushes: ${why}, and no error is reported.`;
+  return `A film gets ${count} ${found.all === 1 ? "push" : "pushes"}: ${why}, and no error is reported.`;
 }
 
 /** One line under the factors. */
@@ -124,7 +125,7 @@ const rows = ({ processes, batch, d }, { factors, negatives: count, all, sent, g
   ...PARTS.map((part, k) => [`gradient ${part}`, factorText(factors[k]), "1"]),
   ["negatives of a pair", thousands(count), thousands(all)],
   ["bytes sent for the loss", thousands(sent), "0"],
-  ["bytes sent for two Gramians", thousands(gramians), "0"],
+  ["bytes sent for two Gramians", thousands(Math.round(gramians)), "0"],
   ...["towers", "scores", "network"].map((part) => [`time: ${part}`, seconds[part] ? inSeconds(seconds[part]) : "0", one[part] ? inSeconds(one[part]) : "0"]),
   ["time of a step", inSeconds(sum(seconds)), inSeconds(sum(one))],
   ["pairs in a step, d", `${thousands(processes * batch)}, ${d}`, `${thousands(processes * batch)}, ${d}`],

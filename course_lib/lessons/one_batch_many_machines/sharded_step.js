@@ -27,7 +27,7 @@ export default showing(NAMES, class extends Interactive {
   build(parts) {
     const rung = (name, text, words) => this.control(ladder, name, { text, values: STEPS[name], words }).box;
     const options = (name, label, words) => this.control(choice, name, { label, options: words }).box;
-    const [perSecond, gigabytes, cores] = [(value) => `${inBytes(value * 1e9)}/s`, (value) => inBytes(value * 1e9), (value) => `${number(value)} cores`];
+    const [perSecond, gigabytes, cores] = [(value) => `${inBytes(value * 1e9)}/s`, (value) => inBytes(value * 1e9), (value) => `${number(value)} core${value === 1 ? "" : "s"}`];
     const two = (...boxes) => h("div", { class: "cw-pair cw-stays" }, boxes);
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     parts.sent = h("div", {});
@@ -59,7 +59,7 @@ export default showing(NAMES, class extends Interactive {
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
 const inCounts = (count) => withUnit(count, [[1e9, "bn"], [1e6, "M"], [1e3, "k"], [1, ""]]).trim();
-const inTime = (seconds) => (seconds < 60 ? inSeconds(seconds) : withUnit(seconds, [[86400 * 365, "years"], [86400, "days"], [3600, "hours"], [60, "minutes"]]));
+const inTime = (seconds) => (seconds < 60 ? inSeconds(seconds) : withUnit(seconds, [[86400 * 365, "years"], [86400, "days"], [3600, "hours"], [60, "minutes"]]).replace(/^(1 \w+)s$/, "$1"));
 
 function aboutMemory({ processes, memory, optimizer }, { held }) {
   const [room, whole] = [memory * 1e9, `With ${OPTIMIZERS[optimizer]} the whole tables take ${inBytes(held.whole)}`];

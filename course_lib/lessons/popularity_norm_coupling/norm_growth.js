@@ -1,6 +1,6 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists.
-import { drawing, h, number, remembered, svg, wholePercent } from "../shared/widgets/kit.js";
+import { drawing, h, number, remembered, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
 import { Interactive, barLine, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 import { WORLD, analyse, lengthsOf, predictedNorm, train } from "./norm_growth_math.js";
@@ -93,7 +93,7 @@ export default showing(NAMES, class extends Interactive {
     const { parts, found } = this;
     const item = found.order[this.rank];
     parts.item.show(this.rank + 1, `number ${this.rank + 1} by popularity`);
-    parts.inspector.textContent = `Drawn ${found.counts[item]} times. Norm ${number(found.norms[item])}; predicted from its count ${number(found.predicted[item])}; ` +
+    parts.inspector.textContent = `${found.counts[item] ? `Drawn ${times(found.counts[item])}` : "Not drawn"}. Norm ${number(found.norms[item])}; predicted from its count ${number(found.predicted[item])}; ` +
       `by the exact law ${number(found.law[item])}. In ${found.cosine.times[item]} of ${WORLD.users} lists by cosine, in ${found.dot.times[item]} by dot product.`;
     this.chart.mark(item);
   }
@@ -108,20 +108,21 @@ export default showing(NAMES, class extends Interactive {
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
-const small = (value) => (value < 0.01 ? "below 0.01" : number(value));
+const times = (count) => (count === 1 ? "once" : `${count} times`);
+const draws = (count) => (count < 0.01 ? "below 0.01 draws" : number(count) === "1" ? "1 draw" : `${count < 1000 ? number(count) : thousands(Math.round(count))} draws`);
 
 function sentences(state, found) {
   const { step, norms: lengths, drawn, counts } = found;
   if (!found.draws) return [`All items start with a norm near ${number(state.start_norm)}.`, "Before the first step no item has been drawn, and no norm has grown. Press Play to see which items become long."];
   const [most, least] = [drawn[0], drawn[drawn.length - 1]];
-  const growth = `After ${step} steps the item drawn most often (${counts[most]} times) has norm ${number(lengths[most])}, ` +
-    `the one drawn least often (${counts[least]}) ${number(lengths[least])}.`;
+  const growth = `After ${step} steps the item drawn most often (${times(counts[most])}) has norm ${number(lengths[most])}, ` +
+    `${drawn.length < counts.length ? "and of the items drawn so far " : ""}the one drawn least often (${times(counts[least])}) ${number(lengths[least])}.`;
   return [growth, `All started near ${number(state.start_norm)}.`, aboutLaw(found), aboutLists(found)];
 }
 
 function aboutLaw({ slope, crossover, stepPart }) {
-  const bend = `The predicted line bends at n* (${small(crossover)} draws)`;
-  const fit = Number.isNaN(slope) ? "" : `Norms grow like counts to the power ${number(slope)}; the law’s limit is 0.25. `;
+  const bend = `The predicted line bends at n* (${draws(crossover)})`;
+  const fit = Number.isNaN(slope) ? "" : `On logarithmic axes the slope of norm against count is ${number(slope)}; the law’s limit is 0.25. `;
   return `${fit}${bend}${stepPart >= 0.05 ? ` and leaves out the length of single steps, ${wholePercent(stepPart)} of the growth here` : ""}.`;
 }
 

@@ -155,7 +155,16 @@ def test_the_sentences_by_hand() -> None:
     )
     said = CosineMotion(q=(3, 0), k=(-1, 0), loss="dot", lr=1, steps=1).summary()
     assert "The next step leaves at 180° to q, not at a right angle: it points inward." in said
-    assert "After 1 step the length went from 3 to 2. It became shorter in 1 of them." in said
+    assert "After 1 step the length went from 3 to 2. It became shorter." in said
+
+
+def test_the_strip_says_what_happens_where_q_rests_or_ends_at_zero() -> None:
+    rests = cosine_motion.CosineMotion(q=(1, 2), k=(2, 4))
+    assert rests.summary() == "The gradient is zero where q starts, so q rests."
+    ends = cosine_motion.CosineMotion(q=(-1, 0), k=(1, 0), loss="dot", lr=1)
+    assert ends.summary().endswith("1 step takes its length from 1 to 0, and 1 of them made q shorter.")
+    small = cosine_motion.CosineMotion(q=(0, -2), k=(-2.4, -0.6), negatives=[(1.5, -0.8)], loss="infonce_dot", lr=0.01)
+    assert "from 2 to 2," not in small.summary()  # the steps that made q shorter can be seen in the numbers
 
 
 @pytest.mark.parametrize("loss", ["cosine", "dot"])

@@ -151,6 +151,11 @@ def test_the_sentences_say_what_the_numbers_say() -> None:
     assert "mostly bias: it lags behind. The error after 400 steps would be least with α = " in slow.summary()
     assert "mostly variance: it trembles with the batches" in fast.summary()
     assert "the zero of the start is still in it" in shown(alpha=0.01, size=0.0, step=100).summary()
+    assert (
+        "the zero of the start is still in it" in shown(alpha=0.002, size=0.0005, step=5).summary()
+    )  # and not the drift
+    lowest = shown(alpha=1.0, size=0.0, correct_start=True, step=5)
+    assert "would be least with α = 0.001, the smallest rate of the picture: " in lowest.summary()
     best = shown(alpha=best_alpha(shown()))
     assert "No rate has much less." in best.summary()
 
@@ -403,6 +408,8 @@ def test_the_nearest_in_the_race_is_named() -> None:
         first, second = names[np.argsort(errors, kind="stable")][:2]
         clear = np.sort(errors)[0] < 0.9 * np.sort(errors)[1]
         assert (f"{first} is nearest" if clear else f"{first} and {second} are nearest") in one.summary()
+    alike = shown(alpha=1.0, batch_size=64, size=0.05, beta="b/n", step=5)  # SOGram without memory is batch sampling
+    assert "(root mean square): all three are about equally near." in alike.summary()
 
 
 def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> None:

@@ -103,8 +103,19 @@ def test_what_it_says_of_each_recipe(recipe: dict[str, Any], words: str) -> None
         ({}, "A film gets 7 of 15 pushes: the gradient ends where a film arrives as a constant", 2),
         ({"gather": "none"}, "A film gets 7 of 15 pushes: a machine knows its own films only", 2),
         ({"gather": "gradients"}, "Every film gets all of its 15 pushes, as on one machine.", 0),
-        ({"rows": "all"}, "Every film gets all of its 15 pushes, as on one machine. But right direction", 0),
+        (
+            {"rows": "all"},
+            "Every film gets all of its 15 pushes, as on one machine. But the gradient has the right direction",
+            0,
+        ),
+        (
+            {"rows": "all", "times_world": True},
+            "Every film gets all of its 15 pushes, as on one machine. But the gradient of the temperature is wrong.",
+            0,
+        ),
+        ({"batch": 1}, "A film gets 0 of 1 push: ", 2),
         ({"processes": 1}, "On one machine every film gets all of its 7 pushes.", 0),
+        ({"processes": 1, "batch": 2}, "On one machine every film gets its one push.", 0),
     ],
 )
 def test_the_grid_loses_the_blocks_whose_pushes_are_lost(recipe: dict[str, Any], words: str, faded: int) -> None:
@@ -114,6 +125,13 @@ def test_the_grid_loses_the_blocks_whose_pushes_are_lost(recipe: dict[str, Any],
     assert shown.picture().count("opacity:0.") == faded
     lost = shown.factors()["other items"] == 0
     assert lost == bool(faded) and shown.picture().count('class="cw-block') == shown.processes**2
+
+
+def test_bytes_are_whole_numbers() -> None:
+    [sent] = [
+        row[1] for row in OneBatchManyMachines(processes=3, d=8).table()[1] if row[0] == "bytes sent for two Gramians"
+    ]
+    assert sent == "683"
 
 
 def test_the_same_in_python_computes_what_the_table_shows() -> None:
@@ -235,6 +253,11 @@ def test_two_real_processes_sent_these_bytes(loss: str, negatives: str, way: str
             "With Adam the whole tables take 92.2 GB, more than the 80 GB of a machine; a shard on each of 16 machines",
         ),
         ({}, "takes 5.76 GB and fits."),
+        (
+            {"users": 2e7, "items": 1e8, "pairs": 1e8, "width": 256, "batch": 16384, "processes": 64}
+            | {"bandwidth": 50.0, "speed": 10.0, "optimizer": "row-wise"},
+            "An epoch has 96 steps and takes 1 hour;",
+        ),
         ({"optimizer": "row-wise"}, "With row-wise AdaGrad the whole tables take 31.2 GB and fit into the 80 GB"),
         ({"memory": 1.0}, "takes 5.76 GB, which is still too much."),
         ({"processes": 1}, "One machine sends nothing. By the cost model a step takes 2.21 ms, all of it computing."),

@@ -180,6 +180,18 @@ def test_before_the_first_step_there_is_nothing_to_say() -> None:
 
 
 @pytest.mark.seconds
+def test_what_has_hardly_begun_to_grow_is_no_growth() -> None:
+    alike = NormGrowth(lr=0.01, exponent=0.0).summary()
+    assert "On logarithmic axes the slope of norm against count is −0.41;" in alike and "grow" not in alike
+    early = NormGrowth(lr=0.01, step=20)
+    assert (
+        early.run().counts.min() == 0
+        and "and of the items drawn so far the one drawn least often (once)" in early.summary()
+    )
+    assert re.search(r"n\* \(\d,\d{3} draws\)", early.summary())
+
+
+@pytest.mark.seconds
 def test_the_same_in_python_computes_the_first_row(capsys: pytest.CaptureFixture[str]) -> None:
     one = shown(lr=0.05, start_norm=2.0, step=100)
     assert run_code(one.python()).state() == one.state()

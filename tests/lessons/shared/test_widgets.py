@@ -84,6 +84,19 @@ def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     ]
     values += (rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200)).tolist()
     assert library("kit")("(values) => values.map(lib.fine)", values) == [words.fine(value) for value in values]
+
+
+def test_a_part_that_is_not_nothing_and_not_all_is_not_written_so(library: Callable[..., Any]) -> None:
+    parts = [0, 1e-9, 0.0049, 0.005, 0.125, 0.5, 0.9949, 0.995, 0.999999, 1, 1.004]
+    said = library("kit")("(parts) => parts.map(lib.wholePercent)", parts)
+    assert said == [words.whole_percent(part) for part in parts]
+    assert said[:3] == ["0 %", "under 1 %", "under 1 %"] and said[6:] == [
+        "99 %",
+        "over 99 %",
+        "over 99 %",
+        "100 %",
+        "100 %",
+    ]
     shown = {0.0034: "0.0034", -0.0034: "−0.0034", 2e-5: "less than 0.0001", 0.0: "0", 0.5: "0.5", 0.00999: "0.01"}
     assert {value: words.fine(value) for value in shown} == shown
 

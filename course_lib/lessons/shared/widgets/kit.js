@@ -77,8 +77,12 @@ export const short = (title, most) => (title.length > most ? `${title.slice(0, m
 /** 1776 as 1,776. */
 export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** 0.125 as 13 %. */
-export const wholePercent = (part) => `${Math.floor(Number((100 * part).toPrecision(12)) + 0.5)} %`;
+/** 0.125 as 13 %; a part that is not nothing and not all is not written as 0 % or 100 %. */
+export function wholePercent(part) {
+  const percent = Number((100 * part).toPrecision(12));
+  if (percent > 0 && percent < 0.5) return "under 1 %";
+  return percent >= 99.5 && percent < 100 ? "over 99 %" : `${Math.floor(percent + 0.5)} %`;
+}
 
 /** "a", "a and b", "a, b and c", "a, b and 3 more". */
 export function list(words, most = 4) {
