@@ -528,13 +528,22 @@ def _divided(scores: Array, tau: Any, left_out: Array | None = None) -> Array:
     """
     tau = _one_number(tau, "tau", scores, above=0)
     where = namespace(scores).where
-    if is_torch(tau) and not (readable(scores) and all_finite(detached(scores).min() / detached(tau))):
+    if is_torch(tau) and not _finite_quotients(scores, tau):
         masked = detached(scores) / detached(tau) == -math.inf
         left_out = masked if left_out is None else masked | left_out
         scores = where(left_out, 0.0, scores)
-    with np.errstate(over="ignore"):  # what leaves the range of its kind is -infinity, or is found out in the loss
+    if is_torch(scores):
         logits = scores / tau
+    else:
+        with np.errstate(over="ignore"):  # what leaves the range of its kind is -infinity, or is found out in the loss
+            logits = scores / tau
     return logits if left_out is None else where(left_out, -math.inf, logits)
+
+
+def _finite_quotients(scores: Array, tau: Array) -> bool:
+    """Whether it can be read that each score, and the least one divided by tau, is finite."""
+    known = readable(scores) and readable(tau) and all_finite(scores)
+    return known and all_finite(detached(scores).min() / detached(tau))
 
 
 def _one_number(value: Any, name: str, scores: Array, **bounds: Any) -> Any:
