@@ -58,7 +58,7 @@ function story(state) {
   const everywhere = METHODS.filter((one) => state.panels.every((panel) => good(place(panel.methods[one], MEAN))));
   const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
-  return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} lists that are less popular and more accurate${now.length ? `: ${list(now, 8)}` : ""}. ` +
+  return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}. ` +
     `In all three trainings ${doing(always)}; on average, in every one of the ${state.panels.length} choices of data and model, ${doing(everywhere)}.` +
     (state.everything ? ` ${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.` : "");
 }

@@ -372,7 +372,7 @@ def test_a_change_that_counts_as_a_rise_is_not_written_as_0() -> None:
 
 @pytest.mark.parametrize(("panel", "words"), [(2, "none of the 8 methods gives"), (3, "1 of the 8 methods gives")])
 def test_one_method_and_none_are_spoken_of_as_such(panel: int, words: str) -> None:
-    assert f"In training 1, {words} lists that are less popular" in Rivals(training=0, panel=panel).summary()
+    assert f"In training 1, {words} less popular and more accurate lists" in Rivals(training=0, panel=panel).summary()
 
 
 # ---- what is stored
