@@ -226,7 +226,9 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
 
 def _clear_rounding(made: nn.Module, embeddings: Tensor) -> None:
     """A loss of cosines has no slope in a shared scale; AdaGrad would divide what rounding leaves of it by itself."""
-    for number in (p for p in made.parameters() if not p.ndim and p.grad is not None):
+    for number in made.parameters():
+        if number.ndim or number.grad is None:
+            continue
         largest = torch.linalg.norm(embeddings) * torch.linalg.norm(embeddings.grad) / number.abs()
         number.grad[number.grad.abs() <= ROUNDING * largest] = 0
 
