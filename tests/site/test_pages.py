@@ -229,6 +229,19 @@ def words_of_pictures_that_are_cut(opened: Opened) -> list[str]:
     return opened.page.evaluate(CUT_WORDS)
 
 
+COVERED = """() => {
+  const notes = [...document.querySelectorAll("article :is(details.hide > summary, .margin-caption > figcaption)")]
+    .map((one) => [one, one.getBoundingClientRect()]).filter(([, { width, height }]) => width && height);
+  return notes.flatMap(([one, a], i) => notes.slice(i + 1)
+    .filter(([, b]) => a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
+    .map(([other]) => `${one.innerText} / ${other.innerText}`));
+}"""
+
+
+def notes_in_the_margin_that_cover_each_other(opened: Opened) -> list[str]:
+    return opened.page.evaluate(COVERED)
+
+
 PROSE = """() => {
         const copy = document.querySelector("article").cloneNode(true);
         copy.querySelectorAll("pre, code, mjx-container, script").forEach((element) => element.remove());
@@ -324,6 +337,7 @@ OF_ALL = (  # Sphinx's own pages, search and index, too
 OF_ARTICLES = (
     tables_of_results_that_are_cut,
     formulas_figures_and_code_cut_without_a_cue_to_scroll,
+    notes_in_the_margin_that_cover_each_other,
     mathematics_that_is_not_typeset,
     a_first_interactive_below_one_screen_and_a_half,
     too_much_weight_beyond_the_theme_and_mathjax,
