@@ -787,8 +787,8 @@ def recent_histories(users: Any, items: Any, *, n_users: int, length: int, times
 
 
 def _normal(shape: tuple[int, ...], scale: float, generator: torch.Generator | None) -> Tensor:
-    if not (generator is None or isinstance(generator, torch.Generator)):
-        raise checking.refuse(generator, "generator", "a torch.Generator or None")
+    if generator is not None:
+        checking.instance(generator, "generator", torch.Generator, "a torch.Generator or None")
     return torch.randn(shape, generator=generator) * checking.real(scale, "scale", least=0)
 
 

@@ -408,7 +408,7 @@ def effective_learning_rate(lr: Any, *, norm: Any) -> Any:
     (0.025, 0.025)
     """
     lr, norm = _at_least(lr, "lr"), _at_least(norm, "norm", above=0)
-    return lr / (norm * norm)
+    return lr / norm / norm  # norm * norm would be 0 below 1e-162
 
 
 # ------------------------------------------------------------------------------------------------- copies in one batch

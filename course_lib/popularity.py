@@ -393,7 +393,7 @@ def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
     Returns
     -------
     array, shape (d,)
-        The direction. The length that it was divided by is a constant for autograd.
+        The direction.
 
     Raises
     ------
@@ -420,7 +420,8 @@ def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
     head, tail = (items[as_index(np.ascontiguousarray(ids), items, "ids")] for ids in (order[:size], order[-size:]))
     xp = namespace(items)
     difference = xp.mean(head, axis=0) - xp.mean(tail, axis=0)
-    length = float(xp.sum(difference * difference)) ** 0.5
+    square = xp.sum(difference * difference)
+    length = xp.sqrt(square) if arrays.is_torch(square) else float(square) ** 0.5
     if length == 0:
         raise ValueError("head and tail have the same mean embedding, so there is no direction of popularity")
     return difference / length
@@ -1021,9 +1022,9 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
 
     Parameters
     ----------
-    labels : array or sparse array, shape (m, n)
+    labels : array_like or sparse array, shape (m, n)
         Ones for the positive pairs, zeros elsewhere; sparse as in ``Interactions.matrix``, whose float32 the parts then
-        have. No list.
+        have.
     law : TripleLaw
         How triples are drawn.
 
@@ -1058,7 +1059,10 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
     [6.0, 1.5]
     """
     checking.instance(law, "law", TripleLaw)
-    _checked_labels(labels.data[None, :] if issparse(labels) else labels)
+    if issparse(labels):
+        _checked_labels(labels.data[None, :])
+    else:
+        labels = _checked_labels(labels)
     n_u, counts = labels.sum(axis=1), labels.sum(axis=0)
     if (empty := first_index(n_u == 0)) is not None:
         raise ValueError(f"labels: user {empty[0]} has no positive; drop empty rows first (Interactions.compact)")

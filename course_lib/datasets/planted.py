@@ -85,20 +85,22 @@ class PlantedTaste:
         return f"PlantedTaste(rank {self.user_tastes.shape[1]}, {self.interactions!r})"
 
     def taste_probability(self, users: ArrayLike, items: ArrayLike) -> Float:
-        """P_ij = <user_tastes_i, item_appeal_j> of each pair; users and items broadcast.
+        """P_ij = <user_tastes_i, item_appeal_j> of each pair; users and items broadcast. ValueError for other ids."""
+        return self._chance(*self._checked(users, items))
 
-        Ids are not checked: a negative one counts from the end.
-        """
-        left, right = np.asarray(users), np.asarray(items)
+    def _chance(self, left: Ids, right: Ids) -> Float:
         tastes = np.take(self.user_tastes, left, axis=0)  # (..., r); np.take is twice as fast here as indexing
         chance: Float = np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, right, axis=0))
         return chance
 
     def is_positive(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """The true label of each pair, observed or not; users and items broadcast. ValueError for ids out of range."""
+        return self._labels(*self._checked(users, items))
+
+    def _checked(self, users: ArrayLike, items: ArrayLike) -> tuple[Ids, Ids]:
         left, right = np.asarray(users), np.asarray(items)
         m, n = self.interactions.shape
-        return self._labels(
+        return (
             check_ids(left.ravel(), m, "users", "n_users").reshape(left.shape),
             check_ids(right.ravel(), n, "items", "n_items").reshape(right.shape),
         )
@@ -106,7 +108,7 @@ class PlantedTaste:
     def _labels(self, left: Ids, right: Ids) -> NDArray[np.bool_]:
         """The labels of pairs that are known to exist."""
         chance = uniform_of_cell(left * self.interactions.n_items + right, self.key)
-        return chance < self.taste_probability(left, right)
+        return chance < self._chance(left, right)
 
     @cached_property
     def truth(self) -> NDArray[np.bool_]:

@@ -132,12 +132,13 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
         The matrix.
     misfit : float
         The relative misfit. A misfit of rounding size says that the two tables differ by a gauge only (if ``R`` is
-        invertible). NaN where ``other`` is zero.
+        invertible).
 
     Raises
     ------
     ValueError
-        Where the columns of ``A`` are linearly dependent (``R`` is then not unique), and for shapes that differ.
+        Where the columns of ``A`` are linearly dependent (``R`` is then not unique), where ``other`` is zero, and for
+        shapes that differ.
 
     Examples
     --------
@@ -157,8 +158,11 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     if rank(A) < shape_of(A)[-1]:
         raise ValueError(f"A has rank {rank(A)} but width {shape_of(A)[-1]}: the gauge is not unique")
     xp = namespace(A)
+    length = geometry.norm(xp.reshape(other, (-1,)))
+    if length == 0:
+        raise ValueError("other is zero everywhere, so a misfit relative to its length says nothing")
     R = xp.linalg.pinv(A) @ other
-    return R, float(geometry.norm(xp.reshape(A @ R - other, (-1,))) / geometry.norm(xp.reshape(other, (-1,))))
+    return R, float(geometry.norm(xp.reshape(A @ R - other, (-1,))) / length)
 
 
 def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarray:

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from scipy.optimize import least_squares
 
 from course_lib import checking
-from course_lib.arrays import Array, as_array, first_index, is_exact, like, namespace, shape_of
+from course_lib.arrays import Array, as_array, check_finite, first_index, is_exact, like, namespace, shape_of
 from course_lib.gauge import counting
 from course_lib.gauge.algebra import checked_pair, doubled, rank, row_space
 
@@ -167,7 +167,7 @@ def swap_squares(a: Any, b: Any) -> Array:
     a : array_like, shape (k,)
         The first vector, without zeros: NumPy, torch or exact.
     b : array_like, shape (k,)
-        The second vector, without zeros. That it is as long as ``a``, and finite, is not checked.
+        The second vector, without zeros.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def swap_squares(a: Any, b: Any) -> Array:
     Raises
     ------
     ValueError
-        For vectors that hold zeros.
+        For vectors that hold zeros, NaN or infinity, and for two lengths.
 
     Notes
     -----
@@ -195,6 +195,10 @@ def swap_squares(a: Any, b: Any) -> Array:
     """
     a = as_array(a, "a")
     b = like(b, a, "b")
+    if shape_of(a) != shape_of(b) or len(shape_of(a)) != 1:
+        raise ValueError(f"a has shape {shape_of(a)} and b {shape_of(b)}; expected both (k,)")
+    check_finite(a, "a")
+    check_finite(b, "b")
     if first_index(a == 0) is not None or first_index(b == 0) is not None:
         raise ValueError("a and b must not hold zeros: the gauge |b| / |a| would not be invertible")
     return abs(b) / abs(a)

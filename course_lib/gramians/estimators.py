@@ -101,6 +101,7 @@ class BatchGramian:
     def __init__(self, *, processes: Processes = ALONE) -> None:
         self.processes = processes
         self._estimate: Array | None = None
+        self._partnered = False
 
     @property
     def estimate(self) -> Array:
@@ -134,6 +135,15 @@ class BatchGramian:
         for name, value in theirs.items():
             setattr(self, f"_{name}", arrays.copied(value))
 
+    def _check_partners(self, partners: Any, others: Array, kept: Array | None) -> None:
+        """ValueError for partners of another width than before, and for partners that come and go."""
+        if kept is None:
+            self._partnered = partners is not None
+        elif self._partnered != (partners is not None):
+            raise ValueError("partners are given in some batches and not in others; expected in all, or in none")
+        elif shape_of(others)[1] != shape_of(kept)[1]:
+            raise ValueError(f"partners has shape {shape_of(others)}; expected (b, {shape_of(kept)[1]}), as before")
+
     def _sizes(self) -> dict[str, tuple[int, ...]]:
         """The first axes of the arrays that a state holds, where they are known."""
         return {}
@@ -163,8 +173,8 @@ class SOGram(BatchGramian):
 
     Notes
     -----
-    Without partners the estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Give partners of
-    one width in every update, or in none. Source: P4, equation (11) and Algorithm 2.
+    Without partners the estimate is positive semidefinite, as a sum of positive multiples of ``u u'``. Partners of one
+    width are given in every update, or in none. Source: P4, equation (11) and Algorithm 2.
 
     Examples
     --------
@@ -178,7 +188,7 @@ class SOGram(BatchGramian):
     [4.0, 4.0, 4.0]
     """
 
-    _KEPT = ("estimate", "steps", "weight", "average")
+    _KEPT = ("estimate", "steps", "weight", "average", "partnered")
 
     def __init__(self, d: int, alpha: Any, *, correct_start: bool = False, processes: Processes = ALONE) -> None:
         super().__init__(processes=processes)
@@ -202,6 +212,7 @@ class SOGram(BatchGramian):
     def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
         rows, others = _rows(indices, embeddings, partners, self.d)
         check_kind(rows, self._average)
+        self._check_partners(partners, others, self._average)
         batch = _mean_outer(rows, others, self.processes)
         alpha = _share(self.alpha(self._steps + 1), "alpha(t)") if callable(self.alpha) else self.alpha
         alpha = arrays.number(alpha, batch, "alpha")
@@ -264,7 +275,7 @@ class SAGram(BatchGramian):
     9.0
     """
 
-    _KEPT = ("estimate", "cache", "sum")
+    _KEPT = ("estimate", "cache", "sum", "partnered")
 
     def __init__(
         self,
@@ -287,6 +298,7 @@ class SAGram(BatchGramian):
         """Fills the cache: embeddings (n, d) of all examples, partners (n, k). Source: Algorithm 1, lines 4-5."""
         rows, others = _rows(np.arange(self.n), embeddings, partners, self.d)
         _check_finite(_outer(_accurate(rows), _accurate(others)), rows, others)
+        self._check_partners(partners, others, None)
         self._allocate(rows)
         self._cache[...] = rows
         self._sum = _outer(_accurate(rows), _accurate(others))
@@ -325,8 +337,10 @@ class SAGram(BatchGramian):
     def drift(self) -> float:
         """How far rounding has taken the running sum from the sum of the cache: relative, in the Frobenius norm.
 
-        Only without partners, which are not kept; NaN for a cache of zeros.
+        NaN for a cache of zeros. ValueError with partners, which are not kept.
         """
+        if self._partnered:
+            raise ValueError("there is no drift with partners: they are not kept, so the sum cannot be made anew")
         if self._cache is None:
             raise ValueError("there is no cache before start(embeddings) or the first update(indices, embeddings)")
         exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
@@ -335,6 +349,7 @@ class SAGram(BatchGramian):
     def _gathered(self, indices: Any, embeddings: Any, partners: Any) -> tuple[np.ndarray, Array, Array]:
         rows, others = _rows(indices, embeddings, partners, self.d)
         check_kind(rows, self._cache)
+        self._check_partners(partners, others, self._sum)
         if self._cache is None:
             self._allocate(rows)
             self._sum = _accurate(_outer(rows[:1] * 0, others[:1] * 0))

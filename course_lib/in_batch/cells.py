@@ -158,6 +158,7 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
     >>> in_batch.count_weight_second_moment(2, 1, batch_size=3, n_positives=4)
     Fraction(3, 2)
     """
+    check_sizes(batch_size, n_positives, least=1)
     if batch_size < 2:
         raise ValueError(f"batch_size={batch_size}: a batch of one pair shows no cell outside O; use batch_size >= 2")
     chances: list[Any] = [inclusion_probability(r, batch_size=batch_size, n_positives=n_positives) for r in (2, 3, 4)]
@@ -186,7 +187,7 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
     ----------
     loss : {"square", "logistic"}
         The point-wise loss.
-    pop : float, Fraction, or NumPy array
+    pop : float, Fraction, or array_like
         The popularity of the pair, at least 1: the number of positives in its row times that in its column.
     batch_size : int or Fraction
         The number of pairs in a batch. With one pair ``rho`` is 0: nothing holds the score back.
@@ -218,6 +219,7 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
     >>> in_batch.in_batch_optimum("square", pop=3, batch_size=2, n_positives=3)
     0.5
     """
+    pop = pop if isinstance(pop, numbers.Real) else checking.numeric(pop, "pop")
     if not np.all(np.asarray(pop) >= 1):
         raise ValueError(f"pop={pop} must be >= 1: a positive pair is itself in its row and in its column")
     pull = balance(batch_size, n_positives) * (pop - 1)

@@ -94,7 +94,7 @@ def enumerate_moments(
     kind : str
         One of ``KINDS``.
     pos_loss, neg_loss : array_like, shape (m, n)
-        ``l+`` and ``l-`` of every cell. No leading axes.
+        ``l+`` and ``l-`` of every cell.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones.
     batch_size : int
@@ -110,7 +110,7 @@ def enumerate_moments(
     Raises
     ------
     ValueError
-        Beyond a million batches, and for arguments that ``batch_loss`` refuses.
+        Beyond a million batches, for losses with leading axes, and for arguments that ``batch_loss`` refuses.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def enumerate_batch_losses(
     kind : str
         One of ``KINDS``.
     pos_loss, neg_loss : array_like, shape (m, n)
-        ``l+`` and ``l-`` of every cell. No leading axes.
+        ``l+`` and ``l-`` of every cell.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones.
     batch_size : int
@@ -151,7 +151,7 @@ def enumerate_batch_losses(
     Raises
     ------
     ValueError
-        Beyond a million batches, and for arguments that ``batch_loss`` refuses.
+        Beyond a million batches, for losses with leading axes, and for arguments that ``batch_loss`` refuses.
 
     Examples
     --------
@@ -164,8 +164,8 @@ def enumerate_batch_losses(
     >>> [str(loss) for loss in losses]
     ['0', '3/4', '0']
     """
-    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
-    labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
+    pos_loss, neg_loss = _one_matrix(pos_loss, neg_loss)
+    labels = checks.check_labels("labels", labels, shape_of(pos_loss), pos_loss, True)
     rows, cols, n_positives = checks.counts_of(labels)
     checks.check_sizes(batch_size, n_positives, least=1)
     if math.comb(n_positives, batch_size) > _ENUMERATION_LIMIT:
@@ -274,9 +274,7 @@ def _pair_terms(
     kind: str, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any
 ) -> tuple[Array, Array, int]:
     """(A (M,), B (M, M) with a zero diagonal, M) of claim X1 for the positives in row-major order."""
-    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
-    if len(pos_loss.shape) != 2:
-        raise ValueError(f"pos_loss must have shape (m, n), but has shape {shape_of(pos_loss)}")
+    pos_loss, neg_loss = _one_matrix(pos_loss, neg_loss)
     labels = checks.check_labels("labels", labels, shape_of(pos_loss), pos_loss, True)
     rows, cols, n_positives = checks.counts_of(labels)
     coefficients = batch_coefficients(
@@ -298,6 +296,15 @@ def _pair_terms(
     b = terms * (1 - like(np.eye(n_positives), pos_loss, "eye"))
     check_value(namespace(a).sum(a) + namespace(b).sum(b), {"pos_loss": pos_loss, "neg_loss": neg_loss})
     return a, b, n_positives
+
+
+def _one_matrix(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
+    """Both losses (m, n), without leading axes."""
+    losses = checks.check_matrix_losses(pos_loss, neg_loss)
+    for name, loss in zip(("pos_loss", "neg_loss"), losses, strict=True):
+        if len(shape_of(loss)) != 2:
+            raise ValueError(f"{name} has shape {shape_of(loss)}; expected (m, n), the losses of one label matrix")
+    return losses
 
 
 def _moments(a: Array, b: Array, batch_size: int) -> tuple[Array, Array]:

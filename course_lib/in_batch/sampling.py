@@ -108,13 +108,12 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     Returns
     -------
     array, shape (..., m, n)
-        The popularity of each cell, in the same kind of array. Integers stay integers of their own width: give int64,
-        as a product beyond 2^31 wraps around in int32.
+        The popularity of each cell, in the same kind of array. Integers become int64.
 
     Raises
     ------
     ValueError
-        For a negative or infinite count, and for NaN.
+        For a negative or infinite count, for NaN, and for a tensor beside another kind of array.
 
     Notes
     -----
@@ -126,10 +125,10 @@ def pair_popularity(row_counts: Any, col_counts: Any) -> Array:
     >>> in_batch.pair_popularity([2, 1], [1, 2]).tolist()
     [[2, 4], [1, 2]]
     """
-    if not (is_torch(row_counts) or is_torch(col_counts)):
-        row_counts, col_counts = (
-            checking.numeric(counts, name) for counts, name in ((row_counts, "row_counts"), (col_counts, "col_counts"))
-        )
+    row_counts, col_counts = _counts(row_counts, "row_counts"), _counts(col_counts, "col_counts")
+    if is_torch(row_counts) != is_torch(col_counts):
+        kinds = type(row_counts).__name__, type(col_counts).__name__
+        raise ValueError(f"row_counts is a {kinds[0]} and col_counts a {kinds[1]}; expected one kind of array")
     for name, values in (("row_counts", row_counts), ("col_counts", col_counts)):
         if not bool(((values >= 0) & (values < math.inf)).all()):  # of NaN neither holds; a decayed count is not whole
             raise checking.refuse(values, name, "finite counts of at least 0")
@@ -360,3 +359,11 @@ def log_missed(a: int, s: int, m: int) -> float:
     if a > m - s:
         return -math.inf
     return float(np.log1p(-s / (m - np.arange(a, dtype=np.float64))).sum())
+
+
+def _counts(values: Any, name: str) -> Array:
+    """Integers in 64 bits: the product of two int32 wraps around beyond 2^31."""
+    if is_torch(values):
+        return values if values.is_floating_point() else values.long()
+    counts = checking.numeric(values, name)
+    return counts.astype(np.int64) if counts.dtype.kind in "biu" else counts

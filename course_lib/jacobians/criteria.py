@@ -269,8 +269,7 @@ def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None
     -------
     int or None
         The degree, None if there is none. Lookup and linear layers have 1, with a bias or without; two bias-free layers
-        have 2, and two layers with biases other than 0 none. A degree of 0, as of embeddings that are normalised, is
-        not recognised: None.
+        have 2, and two layers with biases other than 0 none. Embeddings that are normalised have 0.
 
     Raises
     ------
@@ -299,8 +298,10 @@ def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None
         [dict(module.named_parameters())[name].detach().flatten() for name in kernels.parameter_names(module)]
     )
     product = jacobian @ flat
+    if not q.any():
+        raise ValueError("module gives zeros only, which are homogeneous of every degree")
     degree = round(float((product * q).sum() / (q * q).sum()))
-    gap = (product - degree * q).abs().max() / product.abs().max().clamp(min=torch.finfo(q.dtype).tiny)
+    gap = (product - degree * q).abs().max() / torch.maximum(product.abs().max(), q.abs().max())
     return degree if float(gap) <= _tolerance(jacobian, tol) else None
 
 

@@ -427,6 +427,9 @@ def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = Non
     The loss is not differentiable where a positive pair is parallel (cosine 1 or -1). The square root is taken of
     ``max(1 - cos^2, 1e-30)`` there.
 
+    Where ``theta + margin`` is beyond ``pi``, ``cos(theta + margin)`` grows again as the pair moves apart, so there the
+    loss rewards a larger angle.
+
     Examples
     --------
     A margin of a right angle turns a positive of cosine 1 into one of cosine 0, and the loss is ``log 2``:
@@ -463,7 +466,7 @@ def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     Raises
     ------
     ValueError
-        For a negative margin, and for exact values (Fractions).
+        For a negative margin, for NaN or infinite cosines, and for exact values (Fractions).
 
     Examples
     --------
@@ -479,7 +482,7 @@ def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     if any(m != n and 1 not in (m, n) for m, n in pairs):
         raise ValueError(f"neg_cos has shape {shape_of(neg_cos)}; expected one that goes with {shape_of(pos_cos)}")
     short = checking.real(margin, "margin", least=0) + neg_cos - pos_cos
-    return namespace(short).clip(short, 0.0, None)
+    return namespace(short).clip(check_value(short, {"pos_cos": pos_cos, "neg_cos": neg_cos}), 0.0, None)
 
 
 def _scores(scores: Any) -> Array:

@@ -69,8 +69,7 @@ class DenseObjective:
     point_loss : str
         "square" or "logistic".
     data : FullData
-        The pairs and the weights, on the device. With a grid of weight 0, as that of "unbiased_omega" with an omega of
-        0, the gradient is NaN.
+        The pairs and the weights, on the device.
     cells : int, optional
         The number of scores in a block. By default a MB on a processor, and a GB on a GPU.
 
@@ -100,7 +99,8 @@ class DenseObjective:
         ends = [*range(0, m, rows), m]
         pairs = data.indptr[torch.tensor(ends, device=data.indptr.device)].tolist()
         self.blocks = [(slice(*ends[at : at + 2]), slice(*pairs[at : at + 2])) for at in range(len(ends) - 1)]
-        self.grid = data.grid * data.row_weight[data.rows] * data.col_weight[data.cols]  # of the pairs' own cells
+        self.scale = data.grid or 1.0  # of all slopes; a grid of weight 0 leaves those of the pairs
+        self.grid = self.scale * data.row_weight[data.rows] * data.col_weight[data.cols]  # of the pairs' own cells
 
     def __call__(self, users: Tensor, items: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(L, dL/dU, dL/dV) of the tables (m, k) and (n, k); L is a tensor, so that nothing waits for it."""
@@ -114,11 +114,13 @@ class DenseObjective:
             value += data.grid * (data.row_weight[rows] @ (loss.negative(scores) @ data.col_weight))
             value += (data.positive * loss.positive(on_pairs) + own * loss.negative(on_pairs)).sum()
             slopes = loss.negative_slope(scores)  # of a cell without the grid's weight, which is put on below
+            if not data.grid:
+                slopes.zero_()
             more = data.positive * loss.positive_slope(on_pairs) + own * loss.negative_slope(on_pairs)
             slopes[here] += more / self.grid[pairs]  # no pair stands there twice
             du[rows] = slopes @ right
             dv += slopes.T @ left[rows]
-        return value, data.grid * data.row_weight[:, None] * du, data.grid * data.col_weight[:, None] * dv
+        return value, self.scale * data.row_weight[:, None] * du, self.scale * data.col_weight[:, None] * dv
 
 
 @dataclass

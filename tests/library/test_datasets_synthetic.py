@@ -184,6 +184,8 @@ def few(n_pairs: int, rng: object = None) -> object:
 
 
 test_bad_arguments_are_named = refused(
+    (lambda: planted().taste_probability(-1, 0), "users.*-1"),
+    (lambda: planted().taste_probability(0, 10**6), "items.*1000000"),
     (lambda: planted(n_users=0), "n_users is 0; expected a whole number of at least 1"),
     (lambda: planted(rank=1.5), "rank is 1.5; expected a whole number of at least 1"),
     (lambda: planted(mean_taste=1), r"mean_taste is 1; expected a finite number in \(0, 1\)"),

@@ -531,6 +531,9 @@ NO_DIRECTIONS = (np.ones((2, 3)), np.ones(3), np.array([[0.0, 1.0], [0.0, 0.0]])
 test_bad_input_is_refused_with_a_reason = refused(
     *((lambda E=E: stretch_within((0.5, E), 0.1), "^E ") for E in NO_DIRECTIONS),
     (lambda: stretch_within((0.5, np.diag([1.0, -1.0])), 0.0), "change"),
+    (lambda: gauge.swap_squares([1.0, 2.0], [3.0]), r"a has shape \(2,\) and b \(1,\); expected both \(k,\)"),
+    (lambda: gauge.swap_squares([1.0, 2.0], [3.0, np.nan]), r"b\[1\] = nan"),
+    (lambda: gauge.find_gauge(np.eye(2), np.zeros((2, 2))), "other is zero everywhere"),
     (lambda: gauge.apply_gauge(TABLE, np.ones((3, 3)), [1, 1]), "width 2 but B has width 3"),
     (lambda: gauge.apply_gauge(TABLE, TABLE, [1, 1, 1]), "one factor per axis"),
     (lambda: gauge.apply_gauge(TABLE, TABLE, [1, 0]), "other than 0"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +68,16 @@ def ones(*shape: int) -> np.ndarray:
 
 
 EYE = np.eye(2)
+
+
+def begun(estimator: gramians.SOGram | gramians.SAGram, partners: np.ndarray | None) -> Any:
+    """After a first batch, and after its state has been carried to another estimator."""
+    again = copy.deepcopy(estimator)
+    estimator.update([0, 1], EYE, partners)
+    again.load_state_dict(estimator.state_dict())
+    return again
+
+
 REFUSED = [
     (lambda: gramians.gramian(ones(3)), r"embeddings has shape \(3,\); expected shape \(..., n, d\)"),
     (lambda: gramians.gramian(ones(0, 3)), "n, d >= 1"),
@@ -81,6 +93,12 @@ REFUSED = [
     (lambda: gramians.SOGram(3, None), "alpha is None; expected a finite number"),
     (lambda: gramians.SAGram(4, 3, "0.5"), "beta is '0.5'; expected a finite number"),
     (lambda: gramians.SAGram(4, 3, 1).drift(), "no cache before start"),
+    (lambda: begun(gramians.SAGram(2, 2, 1), EYE).drift(), "no drift with partners"),
+    (lambda: begun(gramians.SAGram(2, 2, 1), EYE).update([0], EYE[:1]), "partners are given in some batches"),
+    (lambda: begun(gramians.SAGram(2, 2, 1), None).look([0], EYE[:1], EYE[:1]), "partners are given in some batches"),
+    (lambda: begun(gramians.SOGram(2, 0.5), None).update([0], EYE[:1], EYE[:1]), "partners are given in some batches"),
+    (lambda: begun(gramians.SOGram(2, 0.5), EYE).update([0], EYE[:1], [[1.0]]), r"partners has shape \(1, 1\)"),
+    (lambda: begun(gramians.SAGram(2, 2, 1), EYE).renew([0], EYE[:1], [[1.0]]), r"expected \(b, 2\), as before"),
     (lambda: gramians.SAGram(4, 3, 1).update(None, ones(1, 3)), "indices is None"),
     (lambda: gramians.SOGram(0, 0.5), "d is 0"),
     (lambda: gramians.SOGram(3, lambda t: 2.0).update([0], ones(1, 3)), r"alpha\(t\) is 2.0"),

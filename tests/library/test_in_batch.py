@@ -433,6 +433,7 @@ def test_threshold() -> None:
     at = in_batch.misclassification_threshold(3, 9)
     assert in_batch.in_batch_optimum("square", pop=at, batch_size=3, n_positives=9) == pytest.approx(0.5)
     assert in_batch.in_batch_optimum("logistic", pop=at, batch_size=3, n_positives=9) == pytest.approx(0)
+    assert in_batch.in_batch_optimum("square", pop=[1, 5], batch_size=3, n_positives=9).tolist() == [1, 0.5]
 
 
 @given(case=cases(max_positives=6))
@@ -578,6 +579,8 @@ SIZES = {"batch_size": 2, "n_positives": 3}
         (lambda: in_batch.pair_popularity([1, -1], [1]), "row_counts is .*; expected finite counts of at least 0"),
         (lambda: in_batch.pair_popularity([1], [NAN]), "col_counts is .*; expected finite counts of at least 0"),
         (lambda: in_batch.pair_popularity([1], [math.inf]), "col_counts is .*; expected finite counts"),
+        (lambda: in_batch.pair_popularity([1], torch.ones(1)), "row_counts is a ndarray and col_counts a Tensor"),
+        (lambda: in_batch.count_weight_second_moment(1, 1, batch_size="2", n_positives=3), "batch_size is '2'"),
         (lambda: in_batch.pair_popularity(["1"], [1]), "row_counts is .*; expected an array of real numbers"),
         (lambda: in_batch.observation_probability(["1"], [1], **SIZES), "a is .*; expected an array of real numbers"),
         (lambda: in_batch.horvitz_thompson_weight(1, "1", **SIZES), "b is '1'; expected an array of real numbers"),
@@ -610,6 +613,19 @@ def test_bad_places_in_the_grid_are_refused(changes: dict, message: str) -> None
     assert in_batch.collapsed_batch_loss("pos_neg", **arguments) > 0
     with pytest.raises(ValueError, match=message):
         in_batch.collapsed_batch_loss("pos_neg", **arguments | changes)
+
+
+def test_losses_with_leading_axes_are_refused_where_batches_are_visited() -> None:
+    one = {"pos_loss": np.ones((2, 2)), "neg_loss": np.ones((2, 2))}
+    for name in one:
+        for visit in (in_batch.enumerate_batch_losses, in_batch.enumerate_moments, in_batch.exact_moments):
+            with pytest.raises(ValueError, match=rf"{name} has shape \(2, 2, 2\); expected \(m, n\)"):
+                visit("in_batch", **one | {name: np.ones((2, 2, 2))}, labels=np.eye(2), batch_size=2)
+
+
+def test_popularity_of_counts_of_32_bits_does_not_wrap_around() -> None:
+    for counts in (np.array([60_000], np.int32), torch.tensor([60_000], dtype=torch.int32)):
+        assert in_batch.pair_popularity(counts, counts).tolist() == [[3_600_000_000]]
 
 
 SIX_BY_SIX = dict.fromkeys(("pos_loss", "neg_loss", "labels"), np.ones((6, 6)))

@@ -237,6 +237,16 @@ class Offset(nn.Module):
         return self.linear(x) + self.offset
 
 
+class Normalised(Offset):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.normalize(super().forward(x), dim=-1)
+
+
+def test_normalised_embeddings_are_homogeneous_of_degree_0() -> None:
+    assert jacobians.euler_degree(Normalised(0.0), X) == 0
+    assert jacobians.euler_degree(Normalised(2.0), X) is None
+
+
 def test_a_fixed_offset_is_not_parameter_linear_though_its_jacobian_is_constant() -> None:
     """Equation (5) asks for q = J theta itself; the motion (4) is exact with the offset as without."""
     assert jacobians.parameter_linear(Offset(0.0), X, generator=generator(3))
@@ -343,6 +353,7 @@ test_refusals = refused(
     (lambda: jacobians.first_order_motion(tower("lookup"), X, None, lr=1), "gradients must be .* got NoneType"),
     (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 3), lr="1"), "lr is '1'"),
     (lambda: jacobians.euler_degree(tower("lookup"), X, tol="1"), "tol is '1'"),
+    (lambda: jacobians.euler_degree(encoders.Lookup(N, D, scale=0.0), X), "module gives zeros only"),
     (lambda: jacobians.tangent_criterion(encoders.Lookup(N, D, scale=0.0).double(), X), "example 0 is zero"),
     (lambda: per_example_jacobian(encoders.Features(features()), X), "no trainable parameter"),
     (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),

@@ -107,6 +107,7 @@ def test_a_negative_that_is_masked_leaves_a_learned_temperature_its_gradient(los
 
 
 test_errors = refused(
+    (lambda: losses.triplet_margin([math.nan], [0.0], margin=0.1), r"pos_cos\[0\] = nan"),
     (lambda: losses.in_batch_sigmoid(torch.eye(2), scale=torch.ones(2, 1)), r"scale is a tensor of shape \(2, 1\)"),
     (lambda: losses.in_batch_sigmoid(torch.eye(2), bias=torch.ones(2)), r"bias is a tensor of shape \(2,\)"),
     (lambda: losses.in_batch_sigmoid(torch.eye(2), scale=torch.tensor(torch.nan)), r"scale is tensor\(nan\); expected"),

@@ -63,6 +63,10 @@ def test_expected_updates_against_simulation_and_exactly() -> None:
     assert norms.expected_updates(0.05, batch_size=8, steps=20_000) == pytest.approx(slots.any(1).sum(), rel=0.02)
 
 
+def test_the_effective_rate_of_a_norm_whose_square_is_0_in_floats() -> None:
+    assert norms.effective_learning_rate(1e-300, norm=1e-200) == pytest.approx(1e100)
+
+
 test_bad_arguments_are_named = refused(
     (lambda: norms.update_probability(1.5, 2), r"p holds 1.5; expected values in \[0, 1\]"),
     (lambda: norms.update_probability(np.array([0.1, -0.1]), 2), r"p holds -0.1 at \(1,\)"),

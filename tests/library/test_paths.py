@@ -34,6 +34,21 @@ def test_dense_blocks_have_the_gradient_of_the_objective(kind: str, pointwise: s
         torch.testing.assert_close(one, other, rtol=0, atol=tolerance * float(other.abs().max()))
 
 
+@pytest.mark.parametrize("pointwise", ["square", "logistic"])
+@pytest.mark.parametrize("given", [{"kind": "unbiased_omega", "omega": 0}, {"kind": "in_batch", "batch_size": 1}])
+def test_where_negatives_have_no_weight_the_gradient_is_that_of_the_pairs(given: dict, pointwise: str) -> None:
+    data = full_data(interactions=DATA, **given)
+    tables = [torch.tensor(table, requires_grad=True) for table in start()]
+    value, *gradients = paths.DenseObjective(pointwise, data)(*(table.detach() for table in tables))
+    scores = (tables[0][data.rows] * tables[1][data.cols]).sum(1)
+    own = data.positive * paths.POINTWISE[pointwise].positive(scores) + data.own * paths.POINTWISE[pointwise].negative(
+        scores
+    )
+    assert value.item() == pytest.approx(own.sum().item())
+    for ours, theirs in zip(gradients, torch.autograd.grad(own.sum(), tables), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
 def test_a_loss_of_a_very_high_score_keeps_its_digits() -> None:
     """torch's softplus is the identity from 20 on: wrong by 2e-9 there."""
     score = torch.tensor(21.0, dtype=torch.float64)

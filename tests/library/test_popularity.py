@@ -100,6 +100,20 @@ def test_direction_is_that_of_the_paper(seed: int) -> None:
     np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-12)
 
 
+def test_the_direction_has_the_gradient_of_a_unit_vector() -> None:
+    items = torch.tensor(np.random.default_rng(0).normal(size=(8, 3)), requires_grad=True)
+    counts = np.arange(8)
+    assert torch.autograd.gradcheck(lambda x: popularity.popularity_direction(x, counts, 0.25), items)
+
+
+def test_the_pull_of_labels_in_a_list_is_that_of_an_array() -> None:
+    labels, law = [[1, 1, 0], [1, 0, 0]], popularity.TripleLaw()
+    for ours, theirs in zip(
+        popularity.pull_parts(labels, law), popularity.pull_parts(np.array(labels), law), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_the_cross_fitted_one_finds_a_direction_that_is_there() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 100, 400)
