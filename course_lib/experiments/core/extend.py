@@ -18,7 +18,7 @@ from course_lib.experiments.core.verify import cells_of_rows, device_of
 
 
 def extended(result: Result, seeds: Iterable[int], *, device: str | None = None, **how: Any) -> Result:
-    """A stored result with the cells of its plan for more `seeds` that it lacks; `how`: as for `registry.run`.
+    """A stored result, and beside its cells those of more `seeds`, run now; `how`: as for `registry.run`.
 
     device: where these run, by default where the result was made.
 

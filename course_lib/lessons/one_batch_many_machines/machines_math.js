@@ -1,6 +1,6 @@
 // One batch on P processes: factors of the gradient, bytes and seconds of a step. The same as course_lib.processes and
 // one_batch_many_machines_play.py (tests/lessons/one_batch_many_machines/test_widget.py compares them). Nothing here touches a page.
-import { number } from "../shared/widgets/kit.js";
+import { number, thousands } from "../shared/widgets/kit.js";
 
 export const WORLD = { scoreFlops: 6, latency: 2e-5 };
 
@@ -64,7 +64,7 @@ export function analyseMachines(state) {
 /** A quantity with its unit, three figures or so: units = [[size, name], ...], the largest first. */
 export function withUnit(value, units) {
   const [size, name] = units.find(([unit]) => value >= unit * 0.9995) ?? units[units.length - 1];
-  return `${number(value / size)} ${name}`;
+  return `${thousands(number(value / size))} ${name}`;
 }
 
 export const inBytes = (bytes) => withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);

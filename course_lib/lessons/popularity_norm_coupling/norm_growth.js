@@ -108,7 +108,7 @@ export default showing(NAMES, class extends Interactive {
 
 // ---- words -------------------------------------------------------------------------------------------------------------
 
-const times = (count) => (count === 1 ? "once" : `${count} times`);
+const times = (count) => (count === 1 ? "once" : `${thousands(count)} times`);
 const draws = (count) => (count < 0.01 ? "below 0.01 draws" : number(count) === "1" ? "1 draw" : `${count < 1000 ? number(count) : thousands(Math.round(count))} draws`);
 
 function sentences(state, found) {
