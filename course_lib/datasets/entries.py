@@ -8,6 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from course_lib import checking
+
 AnyArray = NDArray[Any]
 Table = Mapping[str, AnyArray]
 
@@ -33,6 +35,11 @@ class Log:
     user_table, item_table : mapping of str to array, optional
         Columns with one entry for each user and for each item.
 
+    Raises
+    ------
+    ValueError
+        For users that are no array of one axis, and for another column of another length.
+
     Examples
     --------
     >>> import numpy as np
@@ -52,6 +59,16 @@ class Log:
     n_items: int | None = None
     user_table: Table = field(default_factory=dict)
     item_table: Table = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows = getattr(self.users, "shape", None)
+        if rows is None or len(rows) != 1:
+            raise checking.refuse(self.users, "users", "an array of ids, of shape (rows,)")
+        for name in ("items", "times", "ratings", "parts"):
+            column = getattr(self, name)
+            if (column is not None or name == "items") and getattr(column, "shape", None) != rows:
+                found = getattr(column, "shape", type(column).__name__)
+                raise ValueError(f"{name} is {found}; expected an array of shape {rows}, one entry for each of users")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -248,7 +248,8 @@ def synthetic(
     >>> round(len(planted.interactions) / int(planted.truth.sum()), 1)
     0.3
     """
-    if n_users * n_items > LABELS_LIMIT:
+    checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items")
+    if int(n_users) * int(n_items) > LABELS_LIMIT:
         raise ValueError(f"synthetic writes n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large")
     checking.real(observed_share, "observed_share", above=0, below=1)
     planted = _plant(n_users, n_items, rng, rank, mean_taste, popularity_exponent, activity_exponent)
@@ -308,6 +309,8 @@ def synthetic_large(
     >>> len(planted.interactions), planted.retention < 1
     (5000, True)
     """
+    checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items"), checking.whole(n_pairs, "n_pairs", 0)
+    checking.real(mean_taste, "mean_taste", above=0, below=1)
     if not 1 <= n_pairs <= 0.5 * mean_taste * n_users * n_items:
         raise ValueError(
             f"n_pairs must lie between 1 and half the expected number of true positives, "

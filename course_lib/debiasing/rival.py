@@ -243,7 +243,7 @@ def pair_positions(keys: Tensor, users: Tensor, items: Tensor, n_items: int) -> 
     >>> pair_positions(keys, torch.tensor([1, 0]), torch.tensor([1, 1]), 2).tolist()
     [2, -1]
     """
-    wanted = users * n_items + items
+    wanted = users.long() * n_items + items  # int32 would wrap around
     found = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
     return torch.where(keys[found] == wanted, found, -1)
 

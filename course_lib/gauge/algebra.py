@@ -303,6 +303,30 @@ def doubled(x: Array) -> Array:
     return x.double() if is_torch(x) else x.astype(np.float64)
 
 
+def in_floats(x: Array) -> Array:
+    """Return an array in floats that LAPACK can take: Fractions in float64, 16 bits in float32.
+
+    Parameters
+    ----------
+    x : array
+        A NumPy array, of Fractions too, or a torch tensor.
+
+    Returns
+    -------
+    array
+        The same numbers. Arrays of float32 and float64 are returned as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from course_lib import arrays
+    >>> from course_lib.gauge import algebra
+    >>> [str(algebra.in_floats(x).dtype) for x in (np.ones(2, np.float16), arrays.exact([1, 2]))]
+    ['float32', 'float64']
+    """
+    return doubled(x) if is_exact(x) else arrays.at_least_single(x)
+
+
 def machine_epsilon(x: Array) -> float:
     """Return the distance from 1 to the next number of an array's dtype, 0 for Fractions.
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from course_lib import checking, geometry
 from course_lib.arrays import Array, all_finite, first_index, is_exact, like, namespace, shape_of
-from course_lib.gauge.algebra import checked_pair, checked_table, doubled, exact_inverse, rank
+from course_lib.gauge.algebra import checked_pair, checked_table, doubled, exact_inverse, in_floats, rank
 
 
 def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     A R : array, shape (..., m, k)
         The first table after the gauge.
     B R^-T : array, shape (..., n, k)
-        The second table after the gauge.
+        The second table after the gauge. Tables of 16 bits come back in float32.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     >>> A2.tolist(), B2.tolist(), (A2 @ B2.T).tolist()  # the scores are still 3 and 4
     ([[1.0, 1.0], [0.0, 1.0]], [[-1.0, 4.0]], [[3.0], [4.0]])
     """
-    A, B = checked_pair(A, B, stack=True)
+    A, B = (x if is_exact(x) else in_floats(x) for x in checked_pair(A, B, stack=True))
     R = checked_table(like(R, A, "R"), "R")
     k = shape_of(A)[-1]
     if shape_of(R) != (k, k):
@@ -157,7 +157,7 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     A, other = (doubled(table) if is_exact(table) else table for table in (A, other))
     if rank(A) < shape_of(A)[-1]:
         raise ValueError(f"A has rank {rank(A)} but width {shape_of(A)[-1]}: the gauge is not unique")
-    xp = namespace(A)
+    xp, A, other = namespace(A), in_floats(A), in_floats(other)
     length = geometry.norm(xp.reshape(other, (-1,)))
     if length == 0:
         raise ValueError("other is zero everywhere, so a misfit relative to its length says nothing")

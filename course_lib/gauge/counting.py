@@ -7,6 +7,7 @@ in the unknown, so these gauges are a slice of an affine space, and rank decides
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def squares(A: Any) -> Array:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def squares(A: Any) -> Array:
     >>> gauge.squares([[3.0, 4.0], [3.0, -4.0]]).tolist()  # rank 1: one diagonal gauge keeps both lengths
     [[9.0, 16.0], [9.0, 16.0]]
     """
-    A = algebra.checked_table(A, "A")
+    A = _squarable(algebra.checked_table(A, "A"))
     return A * A
 
 
@@ -147,7 +148,7 @@ def outer_rows(A: Any) -> Array:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     Examples
     --------
@@ -155,7 +156,10 @@ def outer_rows(A: Any) -> Array:
     >>> gauge.outer_rows([[3.0, 4.0]]).tolist()  # 3 * 3, 2 * (3 * 4), 4 * 4
     [[9.0, 24.0, 16.0]]
     """
-    A = algebra.checked_table(A, "A")
+    return _outer(_squarable(algebra.checked_table(A, "A")))
+
+
+def _outer(A: Array) -> Array:
     rows, cols = np.triu_indices(shape_of(A)[-1])
     twice = like(np.where(rows == cols, 1, 2), A, "twice")
     return A[..., algebra.index_for(rows, A)] * A[..., algebra.index_for(cols, A)] * twice
@@ -180,7 +184,7 @@ def diagonal_gauge_dimension(A: Any) -> int:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     See Also
     --------
@@ -225,7 +229,7 @@ def linear_gauge_dimension(A: Any) -> int:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     See Also
     --------
@@ -269,7 +273,7 @@ def visible_diagonal_dimension(A: Any) -> int:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     Examples
     --------
@@ -311,7 +315,7 @@ def visible_linear_dimension(A: Any) -> int:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     Examples
     --------
@@ -347,7 +351,7 @@ def gauge_directions(A: Any) -> Array:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     See Also
     --------
@@ -386,7 +390,7 @@ def linear_gauge_directions(A: Any) -> Array:
     Raises
     ------
     ValueError
-        For a table that is not finite or has fewer than two axes.
+        For a table that is not finite or has fewer than two axes, and where its squares overflow or vanish.
 
     See Also
     --------
@@ -502,7 +506,7 @@ def stretch_along(delta: Any, t: Any) -> Array:
     if len(shape_of(delta)) != 1:
         raise ValueError(f"delta has shape {shape_of(delta)}; expected (k,)")
     checking.real(t, "t")
-    x = 1 + t * delta
+    x = 1 + (float(t) if isinstance(t, Fraction) else t) * delta
     if (at := first_index(~((x > 0) & (x < math.inf)))) is not None:  # NaN fails both
         raise ValueError(
             f"1 + t delta is {float(x[at]):.4g} on axis {at[0]}: "
@@ -572,7 +576,7 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     Parameters
     ----------
     E : array_like, shape (k, k)
-        The direction, a symmetric matrix, for example one of :func:`linear_gauge_directions`.
+        The direction, a symmetric matrix, for example one of :func:`linear_gauge_directions`. 16 bits become float32.
     t : float
         The distance.
 
@@ -604,7 +608,7 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     xp = namespace(E)
     if bool((gap := abs(E - E.T).max()) > math.sqrt(algebra.machine_epsilon(E)) * abs(E).max()):
         raise ValueError(f"E differs from its transpose by up to {float(gap):.4g}; expected a symmetric matrix")
-    values, vectors = xp.linalg.eigh(algebra.doubled(E) if is_exact(E) else E)
+    values, vectors = xp.linalg.eigh(algebra.in_floats(E))
     x = 1 + like(t, values, "t") * values
     if first_index(~((x > 0) & (x < math.inf))) is not None:
         raise ValueError(f"I + t E is not positive: t = {float(t):.4g} is outside {_range_of(-values, values)}")
@@ -661,10 +665,10 @@ def reduced_outer(A: Array) -> Array:
     p = k * (k + 1) // 2
     if shape_of(A)[0] <= 2 * p:
         return outer_rows(A)
-    xp = namespace(A)
+    xp, A = namespace(A), _squarable(A)
     kept, block = None, max(p, algebra.BLOCK_NUMBERS // p)
     for start in range(0, shape_of(A)[0], block):
-        rows = algebra.doubled(outer_rows(A[start : start + block]))
+        rows = algebra.doubled(_outer(A[start : start + block]))
         kept = xp.linalg.qr(rows if kept is None else xp.concat([kept, rows]))[1]
     return kept if algebra.machine_epsilon(A) == algebra.EPS64 else like(kept, A, "rows")
 
@@ -725,6 +729,21 @@ def unpack(vectors: Array, k: int) -> Array:
     place = np.zeros((k, k), dtype=np.int64)
     place[rows, cols] = place[cols, rows] = np.arange(len(rows))
     return vectors[..., algebra.index_for(place, vectors)]
+
+
+def _squarable(A: Array) -> Array:
+    """The table, unless the squares of its largest entries overflow or vanish: they would be read as another rank."""
+    if is_exact(A):
+        return A
+    largest, limits = abs(A).max(), namespace(A).finfo(A.dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        square = float(largest * largest)
+    if largest and not float(limits.tiny) <= square <= float(limits.max):
+        raise ValueError(
+            f"the table has entries up to {float(largest):.4g}, whose squares {A.dtype} cannot hold; scale it, which "
+            "changes no rank"
+        )
+    return A
 
 
 def _range_of(low: Array, high: Array) -> str:

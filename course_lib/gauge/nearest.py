@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking, geometry
-from course_lib.arrays import Array, namespace, shape_of
+from course_lib.arrays import Array, all_finite, at_least_single, namespace, shape_of
 from course_lib.gauge.algebra import BLOCK_NUMBERS, checked_table, index_for
 
 METRICS = ("cosine", "chord", "geodesic", "euclidean", "dot")
@@ -38,8 +38,8 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     Raises
     ------
     ValueError
-        For an unknown metric, ``k`` outside 1 ... n - 1, ``queries`` that are no ids of rows, and zero rows where a
-        direction is needed.
+        For an unknown metric, ``k`` outside 1 ... n - 1, ``queries`` that are no ids of rows, zero rows where a
+        direction is needed, and numbers so large that a distance overflows.
 
     Examples
     --------
@@ -60,11 +60,15 @@ def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -
     whole = queries.ndim == 1 and queries.dtype.kind in "iu"
     if not queries.size or not whole or queries.min() < 0 or queries.max() >= n:
         raise checking.refuse(queries, "queries", f"the ids of one row or more, from 0 to {n - 1}")
+    queries = queries.astype(np.int64, copy=False)  # torch takes uint8 for a mask
     if metric in ("cosine", "chord", "geodesic"):
         X = geometry.normalise(X)
+    X = at_least_single(X)
     found = []
     for ids in _blocks(queries, n * (shape_of(X)[1] if metric in ("chord", "geodesic", "euclidean") else 1)):
         far = _distances(X, X[index_for(ids, X)], metric)
+        if not all_finite(far):  # they would tie, and the lowest ids win
+            raise ValueError(f"X holds numbers so large that a distance by {metric!r} overflows; scale X down")
         far[index_for(np.arange(len(ids)), X), index_for(ids, X)] = math.inf  # a row is not its own neighbour
         found.append(xp.argsort(far, axis=-1, stable=True)[:, :k])
     return xp.concat(found)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from course_lib import checking, geometry
 from course_lib.arrays import Array, like, namespace, shape_of
-from course_lib.gauge.algebra import checked_pair, checked_table, index_for, rank
+from course_lib.gauge.algebra import checked_pair, checked_table, in_floats, index_for, rank
 
 
 def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 100.0) -> Array:
@@ -32,7 +33,7 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     Returns
     -------
     array, shape (k, k)
-        The matrix ``R``. Its condition number grows like ``stretch^2``.
+        The matrix ``R``, in floats of at least 32 bits. Its condition number grows like ``stretch^2``.
 
     Raises
     ------
@@ -71,10 +72,11 @@ def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 10
     if rank(C) < len(rows):
         raise ValueError("the query and the chosen rows are linearly dependent: no gauge can treat them freely")
     checking.real(stretch, "stretch", above=0)
+    C, stretch = in_floats(C), float(stretch) if isinstance(stretch, Fraction) else stretch
     inverse = xp.linalg.pinv(C)  # (k, c)
     P, f = inverse @ C, inverse.sum(-1)
     length = geometry.norm(C).mean()
-    one = like(np.eye(k), B, "one")
+    one = like(np.eye(k), C, "one")
     back = length * (f / geometry.norm(f))[:, None] * f[None, :] + P / stretch + stretch * (one - P)
     return xp.linalg.inv(back)
 
@@ -95,7 +97,7 @@ def score_rows(A: Any, B: Any) -> Array:
     Returns
     -------
     array, shape (n, k)
-        The rows.
+        The rows, in floats of at least 32 bits.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def score_rows(A: Any, B: Any) -> Array:
     >>> (rows @ rows.T).round(3).tolist()
     [[9.0, 9.0], [9.0, 25.0]]
     """
-    A, B = checked_pair(A, B)
+    A, B = map(in_floats, checked_pair(A, B))
     xp = namespace(A)
     values, vectors = xp.linalg.eigh(xp.matrix_transpose(A) @ A)
     root = vectors * xp.sqrt(xp.clip(values, 0, None))  # (k, k): any root will do, roots differ by a rotation
@@ -172,6 +174,6 @@ def balance_tables(A: Any, B: Any) -> tuple[Array, Array]:
     xp, k = namespace(A), shape_of(A)[-1]
     if min(rank(A), rank(B)) < k:
         raise ValueError(f"the tables have ranks {rank(A)} and {rank(B)}, expected the width {k}")
-    (qa, ra), (qb, rb) = xp.linalg.qr(A), xp.linalg.qr(B)
+    (qa, ra), (qb, rb) = xp.linalg.qr(in_floats(A)), xp.linalg.qr(in_floats(B))
     u, s, vt = xp.linalg.svd(ra @ xp.matrix_transpose(rb))
     return qa @ u * xp.sqrt(s), qb @ xp.matrix_transpose(vt) * xp.sqrt(s)

@@ -6,7 +6,7 @@ from typing import Any
 
 from course_lib import checking
 from course_lib.arrays import Array, like, namespace, shape_of
-from course_lib.gauge.algebra import checked_pair, checked_table, rank
+from course_lib.gauge.algebra import checked_pair, checked_table, in_floats, rank
 
 
 def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Array]:
@@ -56,7 +56,7 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
     if not shape_of(A)[0] == shape_of(B)[0] == shape_of(X)[1]:
         shapes = ", ".join(f"{name} {shape_of(table)}" for name, table in (("X", X), ("A", A), ("B", B)))
         raise ValueError(f"the shapes are {shapes}; expected a column of X, a row of A and a row of B for each item")
-    checking.real(decay, "decay", least=0)
+    decay = checking.real(decay, "decay", least=0)
     product, towers = A @ B.T, X @ A
     fit = ((X - X @ product) ** 2).sum()
     return fit + decay * (product**2).sum(), fit + decay * ((towers**2).sum() + (B**2).sum())
@@ -100,7 +100,7 @@ def steck_first(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
     >>> np.diag(A @ B.T).round(3).tolist()
     [0.5, 0.0]
     """
-    s, V = _right_singular(X, k, decay)
+    s, V, decay = _right_singular(X, k, decay)
     return V, V / (1 + decay / s**2)
 
 
@@ -144,16 +144,16 @@ def steck_second(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
     >>> np.diag(A @ B.T).round(3).tolist()
     [0.5, 0.0]
     """
-    s, V = _right_singular(X, k, decay)
+    s, V, decay = _right_singular(X, k, decay)
     xp = namespace(V)
     g = xp.clip(1 - decay / s, 0, None)
     return V * xp.sqrt(g / s), V * xp.sqrt(s * g)
 
 
-def _right_singular(X: Any, k: int, decay: float) -> tuple[Array, Array]:
+def _right_singular(X: Any, k: int, decay: float) -> tuple[Array, Array, float]:
     X = checked_table(X, "X")
-    checking.real(decay, "decay", least=0)
+    decay = checking.real(decay, "decay", least=0)
     checking.whole(k, "k", 1, rank(X), why="the rank of X")
     xp = namespace(X)
-    _, s, vt = xp.linalg.svd(X, full_matrices=False)
-    return s[:k], xp.matrix_transpose(vt)[:, :k]
+    _, s, vt = xp.linalg.svd(in_floats(X), full_matrices=False)
+    return s[:k], xp.matrix_transpose(vt)[:, :k], decay

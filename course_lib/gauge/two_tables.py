@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 from course_lib import checking
 from course_lib.arrays import Array, as_array, check_finite, first_index, is_exact, like, namespace, shape_of
 from course_lib.gauge import counting
-from course_lib.gauge.algebra import checked_pair, doubled, rank, row_space
+from course_lib.gauge.algebra import checked_pair, doubled, in_floats, rank, row_space
 
 
 def two_sided_diagonal_dimension(A: Any, B: Any) -> int:
@@ -250,7 +250,7 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
     directions = counting.linear_gauge_directions(A)
     if shape_of(directions)[0] != 1:
         raise ValueError(f"A leaves {shape_of(directions)[0]} linear directions; expected exactly one")
-    E = doubled(directions[0]) if is_exact(directions) else directions[0]
+    E = in_floats(directions[0])
     b = _vector(like(b, E, "b"), "b", len(E))
     values, vectors = namespace(E).linalg.eigh(E)
     return counting.linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))

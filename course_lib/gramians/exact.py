@@ -22,6 +22,7 @@ from course_lib.arrays import (
     namespace,
     readable,
     same_kind,
+    same_precision,
     shape_of,
 )
 
@@ -243,7 +244,8 @@ def cross_gramian(embeddings: Any, partners: Any) -> Array:
         raise ValueError(
             f"embeddings has {shape_of(embeddings)[-2]} rows and partners {shape_of(partners)[-2]}; expected as many"
         )
-    return embeddings.swapaxes(-1, -2) @ partners / shape_of(embeddings)[-2]
+    with full_precision(embeddings):
+        return embeddings.swapaxes(-1, -2) @ partners / shape_of(embeddings)[-2]
 
 
 def gravity_loss(
@@ -264,7 +266,7 @@ def gravity_loss(
     Parameters
     ----------
     left, right : array_like, shape (..., b, d)
-        The embeddings ``u`` and ``v`` of the batch.
+        The embeddings ``u`` and ``v`` of the batch. Of two dtypes, the wider is taken.
     gram_left, gram_right : array_like, shape (..., d, d)
         Estimates of the Gramians ``G_u`` and ``G_v``. They are taken as constants: no gradient flows into them.
     left_prior, right_prior : array_like, shape (b, p), optional
@@ -303,7 +305,7 @@ def gravity_loss(
     >>> float(loss), float(gramians.gravity(left, right))
     (3.0, 1.5)
     """
-    left, right = _two_tables(left, right, validate=False)
+    left, right = same_precision(*_two_tables(left, right, validate=False))
     _check_rows(left=left, right=right)
     prior = (left_prior, right_prior, cross_left, cross_right)
     if any(x is None for x in prior) and any(x is not None for x in prior):

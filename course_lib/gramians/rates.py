@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
+from course_lib.arrays import is_torch
 
 DRIFTS = ("coherent", "random_walk")
 
@@ -58,8 +59,7 @@ def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected:
     >>> gramians.sogram_variance(0.5, sigma=3)
     3.0
     """
-    _rate(alpha)
-    _numbers(sigma, "sigma", least=0)
+    alpha, sigma = _rate(alpha), _numbers(sigma, "sigma", least=0)
     corrected = checking.choice(corrected, "corrected", (False, True))
     _numbers(1 if steps is None else steps, "steps", least=int(corrected))
     level = sigma**2 * alpha / (2 - alpha)
@@ -108,9 +108,8 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
     >>> gramians.sogram_bias_bound(0.5, delta=1, norm=4)
     1.0
     """
-    _rate(alpha)
-    for value, name in ((delta, "delta"), (norm, "norm"), (0 if steps is None else steps, "steps")):
-        _numbers(value, name, least=0)
+    alpha, delta, norm = _rate(alpha), _numbers(delta, "delta", least=0), _numbers(norm, "norm", least=0)
+    _numbers(0 if steps is None else steps, "steps", least=0)
     lag = delta * (1 / alpha - 1)
     return lag if steps is None else lag + (1 - alpha) ** steps * norm
 
@@ -188,9 +187,7 @@ def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
     >>> round(gramians.random_walk_error(0.5, delta=1, sigma=3), 4)
     3.3333
     """
-    _rate(alpha)
-    _numbers(delta, "delta", least=0)
-    _numbers(sigma, "sigma", least=0)
+    alpha, delta, sigma = _rate(alpha), _numbers(delta, "delta", least=0), _numbers(sigma, "sigma", least=0)
     return (sigma**2 * alpha**2 + delta**2 * (1 - alpha) ** 2) / (alpha * (2 - alpha))
 
 
@@ -276,8 +273,7 @@ def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
     >>> gramians.alpha_like_batch(100, 300)
     0.5
     """
-    for value, name in ((batch_size, "batch_size"), (large_batch, "large_batch")):
-        _numbers(value, name)
+    batch_size, large_batch = _numbers(batch_size, "batch_size"), _numbers(large_batch, "large_batch")
     if not 0 < batch_size <= large_batch:
         raise ValueError(f"batch_size is {batch_size} and large_batch {large_batch}, but 0 < batch_size <= large_batch")
     return 2 * batch_size / (large_batch + batch_size)
@@ -320,9 +316,8 @@ def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
     >>> [round(gramians.sagram_error(beta, mean_square=4.0, variance=2.0), 4) for beta in (0, 2 / 3, 1)]
     [4.0, 1.3333, 2.0]
     """
-    _numbers(beta, "beta")
-    _numbers(mean_square, "mean_square", least=0)
-    _numbers(variance, "variance", least=0)
+    beta = _numbers(beta, "beta")
+    mean_square, variance = _numbers(mean_square, "mean_square", least=0), _numbers(variance, "variance", least=0)
     return (1 - beta) ** 2 * mean_square + beta**2 * variance
 
 
@@ -358,9 +353,8 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
     >>> round(gramians.optimal_beta(mean_square=4.0, variance=2.0), 4)
     0.6667
     """
-    _numbers(mean_square, "mean_square", least=0)
-    _numbers(variance, "variance", least=0)
-    if np.any(mean_square + variance == 0):
+    mean_square, variance = _numbers(mean_square, "mean_square", least=0), _numbers(variance, "variance", least=0)
+    if np.any(np.asarray(mean_square + variance == 0)):
         raise ValueError(f"mean_square is {mean_square} and variance {variance}; expected at least one above 0")
     return mean_square / (mean_square + variance)
 
@@ -401,28 +395,33 @@ def same_batch_share(batch_size: Any, n: Any = None) -> Any:
     >>> gramians.same_batch_share(2, 5), gramians.same_batch_share(5, 5)
     (0.375, 0.0)
     """
-    _numbers(batch_size, "batch_size")
+    batch_size = _numbers(batch_size, "batch_size")
     if n is None:
         if not np.all(np.asarray(batch_size) >= 1):
             raise ValueError(f"batch_size is {batch_size}; expected at least 1")
         return 1 / batch_size
-    checking.whole(n, "n", 2)
+    n = checking.whole(n, "n", 2)
     if not np.all((np.asarray(batch_size) >= 1) & (np.asarray(batch_size) <= n)):
         raise ValueError(f"batch_size is {batch_size} and n {n}; expected 1 <= batch_size <= n")
     return (n - batch_size) / (batch_size * (n - 1))
 
 
-def _rate(alpha: Any) -> None:
-    _numbers(alpha, "alpha", above=0, most=1)
+def _rate(alpha: Any) -> Any:
+    return _numbers(alpha, "alpha", above=0, most=1)
 
 
-def _numbers(value: Any, name: str, **bounds: float) -> None:
-    """Check the numbers of an array by its least and its greatest, and a number; the symbols of a proof pass."""
+def _numbers(value: Any, name: str, **bounds: float) -> Any:
+    """Check the numbers of an array by its least and its greatest, and a number; the symbols of a proof pass.
+
+    Returns the value. Whole numbers of NumPy or torch come in 64 bits: in fewer, squares and products wrap around.
+    """
     if hasattr(value, "free_symbols"):
-        return
-    array = checking.numeric(value, name).astype(np.float64) if getattr(value, "ndim", 0) else np.empty(0)
-    if not array.size:
-        checking.real(value, name, **bounds)
-        return
-    for extreme in (array.min(), array.max()):  # both are NaN where one number is
+        return value
+    array = checking.numeric(value, name) if hasattr(value, "ndim") else np.empty(0)
+    narrow = array.dtype.kind in "iu" and array.dtype.itemsize < 8
+    numbers = array.astype(np.float64) if array.ndim else np.empty(0)
+    for extreme in (numbers.min(), numbers.max()) if numbers.size else (value,):  # both are NaN where one number is
         checking.real(extreme, name, **bounds)
+    if not narrow:
+        return value
+    return value.long() if is_torch(value) else value.astype(np.int64)

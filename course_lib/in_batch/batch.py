@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.arrays import Array, as_array, check_value, like, number, readable, shape_of, weighted_grid_sum
+from course_lib.arrays import (
+    Array,
+    as_array,
+    at_least_single,
+    check_value,
+    like,
+    number,
+    readable,
+    shape_of,
+    weighted_grid_sum,
+)
 from course_lib.in_batch import checks
 from course_lib.in_batch.coefficients import batch_coefficients, negative_weights, sogram_coefficients
 from course_lib.in_batch.sampling import pair_popularity
@@ -306,13 +316,13 @@ def batch_weights(
     w_pos : array, shape (s,)
         The weights of ``l+``.
     w_neg : array, shape (s, s)
-        The weights of ``l-``. Both are of the kind and dtype of ``row_counts``: float64 for whole numbers, exact for
-        Fractions.
+        The weights of ``l-``. Both are of the kind and dtype of ``row_counts``: float64 for whole numbers, float32 for
+        16 bits, exact for Fractions.
 
     Raises
     ------
     ValueError
-        As ``batch_loss``.
+        As ``batch_loss``, and for an ``omega`` with axes.
 
     Notes
     -----
@@ -327,7 +337,7 @@ def batch_weights(
     >>> w_neg.round(4).tolist()
     [[-0.1875, 0.1875], [0.75, -0.1875]]
     """
-    rows = as_array(row_counts, "row_counts")
+    rows = at_least_single(as_array(row_counts, "row_counts"))  # a popularity does not fit into 16 bits
     if len(rows.shape) != 1:
         raise ValueError(f"row_counts must have shape (s,), but has shape {shape_of(rows)}")
     s = shape_of(rows)[0]

@@ -278,7 +278,7 @@ def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
     Returns
     -------
     pos_loss, neg_loss : array
-        The losses.
+        The losses; those of 16 bits in float32.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
     >>> neg_loss.tolist()
     [[1.0, 0.0]]
     """
-    pos_loss, neg_loss = same_kind(pos_loss=pos_loss, neg_loss=neg_loss)
+    pos_loss, neg_loss = map(arrays.at_least_single, same_kind(pos_loss=pos_loss, neg_loss=neg_loss))
     if len(pos_loss.shape) < 2 or shape_of(pos_loss)[-2:] != shape_of(neg_loss)[-2:]:
         raise ValueError(
             f"pos_loss and neg_loss must have shape (..., m, n), "
@@ -485,7 +485,7 @@ def whole_labels(labels: Any) -> Array:
     Parameters
     ----------
     labels : array_like, shape (m, n)
-        The labels, all 0 or 1. Integers become float64; Fractions stay exact.
+        The labels, all 0 or 1. Integers become float64, 16 bits float32; Fractions stay exact.
 
     Returns
     -------
@@ -503,7 +503,7 @@ def whole_labels(labels: Any) -> Array:
     >>> checks.whole_labels([[1, 1], [0, 1]]).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    array = arrays.as_array(labels, "labels")
+    array = arrays.at_least_single(arrays.as_array(labels, "labels"))  # counts do not fit into 16 bits
     if len(array.shape) != 2:
         raise ValueError(f"labels must have shape (m, n), but has shape {shape_of(array)}")
     return check_labels("labels", array, shape_of(array), array, True)
@@ -648,7 +648,8 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
         ...
     ValueError: a=2, b=2 must be >= 0 and whole, with a + b <= n_positives=3: ...
     """
-    if not (a >= 0 and b >= 0 and a + b <= n_positives) or a % 1 or b % 1:
+    # as floats: in int8 100 + 100 is -56
+    if not (a >= 0 and b >= 0 and float(a) + float(b) <= n_positives) or a % 1 or b % 1:
         raise ValueError(
             f"a={a}, b={b} must be >= 0 and whole, with a + b <= n_positives={n_positives}: for a cell outside O the "
             f"positives of its row and of its column are different pairs"

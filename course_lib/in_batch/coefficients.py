@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from course_lib import checking
-from course_lib.arrays import Array, like, namespace, number
+from course_lib.arrays import Array, like, namespace, number, shape_of
 from course_lib.in_batch.checks import check_omega, check_pairs_needed, check_shape, check_sizes
 from course_lib.in_batch.sampling import exact_balance, inclusion_probability
 
@@ -63,7 +63,9 @@ class Coefficients:
         """counts^power: one side's part of the weight grid * pop^power of a grid cell; None stands for ones."""
         if self.power == 0:
             return None
-        return 1 / counts if self.power < 0 else counts
+        if self.power in (-1, 1):
+            return 1 / counts if self.power < 0 else counts
+        return counts**self.power
 
     def grid_weights(self, row_counts: Array, col_counts: Array) -> tuple[Array, Array | None]:
         """(left, right) such that the grid cell (a, b) weighs left_a right_b = grid * pop_ab^power.
@@ -156,6 +158,12 @@ def expectation_of(coefficients: Coefficients, *, p1: Any, p2: Any) -> Coefficie
     Coefficients
         The weights of the objective, where ``S`` is ``O`` and the grid is the whole matrix.
 
+    Raises
+    ------
+    ValueError
+        For a power other than 0 and -1, and other than -1 with a mask: what is left over on ``O`` then has no place in
+        ``Coefficients``. The expectation of an expectation is such a case.
+
     Examples
     --------
     The in-batch loss weighs each grid cell by the same number. In expectation, each cell weighs ``pop`` times a number:
@@ -169,6 +177,9 @@ def expectation_of(coefficients: Coefficients, *, p1: Any, p2: Any) -> Coefficie
     >>> expected.positive, expected.grid, expected.constant
     (Fraction(2, 3), Fraction(1, 3), Fraction(-1, 3))
     """
+    if coefficients.power not in ((-1,) if coefficients.masked else (-1, 0)):
+        expected = "-1, the power of the masked loss" if coefficients.masked else "-1 or 0, the power of a batch loss"
+        raise checking.refuse(coefficients.power, "coefficients.power", expected)
     positive, grid, power = coefficients.positive * p1, coefficients.grid * p2, coefficients.power + 1
     constant, inverse = coefficients.constant * p1, coefficients.inverse * p1
     if coefficients.masked:  # the grid skips O: the whole grid minus its cells of O; a masked grid has power 0 here
@@ -341,6 +352,11 @@ def negative_weights(
     array, shape (p, q)
         The weights.
 
+    Raises
+    ------
+    ValueError
+        For coefficients of a sweep of omegas: one matrix holds the weights of one omega.
+
     Examples
     --------
     The in-batch loss takes its own pairs, on the diagonal, out of the negatives:
@@ -352,6 +368,8 @@ def negative_weights(
     >>> coefficients.negative_weights(loss, rows, cols, on_diagonal=np.eye(2), labels=None).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
+    if shape := shape_of(coefficients.grid) if hasattr(coefficients.grid, "shape") else ():
+        raise ValueError(f"omega has shape {shape}; expected one number: these weights are written out for one omega")
     left, right = coefficients.grid_weights(rows, cols)
     weights = left[:, None] * (cols * 0 + 1 if right is None else right)
     if labels is not None:

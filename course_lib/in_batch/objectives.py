@@ -7,6 +7,7 @@ from typing import Any
 from course_lib.arrays import (
     Array,
     as_array,
+    at_least_single,
     check_value,
     matrix_shape,
     namespace,
@@ -85,7 +86,7 @@ def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = No
     Returns
     -------
     W_pos, W_neg : array, shape (m, n)
-        The weights of ``l+`` and of ``l-``.
+        The weights of ``l+`` and of ``l-``, float32 for labels of 16 bits.
 
     Raises
     ------
@@ -172,7 +173,7 @@ def change_of_variables(f: Any, labels: Any) -> Array:
     Parameters
     ----------
     f : array_like, shape (..., m, n)
-        A number for each cell.
+        A number for each cell. 16 bits become float32.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones.
 
@@ -199,7 +200,7 @@ def change_of_variables(f: Any, labels: Any) -> Array:
     >>> float(in_batch.change_of_variables(np.ones((2, 2)), [[1, 1], [0, 1]]))
     9.0
     """
-    f = as_array(f, "f")
+    f = at_least_single(as_array(f, "f"))  # sums and counts do not fit into 16 bits
     rows, cols, _ = checks.counts_of(checks.check_labels("labels", labels, shape_of(f)[-2:], f, True))
     return weighted_grid_sum(f, rows, cols)
 
@@ -212,7 +213,7 @@ def expected_positive_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     Parameters
     ----------
     f : array_like, shape (..., m, n)
-        A number for each cell.
+        A number for each cell. 16 bits become float32.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones, with ``M`` ones.
     batch_size : int
@@ -241,7 +242,7 @@ def expected_positive_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     >>> round(float(in_batch.expected_positive_sum(np.ones((2, 2)), [[1, 1], [0, 1]], batch_size=2)), 4)
     2.0
     """
-    f = as_array(f, "f")
+    f = at_least_single(as_array(f, "f"))  # sums and counts do not fit into 16 bits
     labels = checks.check_labels("labels", labels, shape_of(f)[-2:], f, True)
     _, _, n_positives = checks.counts_of(labels)
     p1 = inclusion_probability(1, batch_size=batch_size, n_positives=n_positives)
@@ -256,7 +257,7 @@ def expected_pair_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     Parameters
     ----------
     f : array_like, shape (..., m, n)
-        A number for each cell.
+        A number for each cell. 16 bits become float32.
     labels : array_like, shape (m, n)
         The label matrix, of zeros and ones, with ``M`` ones.
     batch_size : int
@@ -285,7 +286,7 @@ def expected_pair_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     >>> round(float(in_batch.expected_pair_sum(np.ones((2, 2)), [[1, 1], [0, 1]], batch_size=2)), 4)
     4.0
     """
-    f = as_array(f, "f")
+    f = at_least_single(as_array(f, "f"))  # sums and counts do not fit into 16 bits
     labels = checks.check_labels("labels", labels, shape_of(f)[-2:], f, True)
     _, _, n_positives = checks.counts_of(labels)
     p2 = number(inclusion_probability(2, batch_size=batch_size, n_positives=n_positives), f)

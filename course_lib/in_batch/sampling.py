@@ -277,6 +277,9 @@ def encoder_cost(
     for name, value in (("batch_pairs", batch_pairs), ("cost_left", cost_left), ("cost_right", cost_right)):
         if not hasattr(value, "free_symbols"):  # of a proof
             checking.real(value, name, least=0)
+    batch_pairs, cost_left, cost_right = (
+        int(x) if isinstance(x, np.integer) else x for x in (batch_pairs, cost_left, cost_right)
+    )  # NumPy's whole numbers would wrap around
     side = batch_pairs ** Fraction(1, 2)
     encodings = {
         "naive": (batch_pairs, batch_pairs),

@@ -145,8 +145,9 @@ def measure_step(
         if output.requires_grad:
             output.retain_grad()
     value = loss(*outputs)
-    if value.ndim != 0:
-        raise ValueError(f"loss must give one number, got shape {tuple(value.shape)}")
+    if not isinstance(value, Tensor) or value.ndim != 0:
+        found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"loss must give one number, a tensor (), got {found}")
     torch.autograd.backward(value)
     for each in optimisers:
         each.step()

@@ -184,8 +184,9 @@ def train_tables(
     Raises
     ------
     ValueError
-        Where the loss or a gradient is not finite, for numbers of steps, pairs or columns that are no whole numbers of
-        at least 1, for an ``lr`` or ``scale`` below 0, and without a pair.
+        Where the loss is not one number with a gradient, where it or a gradient is not finite, for numbers of steps,
+        pairs or columns that are no whole numbers of at least 1, for an ``lr`` or ``scale`` below 0, and without a
+        pair.
 
     Notes
     -----
@@ -266,8 +267,8 @@ def descend(
     Raises
     ------
     ValueError
-        Where the loss or a gradient is not finite, for ``steps`` that are no whole number of at least 0, and for an
-        ``lr`` below 0.
+        Where the loss is not one number with a gradient, where it or a gradient is not finite, for ``steps`` that are
+        no whole number of at least 0, and for an ``lr`` below 0.
 
     Examples
     --------
@@ -293,7 +294,9 @@ def descend(
 
 
 def _gradients(value: Tensor, Q: Tensor, K: Tensor, step: int, lr: float) -> tuple[Tensor, Tensor]:
-    """Of the loss with respect to Q and K; ValueError where one of the three is not finite."""
+    """Of the loss with respect to Q and K; ValueError where one of the three is not finite, or no number is given."""
+    if not (isinstance(value, Tensor) and value.numel() == 1 and value.requires_grad):
+        raise checking.refuse(value, "the value of loss", "a tensor of one number, with a gradient")
     if not torch.isfinite(value):
         raise ValueError(f"the loss became {value.item()} at step {step}; expected a smaller lr than {lr!r}")
     of_q, of_k = torch.autograd.grad(value, (Q, K))

@@ -126,7 +126,7 @@ def full_data(
     ------
     ValueError
         For "in_batch" and "pos_neg" without a batch size, another kind, and an ``omega`` that does not belong to the
-        kind.
+        kind or is not one number.
 
     Examples
     --------
@@ -137,6 +137,8 @@ def full_data(
     ([2.0, 1.0], [1.0, 2.0])
     """
     checking.instance(interactions, "interactions", Interactions)
+    if shape := tuple(getattr(omega, "shape", ())):
+        raise ValueError(f"omega has shape {shape}; expected one number")
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
             raise ValueError(f"kind={kind!r} needs batch_size: its expected objective depends on (s - 1)/(|O| - 1)")
@@ -153,7 +155,7 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     Parameters
     ----------
     coefficients : Coefficients
-        The weights of the objective.
+        The weights of the objective, without a mask: those of "masked" are ``in_batch.expected_coefficients``.
     interactions : Interactions
         The positives.
     device : str
@@ -167,7 +169,7 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     Raises
     ------
     ValueError
-        For arguments of another kind.
+        For arguments of another kind, and for coefficients with a mask, which belong to a batch.
 
     Examples
     --------
@@ -178,7 +180,8 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     >>> weighted_data(Coefficients(positive=1, grid=0, power=0, constant=0, inverse=1), pairs).own.tolist()  # 1 / pop
     [0.5, 0.25, 0.5]
     """
-    checking.instance(coefficients, "coefficients", Coefficients)
+    if checking.instance(coefficients, "coefficients", Coefficients).masked:
+        raise ValueError("coefficients are masked; expected those of an objective, such as expected_coefficients gives")
     rows, cols = checking.instance(interactions, "interactions", Interactions).users, interactions.items
     row_counts, col_counts = (np.asarray(x, np.float64) for x in (interactions.row_counts, interactions.col_counts))
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
@@ -572,12 +575,12 @@ def minimise(
         "square" or "logistic".
     data : FullData
         The objective.
-    start : tuple of ndarray, shape (m, k) and (n, k)
+    start : tuple of array_like, shape (m, k) and (n, k)
         The embeddings to start from. There is no bias and no regularisation.
     gradient_norm : float
         Stop at a gradient of at most this norm.
     max_iterations : int
-        Stop after so many iterations at the latest.
+        Stop after so many iterations at the latest, at least 1.
     memory : int
         The number of corrections that L-BFGS keeps.
     progress : callable, optional
@@ -618,7 +621,8 @@ def minimise(
     checking.choice(point_loss, "point_loss", GRADIENTS)
     checking.instance(data, "data", FullData).check_start(start)
     checking.real(gradient_norm, "gradient_norm", least=0)
-    checking.whole(max_iterations, "max_iterations", 0), checking.whole(memory, "memory")
+    checking.whole(max_iterations, "max_iterations"), checking.whole(memory, "memory")
+    start = checking.as_numpy(start[0]), checking.as_numpy(start[1])
     objective, (m, k) = GRADIENTS[point_loss], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     last: dict[str, Any] = {}

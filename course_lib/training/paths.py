@@ -197,7 +197,7 @@ def descend(
     ----------
     objective : DenseObjective
         The objective.
-    start : tuple of ndarray, shape (m, k) and (n, k)
+    start : tuple of array_like, shape (m, k) and (n, k)
         The embeddings to start from.
     at : iterable of int
         The iterations to look at; the largest is the last one that is made.
@@ -243,6 +243,7 @@ def descend(
     checking.whole(memory, "memory")
     at = [checking.whole(step, "at", 0) for step in checking.some(at, "at")]
     objective.data.check_start(start)
+    start = checking.as_numpy(start[0]), checking.as_numpy(start[1])
     wanted, data, m = set(at), objective.data, len(start[0])
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     theta = torch.nn.Parameter(torch.tensor(np.concatenate(start), dtype=root.dtype, device=root.device) * root)

@@ -203,7 +203,8 @@ class Stack:
     Raises
     ------
     ValueError
-        For "sogram" beside another loss, since it draws two batches a step, and for kinds and sizes that do not fit.
+        For "sogram" beside another loss, since it draws two batches a step, for another ``pointwise`` loss, and for
+        kinds and sizes that do not fit.
 
     Examples
     --------
@@ -235,6 +236,8 @@ class Stack:
         sampler: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
     ) -> None:
         """losses: names of `in_batch.KINDS`, or ("sogram",) alone; omega: that of "unbiased_omega"."""
+        losses = tuple(losses)  # a list ["sogram"] is not ("sogram",)
+        checking.choice(pointwise, "pointwise", ("square", "logistic"))
         if "sogram" in losses and len(losses) > 1:
             raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
         self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
@@ -242,6 +245,7 @@ class Stack:
         self.omega, self.dtype, self.sampler = omega, dtype, sampler
         self.kept, self.order, self.drawn = [*range(len(losses))], list[NDArray[np.int64]](), 0
         where: dict[str, Any] = {"device": device, "dtype": dtype}
+        checking.instance(train, "train", Interactions), checking.whole(k, "k"), checking.generator(rng)
         self.users_of = torch.tensor(train.users, device=device)
         self.items_of = torch.tensor(train.items, device=device)
         self.row_counts = torch.tensor(train.row_counts, **where)
@@ -588,6 +592,8 @@ def train_stack(
 
     Raises
     ------
+    ValueError
+        For ``halves`` that do not say True or False for each user.
     FloatingPointError
         When a gradient differs from autograd's before the first step, or a configuration diverges at every learning
         rate down to 2^-20.
@@ -611,6 +617,9 @@ def train_stack(
     >>> run.stopped, [entry["epoch"] for entry in run.history]
     ('epoch cap', [1.0, 2.0, 3.0])
     """
+    halves = checking.as_numpy(halves, "halves")
+    if halves.shape != stack.train.shape[:1] or halves.dtype != bool:
+        raise checking.refuse(halves, "halves", f"True or False for each of the {stack.train.n_users} users")
     trained = [Trained(loss, stack.schedule.first_lr) for loss in stack.losses]
     active = list(range(len(trained)))
     first = [stack.objective(at) for at in active]

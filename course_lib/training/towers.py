@@ -263,7 +263,8 @@ def train_towers(
     Raises
     ------
     ValueError
-        For numbers of steps or pairs that are no whole numbers of at least 1, and as ``fit`` does.
+        For numbers of steps or pairs that are no whole numbers of at least 1, for ``examples`` that are not one for
+        each training pair, and as ``fit`` does.
 
     Notes
     -----
@@ -288,6 +289,8 @@ def train_towers(
     for name, value in (("steps", steps), ("batch_size", batch_size), ("epoch", epoch)):
         checking.whole(value, name)
     checking.choice(logq, "logq", (True, False))
+    if examples is not None:
+        examples = _examples(examples, len(train), "training pair")
     fabric = launched(fabric)
     device, processes = fabric.device, fabric.world_size
     left = torch.from_numpy(np.array(train.users if examples is None else examples)).to(device)
@@ -328,6 +331,11 @@ class Growth:
     table : torch.nn.Parameter, shape (n, d)
         The table.
 
+    Raises
+    ------
+    ValueError
+        For a table that the optimiser does not train.
+
     Notes
     -----
     ``updates`` (n,); ``driven`` (n,) = sum of ``lr^2 ||h||^2`` with ``||h|| = ||q|| ||gradient||``; ``fourth`` (n,) =
@@ -351,6 +359,8 @@ class Growth:
     def __init__(self, optimiser: torch.optim.Optimizer, table: nn.Parameter) -> None:
         self.start = table.detach().double().norm(dim=1).cpu().numpy()
         self.updates, self.driven, self.fourth = (np.zeros(len(table)) for _ in range(3))
+        if not any(p is table for group in optimiser.param_groups for p in group["params"]):
+            raise ValueError("table is no parameter of the optimiser; expected one that it trains")
         self._table = table
         self._hook = optimiser.register_step_pre_hook(self._note)
 
@@ -558,8 +568,8 @@ def judge(
     Raises
     ------
     ValueError
-        For arguments of another kind, numbers out of range, and, with ``quality``, where none of the judged users has a
-        test pair.
+        For arguments of another kind, numbers out of range, ``examples`` that are not one for each user, and, with
+        ``quality``, where none of the judged users has a test pair.
 
     Notes
     -----
@@ -584,6 +594,8 @@ def judge(
         checking.instance(part, name, Interactions)
     checking.whole(lists, "lists"), checking.whole(seed, "seed", 0)
     checking.choice(quality, "quality", (True, False))
+    if examples is not None:
+        examples = _examples(examples, train.n_users, "user")
     counts, lengths = train.col_counts, item_norms(towers, train.n_items)
     found = {"norm": float(lengths.mean()), "share chance": popularity.chance_share(train, HEAD)}
     if counts.min() > 0:
@@ -604,6 +616,14 @@ def judge(
             quality_of = metrics.metrics_from_ranking(ranked, wanted, (lists,))
             found[f"NDCG {ranking}"] = quality_of[f"ndcg@{lists}"]
             found[f"recall {ranking}"] = quality_of[f"recall@{lists}"]
+    return found
+
+
+def _examples(examples: Ids, length: int, each: str) -> Ids:
+    """What the left tower gets, one for each user or training pair: either may be taken for the other by mistake."""
+    found = checking.as_numpy(examples, "examples")
+    if found.shape[:1] != (length,):
+        raise ValueError(f"examples has shape {found.shape}; expected one for each {each}: ({length},)")
     return found
 
 

@@ -23,6 +23,7 @@ from course_lib.checking import some
 from course_lib.datasets import formats
 from course_lib.datasets.catalogue import ENTRIES
 from course_lib.datasets.embedded import EMBEDDED_FILE
+from course_lib.datasets.entries import Log
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "data"
 ENVELOPES = {".xz": lzma.compress, ".gz": gzip.compress, ".bz2": bz2.compress}
@@ -360,6 +361,25 @@ def test_ml_1m_without_low_stars_says_why_not(threshold: float, partial_ml_1m: P
 def test_the_original_is_preferred_and_has_all_stars(partial_ml_1m: Path) -> None:
     shutil.copy(FIXTURES / "ml-1m" / "ratings.dat", partial_ml_1m.parent)
     assert ids(datasets.load("ml-1m", min_rating=3)) == [(1, 10), (1, 20), (2, 10), (2, 30)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"items": np.array([0, 1])},
+            r"^items is \(2,\); expected an array of shape \(3,\), one entry for each of users",
+        ),
+        ({"ratings": np.array([1.0, 2.0])}, r"^ratings is \(2,\)"),
+        ({"times": [1, 2, 3]}, "^times is list"),
+        ({"users": [0, 1, 2]}, r"^users is \[0, 1, 2\]; expected an array of ids"),
+    ],
+)
+def test_a_log_of_ones_own_has_columns_of_one_length(columns: dict, message: str) -> None:
+    ids = {"users": np.array([0, 1, 2]), "items": np.array([0, 1, 2])}
+    assert Log(**ids).shape == (3, 3)
+    with pytest.raises(ValueError, match=message):
+        Log(**ids | columns)
 
 
 # ------------------------------------------------------------------------------------------------------- bad thresholds

@@ -195,5 +195,9 @@ test_bad_arguments_are_named = refused(
     (lambda: planted(n_users=100_000, n_items=100_000), "use synthetic_large"),
     (lambda: few(90), "n_pairs must lie between 1 and half the expected number of true positives, 15, got 90"),
     (lambda: few(5, rng="0"), "expected a numpy.random.Generator"),
+    (lambda: few(5.0), "^n_pairs is 5.0; expected a whole number"),
+    (lambda: planted(n_users="3"), "^n_users is '3'; expected a whole number"),
+    (lambda: synthetic_large(10, None, 5, rng=None), "^n_items is None; expected a whole number"),
+    (lambda: synthetic_large(10, 10, 5, mean_taste="x", rng=None), "^mean_taste is 'x'; expected a finite number"),
     *((lambda u=u, i=i: planted().is_positive(u, i), "(users|items) must") for u, i in ((-1, 0), (0, 10**6), (0.5, 0))),
 )

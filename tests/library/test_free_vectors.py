@@ -134,6 +134,9 @@ OF_Q, DOT = r"the gradient of Q\[0, 0\] is nan at step 1", {"scores": losses.dot
 test_what_is_not_finite_or_no_size_is_reported = refused(
     *((lambda name=name: run(**{name: 0}), f"{name} is 0; expected a whole") for name in ("steps", "batch_size", "d")),
     (lambda: run(loss=lambda s: s.sum() * float("nan")), "became nan at step 1"),
+    (lambda: run(loss=lambda s: s.diagonal()), r"^the value of loss is tensor\(\[.*; expected a tensor of one number"),
+    (lambda: run(loss=lambda s: 1.0), "^the value of loss is 1.0; expected a tensor of one number, with a gradient"),
+    (lambda: descend(*EYES, loss=lambda s: s.detach().sum(), lr=0.1, steps=1), "^the value of loss is .* a gradient"),
     (lambda: run(lr="x"), "^lr is 'x'; expected a finite number"),
     (lambda: run(scale=np.nan), "^scale is nan"),
     (

@@ -576,6 +576,10 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.neighbours(TABLE, 1, "manhattan"), "expected one of"),
     (lambda: gauge.neighbours(np.zeros((3, 2)), 1), "zero vector"),
     (lambda: gauge.neighbour_overlap([[1]], [[1, 2]]), "same"),
+    (lambda: gauge.neighbours(torch.tensor(TABLE) * 1e200, 1, "dot"), "a distance by 'dot' overflows"),
+    (lambda: gauge.linear_gauge_dimension(torch.tensor(TABLE) * 1e-200), "entries up to .*squares .* cannot hold"),
+    (lambda: gauge.diagonal_gauge_dimension(np.float32(1e-25) * TABLE.astype(np.float32)), "squares float32 cannot"),
+    (lambda: gauge.gauge_directions(torch.tensor(TABLE) * 1e200), "scale it, which changes no rank"),
     (lambda: gauge.steck_first(TABLE, k=3, decay=1.0), "from 1 to 2, the rank of X"),
     (lambda: gauge.steck_first(TABLE, k=1, decay=-1.0), "decay"),
     (lambda: gauge.balance_tables(np.ones((3, 2)), TABLE), "ranks 1 and 2"),
@@ -621,3 +625,48 @@ def test_no_certificate_where_one_table_is_free() -> None:
     rows, nothing = np.random.default_rng(0).normal(size=(9, 2)), np.zeros((3, 2))
     assert gauge.rigidity_certificate(rows, rows) is not None
     assert gauge.rigidity_certificate(nothing, rows) is None and gauge.rigidity_certificate(rows, nothing) is None
+
+
+@pytest.mark.parametrize("kind", [np.float16, torch.float16, torch.bfloat16, Fraction])
+def test_tables_that_lapack_cannot_take_are_taken_in_floats(kind: Any) -> None:
+    A = np.random.default_rng(0).integers(-8, 8, (6, 3)) / 4  # numbers that 16 bits hold
+    given = (
+        exact(A) if kind is Fraction else torch.tensor(A).to(kind) if isinstance(kind, torch.dtype) else A.astype(kind)
+    )
+    calls = (
+        lambda X: gauge.apply_linear_gauge(X, X, [[1, 0, 0], [0, 2, 0], [1, 0, 4]])[1],
+        lambda X: gauge.find_gauge(X, X)[0],
+        lambda X: gauge.gauge_for_neighbours(X, 0, [1], stretch=Fraction(3)),
+        lambda X: gauge.score_rows(X, X),
+        lambda X: abs(gauge.balance_tables(X, X)[0]),
+        lambda X: gauge.steck_first(X, k=2, decay=Fraction(1, 2))[1] @ gauge.steck_first(X, k=2, decay=0.5)[0].T,
+        lambda X: abs(gauge.steck_second(X, k=2, decay=Fraction(1, 2))[1]),
+        lambda X: gauge.linear_stretch_along(X[:3] + X[:3].T, 0.01),
+    )
+    for call in calls:
+        found, wanted = array(call(given)).astype(np.float64), call(A)
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_a_direction_is_stretched_by_a_fraction() -> None:
+    for delta in (np.array([1.0, -1.0]), torch.tensor([1.0, -1.0], dtype=torch.float64)):
+        assert gauge.stretch_along(delta, Fraction(3, 4)).tolist() == gauge.stretch_along(delta, 0.75).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.uint64])
+def test_the_ids_of_queries_are_no_mask(dtype: type) -> None:
+    X, ids = torch.randn(6, 3, generator=torch.Generator().manual_seed(0)), [5, 1, 2, 3, 4, 0]
+    assert torch.equal(gauge.neighbours(X, 2, queries=np.array(ids, dtype)), gauge.neighbours(X, 2, queries=ids))
+
+
+def test_neighbours_by_dot_products_that_16_bits_cannot_hold() -> None:
+    X = np.random.default_rng(0).integers(-200, 200, (6, 64))
+    found, wanted = gauge.neighbours(X.astype(np.float16), 2, "dot"), gauge.neighbours(X, 2, "dot")
+    assert found.tolist() == wanted.tolist()
+
+
+def test_a_long_table_with_a_block_of_tiny_rows_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("course_lib.gauge.algebra.BLOCK_NUMBERS", 30)
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    rows[10:20] *= 1e-200
+    assert gauge.linear_gauge_dimension(rows) == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from course_lib.checking import some
 from course_lib.gramians import rates
@@ -121,3 +122,20 @@ def test_the_best_rate_of_extreme_drifts_is_the_limit(delta: float, sigma: float
     assert rates.optimal_alpha(delta, sigma) == pytest.approx(coherent, rel=1e-12, abs=0)
     assert rates.optimal_alpha(delta, sigma, "random_walk") == pytest.approx(walk, rel=1e-12, abs=0)
     assert rates.optimal_alpha(delta, sigma) <= 1 and rates.optimal_alpha(delta, sigma, "random_walk") <= 1
+
+
+@pytest.mark.parametrize("make", [lambda x: np.array([x], np.int32), np.int32, lambda x: torch.tensor([x]).int()])
+def test_whole_numbers_of_few_bits_do_not_wrap_around(make: Callable[[int], Any]) -> None:
+    big = make(70_000)
+    calls: tuple[Callable[[Any], Any], ...] = (
+        lambda x: rates.sogram_variance(0.5, sigma=x),
+        lambda x: rates.coherent_error(0.5, delta=x, sigma=x),
+        lambda x: rates.random_walk_error(0.5, delta=x, sigma=x),
+        lambda x: rates.sagram_error(x, mean_square=1, variance=1),
+        lambda x: rates.optimal_beta(mean_square=x * 30_000, variance=x * 30_000),
+        lambda x: rates.same_batch_share(x, 20_000_000),
+    )
+    for call in calls:
+        assert np.ravel(call(big))[0] == pytest.approx(float(call(70_000)), rel=1e-6)
+    assert rates.alpha_like_batch(np.int32(15 * 10**8), np.int32(2 * 10**9)) == pytest.approx(6 / 7)
+    assert rates.same_batch_share(np.array([2], np.uint8), 1000) == rates.same_batch_share(2, 1000)

@@ -137,6 +137,20 @@ def test_tables_of_16_bits_do_not_overflow() -> None:
     assert gramians.gravity_loss(half, half, [[100.0]], [[100.0]]).item() == 20_000
 
 
+def test_a_batch_of_two_precisions_is_taken_in_the_wider() -> None:
+    left, right = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(0))
+    grams = gramians.gramian(left), gramians.gramian(right)
+    loss = gramians.gravity_loss(left, right.double(), *grams)
+    assert loss.dtype == torch.float64 and loss.item() == pytest.approx(2 * gramians.gravity(left, right).item(), 1e-5)
+
+
+def test_a_cross_gramian_keeps_its_precision_under_autocast() -> None:
+    left, right = torch.randn(2, 50, 3, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert gramians.cross_gramian(left, right).dtype == torch.float32
+        assert abs(gramians.gravity_with_prior(left, right, left, right).item()) < 1e-5
+
+
 # ---- estimators of a Gramian that moves
 
 

@@ -628,6 +628,15 @@ def test_popularity_of_counts_of_32_bits_does_not_wrap_around() -> None:
         assert in_batch.pair_popularity(counts, counts).tolist() == [[3_600_000_000]]
 
 
+def good_counts() -> dict:
+    return {"row_counts": [1, 2], "col_counts": [2, 3], "n_positives": 9, "shape": (4, 4)}
+
+
+def twice_expected(kind: str) -> in_batch.Coefficients:
+    once = in_batch.expected_coefficients(kind, batch_size=2, n_positives=9, shape=(4, 4))
+    return in_batch.expectation_of(once, p1=Fraction(2, 9), p2=Fraction(1, 36))
+
+
 SIX_BY_SIX = dict.fromkeys(("pos_loss", "neg_loss", "labels"), np.ones((6, 6)))
 
 
@@ -662,6 +671,16 @@ test_scalars_refuse_nonsense = refused(
     (lambda: in_batch.count_weight_second_moment(1, 1, batch_size=1, n_positives=5), "batch_size >= 2"),
     (lambda: in_batch.count_weight_second_moment(0, 1, batch_size=2, n_positives=5), "must be >= 1"),
     (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy is 'random'"),
+    (lambda: in_batch.observation_probability(*np.full((2, 1), 100, np.int8), batch_size=2, n_positives=150), "a=100"),
+    (
+        lambda: in_batch.exact_moments("unbiased_omega", **SIX_BY_SIX, batch_size=3, omega=np.ones(36)),
+        r"omega has shape \(36,\); expected one number",
+    ),
+    (
+        lambda: in_batch.batch_weights("unbiased_omega", **good_counts(), omega=np.ones(2)),
+        r"omega has shape \(2,\); expected one number",
+    ),
+    (lambda: twice_expected("in_batch"), "coefficients.power is 1; expected -1 or 0, the power of a batch loss"),
     (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs is -4"),
     (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega is -2"),
     (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[2]]), r"labels\[0, 0\] = 2"),
@@ -688,3 +707,31 @@ def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -
     assert found == pytest.approx([getattr(objectives, formula)(f, labels, **size) for f in stack], rel=1e-12)
     with pytest.raises(ValueError, match=r"labels\[0, 0\] = 2.0 must be 0 or 1"):
         getattr(objectives, formula)(stack, np.add(labels, [[1, 0, 0], [0, 0, 0]]), **size)
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16, np.float16])
+def test_sums_over_cells_of_16_bits_do_not_overflow(half: object) -> None:
+    """300^2 positives per row and column are more than float16 holds, and more than bfloat16 can count."""
+    ones = np.ones((300, 300))
+    given = torch.tensor(ones).to(half) if isinstance(half, torch.dtype) else ones.astype(half)
+    found = [
+        in_batch.expected_weights("in_batch", labels=given, batch_size=5)[1][0, 0],
+        in_batch.change_of_variables(given, ones),
+        in_batch.expected_pair_sum(given, ones, batch_size=5),
+        in_batch.full_objective(pos_loss=given, neg_loss=given, labels=ones),
+        in_batch.expected_objective("in_batch", pos_loss=given, neg_loss=given, labels=ones, batch_size=5),
+        in_batch.batch_weights("unbiased", row_counts=given[0] * 300, col_counts=ones[0] * 300, **FULL)[1][0, 1],
+    ]
+    assert [float(value) for value in found] == pytest.approx([4 / 9e4, 9e4**2, 25, 1, 5, 89_999 / 9e4 / 300 / 299])
+
+
+FULL = {"n_positives": 90_000, "shape": (300, 300)}
+
+
+def test_a_power_of_a_readers_own_is_a_power_of_the_counts() -> None:
+    weights = {power: in_batch.Coefficients(1, 1, power, 0, 0).grid_factor(np.array([2.0, 3.0])) for power in (-2, 2)}
+    assert weights[2].tolist() == [4, 9] and weights[-2].tolist() == [1 / 4, 1 / 9]
+
+
+def test_costs_of_small_whole_numbers_do_not_wrap_around() -> None:
+    assert in_batch.encoder_cost("naive", np.int8(100), np.int8(100), 1) == 10_100

@@ -365,6 +365,10 @@ test_refusals = refused(
         ),
         "one number",
     ),
+    (
+        lambda: measure_step(tower("lookup"), X, lambda q: 1.0, torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)),
+        "loss must give one number, a tensor .*, got float",
+    ),
     (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
     (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -154,6 +157,14 @@ def test_an_objective_that_is_not_finite_is_no_minimum() -> None:
         objectives.minimise("square", objectives.full_data("unbiased", data), (users, items))
 
 
+def two() -> towers.TwoTower:
+    return towers.lookup_towers(small(), d=2)
+
+
+def sgd() -> torch.optim.SGD:
+    return torch.optim.SGD(two().parameters(), lr=1)
+
+
 EYE = objectives.full_data("unbiased", Interactions([0, 1], [0, 1], n_users=2, n_items=2))
 ONES, COMPLEX = (np.ones((2, 1)), np.ones((2, 1))), torch.ones(2, 1, dtype=torch.complex64)
 test_errors_name_what_is_wrong = refused(
@@ -176,6 +187,12 @@ test_errors_name_what_is_wrong = refused(
     (lambda: objectives.minimise("square", [[1]], None), r"^data is \[\[1\]\]; expected FullData"),
     (lambda: objectives.minimise("square", EYE, ONES, gradient_norm=np.nan), "^gradient_norm is nan"),
     (lambda: objectives.minimise("square", EYE, ONES, max_iterations=1.5), "^max_iterations is 1.5"),
+    (lambda: objectives.minimise("square", EYE, ONES, max_iterations=0), "^max_iterations is 0; .* at least 1"),
+    (lambda: objectives.full_data("unbiased_omega", small(), omega=np.ones(2)), r"^omega has shape \(2,\); expected"),
+    (lambda: objectives.weighted_data(in_batch.coefficients_from("masked", a=1, rho=1), small()), "are masked"),
+    (lambda: towers.judge(two(), small(), small(), examples=np.arange(len(small()))), "one for each user"),
+    (lambda: towers.train_towers(two(), sgd(), small(), steps=1, seed=0, examples=[0]), "one for each training pair"),
+    (lambda: towers.Growth(sgd(), two().left.weight), "table is no parameter of the optimiser"),
     (lambda: paths.descend(paths.DenseObjective("square", EYE), ONES, at=[0.5], look=print), "^at is 0.5"),
     (lambda: towers.uniform_pairs([[0, 1]]), "^train is .*; expected Interactions"),
     (lambda: towers.previous_items(small(), 1.5), "^length is 1.5"),
@@ -185,3 +202,17 @@ test_errors_name_what_is_wrong = refused(
     (lambda: objectives.objective_value("cubic", None, None, None), "point_loss is 'cubic'"),
     (lambda: objectives.minimise("cubic", None, ()), "point_loss is 'cubic'"),
 )
+
+
+@pytest.mark.parametrize("kind", [np.ndarray.tolist, torch.tensor, lambda x: torch.tensor(x, requires_grad=True)])
+def test_a_start_may_be_lists_or_tensors(kind: Callable[[np.ndarray], Any]) -> None:
+    start, where = objectives.random_start(EYE.shape, 2, np.random.default_rng(0), 0.5), {"at": [2], "look": no_look}
+    given = tuple(map(kind, start))
+    wanted, found = (objectives.minimise("square", EYE, one, max_iterations=3) for one in (start, given))
+    assert np.array_equal(found.users, wanted.users) and found.value == wanted.value
+    objective = paths.DenseObjective("square", EYE)
+    assert paths.descend(objective, given, **where).points == paths.descend(objective, start, **where).points
+
+
+def no_look(users: torch.Tensor, items: torch.Tensor) -> dict[str, float]:
+    return {}

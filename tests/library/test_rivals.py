@@ -221,6 +221,8 @@ def test_pairs_are_found_where_they_stand() -> None:
     found = pair_positions(pair_keys(data), every[:, 0], every[:, 1], 15).numpy()
     assert (np.flatnonzero(found >= 0) == np.flatnonzero(data.labels().ravel())).all()
     assert (found[found >= 0] == np.arange(len(data))).all()
+    large = torch.tensor([3 * 2**32 + 5])  # a cell that int32 has no number for
+    assert pair_positions(large, torch.tensor([3 * 2**12]).int(), torch.tensor([5]).int(), 2**20).tolist() == [0]
 
 
 TWO = pairs((0, 0), (1, 1), shape=(2, 2))

@@ -259,7 +259,29 @@ NO_SCHEDULE = [
     *(("first_lr", 0), ("patience", 0), ("max_epochs", 2.5), ("evaluations_per_epoch", 0)),
     ("start_scale", float("nan")),
 ]
+
+
+def made(train: Any, **changes: Any) -> stochastic.Stack:
+    given = {"k": 3, "rng": np.random.default_rng(1), "schedule": stochastic.Schedule()} | changes
+    return stochastic.Stack(["sogram"], "square", train, 5, **given)
+
+
+def halved(halves: Any) -> object:
+    train, test = synthetic()
+    return stochastic.train_stack(stack(train), test, cutoffs=(5,), halves=halves, servings=servings)
+
+
+def test_the_losses_may_be_a_list() -> None:
+    """A list of "sogram" alone draws two batches a step, as a tuple does."""
+    assert len(made(synthetic()[0]).draw()) == 2
+
+
 test_errors_name_what_is_wrong = refused(
     (lambda: stack(synthetic()[0], losses=("sogram", "unbiased")), "stack of its own"),
+    (lambda: stack(synthetic()[0], "Square"), "^pointwise is 'Square'; expected one of square, logistic"),
+    (lambda: made(synthetic()[0], k=0), "^k is 0; expected a whole number of at least 1"),
+    (lambda: made(synthetic()[0], rng=0), "^rng is 0; expected a numpy.random.Generator"),
+    (lambda: made([[0, 0]]), "^train is .*; expected Interactions"),
+    *((lambda halves=halves: halved(halves), "^halves is .*; expected True or False") for halves in ([0] * 60, [True])),
     *((lambda n=n, x=x: stochastic.Schedule(**{n: x}), f"{n} is {x}") for n, x in NO_SCHEDULE),
 )
