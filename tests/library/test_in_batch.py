@@ -672,3 +672,17 @@ def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -
     assert found == pytest.approx([getattr(objectives, formula)(f, labels, **size) for f in stack], rel=1e-12)
     with pytest.raises(ValueError, match=r"labels\[0, 0\] = 2.0 must be 0 or 1"):
         getattr(objectives, formula)(stack, np.add(labels, [[1, 0, 0], [0, 0, 0]]), **size)
+
+
+def test_the_gradient_of_a_sweep_of_omegas_is_the_sum_of_their_gradients() -> None:
+    rng = np.random.default_rng(0)
+    own, grid = (torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((4,), (4, 4)))
+    counts = {"row_counts": [2, 1, 3, 1], "col_counts": [1, 2, 2, 2]}
+
+    def slope(omega) -> torch.Tensor:
+        loss = in_batch.batch_loss(
+            "unbiased_omega", pos_loss=own, neg_loss=grid, **counts, n_positives=30, shape=(9, 9), omega=omega
+        )
+        return torch.autograd.grad(loss.sum(), grid)[0]
+
+    assert torch.allclose(slope(np.array([0.1, 0.2])), slope(0.1) + slope(0.2))
