@@ -70,7 +70,8 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     Raises
     ------
     ValueError
-        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to exactly zero.
+        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to exactly zero or
+        to a vector whose squared length overflows.
 
     Notes
     -----
@@ -101,7 +102,14 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     chosen = np.sort(best[place < np.repeat(wanted, counts)])  # as the items stand: sums are rounded in this order
     ones, starts = np.ones(len(chosen), items.dtype), np.concatenate(([0], np.cumsum(wanted)))
     sums: AnyArray = csr_array((ones, interactions.items[chosen], starts), shape=interactions.shape) @ items
-    lengths = np.linalg.norm(sums, axis=1)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(sums, axis=1)
+    wild = np.flatnonzero(~np.isfinite(lengths))
+    if len(wild):
+        raise ValueError(
+            f"items: those chosen of user {wild[0]} sum to a vector of length {lengths[wild[0]]}; "
+            f"expected numbers whose squares {items.dtype} can hold"
+        )
     lost = np.flatnonzero((lengths == 0) & (counts > 0))
     if len(lost):
         raise ValueError(
@@ -709,8 +717,9 @@ class Frozen:
         return cls(users, items, pop, pref, interactions, rule)
 
     def served(self, alpha: Float, beta: Float) -> AnyArray:
-        """e_u + alpha_u e_pop + beta_u e_pref of (14), (m, d), in the dtype of the users."""
-        left, right = (scalars.astype(self.users.dtype)[:, None] for scalars in (alpha, beta))
+        """e_u + alpha_u e_pop + beta_u e_pref of (14), (m, d), in the dtype of the users; alpha, beta (m,)."""
+        scalars = (checking.vector(each, name, len(self.users)) for each, name in ((alpha, "alpha"), (beta, "beta")))
+        left, right = (each.astype(self.users.dtype)[:, None] for each in scalars)
         table: AnyArray = self.users + left * self.pop + right * self.pref
         return table
 
