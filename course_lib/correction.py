@@ -386,7 +386,8 @@ def newton_minima(
 
     Notes
     -----
-    Damped Newton steps with halving, problem by problem. The first call compiles the loop.
+    Damped Newton steps with halving, problem by problem. A problem whose curvature was lost in rounding on the way, as
+    with large scores of few pairs, is solved once more with a little added to it. The first call compiles the loop.
 
     Examples
     --------
@@ -420,32 +421,38 @@ def _newton(
         first, last = bounds[u], bounds[u + 1]
         if first == last:
             continue
-        alpha = beta = 0.0
-        seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
-        for _ in range(STEPS):
-            value, left, right, aa, ab, bb, largest = seen
-            aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
-            determinant = max(aa * bb - ab * ab, TINY)
-            step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
-            gain = -(left * step_alpha + right * step_beta) / 2
-            # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's
-            # largest, and 10.
-            reach = 1e-30
-            for t in range(first, last):
-                reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
-            length = min(1.0, (10 + largest) / reach)
-            done = not gain > ACCURACY * (1 + value)
-            for _ in range(HALVINGS):
-                there = alpha + length * step_alpha, beta + length * step_beta
+        for careful in (False, True):  # the second time only where the curvature was lost in rounding on the way
+            alpha = beta = 0.0
+            seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
+            for _ in range(STEPS):
+                value, left, right, aa, ab, bb, largest = seen
+                aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
+                if careful and aa * bb - ab * ab < 1e-14 * aa * bb:
+                    aa, bb = aa * (1 + 1e-7), bb * (1 + 1e-7)
+                determinant = max(aa * bb - ab * ab, TINY)
+                step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
+                gain = -(left * step_alpha + right * step_beta) / 2
+                # Where the loss is nearly straight a full step has no bound: no margin may move by more than its
+                # problem's largest, and 10.
+                reach = 1e-30
+                for t in range(first, last):
+                    reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
+                length = min(1.0, (10 + largest) / reach)
+                done = not gain > ACCURACY * (1 + value)
+                for _ in range(HALVINGS):
+                    there = alpha + length * step_alpha, beta + length * step_beta
+                    if done:
+                        break
+                    seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
+                    # Near the minimum rounding would hide what a step gains.
+                    if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
+                        break
+                    length /= 2
+                alpha, beta = there
                 if done:
                     break
-                seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
-                # Near the minimum rounding would hide what a step gains.
-                if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
-                    break
-                length /= 2
-            alpha, beta = there
-            if done:
+            flat = abs(left) <= 1e-7 * np.abs(by_alpha[first:last]).max()
+            if flat and abs(right) <= 1e-7 * np.abs(by_beta[first:last]).max() and abs(gain) <= 1e-12 * (1 + value):
                 break
         alphas[u], betas[u] = alpha, beta
     return alphas, betas

@@ -377,3 +377,14 @@ def test_tables_too_large_for_a_direction_and_scalars_of_too_few_users_are_refus
     assert np.array_equal(tables.served([0.1, 0.2], [0, 1]), tables.served(np.array([0.1, 0.2]), np.array([0.0, 1.0])))
     with pytest.raises(ValueError, match=r"alpha has shape \(1,\); expected \(2,\)"):
         tables.served(np.array([0.1]), np.array([0.1]))
+
+
+def test_large_scores_of_few_pairs_have_their_minimiser_too() -> None:
+    """Their loss is nearly straight between its kinks: curvature is lost in rounding, and Newton's steps were NaN."""
+    rng, found = np.random.default_rng(5), 0
+    for scale in [100.0, 1000.0] * 150:
+        case = (*(rng.normal(size=n) * scale for n in (3, 4)), rng.normal(size=3), rng.normal(size=4))
+        if has_minimiser(*case[2:]):
+            found += 1
+            assert user_gradient(*case, *solve_user(*case)) == pytest.approx((0, 0), abs=1e-6)
+    assert found > 150
