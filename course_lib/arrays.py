@@ -527,6 +527,8 @@ def weighted_grid_sum(grid: Array, left: Array, right: Array | None, own: Array 
 
     Notes
     -----
+    The axes before the last ones broadcast: many weights (a sweep) may share one grid.
+
     The weights have rank one plus a diagonal, so this is one pass over the grid and, under autograd, one pass back:
     weighted grids cost what plain sums cost.
 
@@ -575,7 +577,7 @@ def _torch_grid_sum() -> Any:
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
             grid, left, right, own = inputs
-            ctx.shape = grid.shape
+            ctx.shape, ctx.wide = grid.shape, torch.Size((*output.shape, *grid.shape[-2:]))
             ctx.save_for_backward(left, right, own)
             ctx.save_for_forward(left, right, own)
 
@@ -583,11 +585,11 @@ def _torch_grid_sum() -> Any:
         def backward(ctx: Any, slope: Array) -> tuple[Array, None, None, None]:
             left, right, own = ctx.saved_tensors
             column = (slope[..., None] * left)[..., None]  # (...) -> (..., p, 1)
-            gradient = column.expand(ctx.shape).contiguous() if right is None else column * right[..., None, :]
-            gradient = gradient.expand(ctx.shape)
+            gradient = column.expand(ctx.wide).contiguous() if right is None else column * right[..., None, :]
+            gradient = gradient.expand(ctx.wide)
             if own is not None:
                 gradient.diagonal(dim1=-2, dim2=-1).add_(slope[..., None] * own)
-            return gradient, None, None, None
+            return gradient.sum_to_size(ctx.shape), None, None, None  # a sweep of weights shares one grid
 
         @staticmethod
         def jvp(ctx: Any, grid: Array, *_: Any) -> Array:

@@ -70,7 +70,8 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     Raises
     ------
     ValueError
-        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to exactly zero.
+        For ``top`` outside (0, 1], for tables that do not fit, and for a user whose chosen items sum to exactly zero or
+        to a vector whose squared length overflows.
 
     Notes
     -----
@@ -101,7 +102,14 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     chosen = np.sort(best[place < np.repeat(wanted, counts)])  # as the items stand: sums are rounded in this order
     ones, starts = np.ones(len(chosen), items.dtype), np.concatenate(([0], np.cumsum(wanted)))
     sums: AnyArray = csr_array((ones, interactions.items[chosen], starts), shape=interactions.shape) @ items
-    lengths = np.linalg.norm(sums, axis=1)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(sums, axis=1)
+    wild = np.flatnonzero(~np.isfinite(lengths))
+    if len(wild):
+        raise ValueError(
+            f"items: those chosen of user {wild[0]} sum to a vector of length {lengths[wild[0]]}; "
+            f"expected numbers whose squares {items.dtype} can hold"
+        )
     lost = np.flatnonzero((lengths == 0) & (counts > 0))
     if len(lost):
         raise ValueError(
@@ -378,7 +386,8 @@ def newton_minima(
 
     Notes
     -----
-    Damped Newton steps with halving, problem by problem. The first call compiles the loop.
+    Damped Newton steps with halving, problem by problem. A problem whose curvature was lost in rounding on the way, as
+    with large scores of few pairs, is solved once more with a little added to it. The first call compiles the loop.
 
     Examples
     --------
@@ -412,32 +421,38 @@ def _newton(
         first, last = bounds[u], bounds[u + 1]
         if first == last:
             continue
-        alpha = beta = 0.0
-        seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
-        for _ in range(STEPS):
-            value, left, right, aa, ab, bb, largest = seen
-            aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
-            determinant = max(aa * bb - ab * ab, TINY)
-            step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
-            gain = -(left * step_alpha + right * step_beta) / 2
-            # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's
-            # largest, and 10.
-            reach = 1e-30
-            for t in range(first, last):
-                reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
-            length = min(1.0, (10 + largest) / reach)
-            done = not gain > ACCURACY * (1 + value)
-            for _ in range(HALVINGS):
-                there = alpha + length * step_alpha, beta + length * step_beta
+        for careful in (False, True):  # the second time only where the curvature was lost in rounding on the way
+            alpha = beta = 0.0
+            seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
+            for _ in range(STEPS):
+                value, left, right, aa, ab, bb, largest = seen
+                aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
+                if careful and aa * bb - ab * ab < 1e-14 * aa * bb:
+                    aa, bb = aa * (1 + 1e-7), bb * (1 + 1e-7)
+                determinant = max(aa * bb - ab * ab, TINY)
+                step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
+                gain = -(left * step_alpha + right * step_beta) / 2
+                # Where the loss is nearly straight a full step has no bound: no margin may move by more than its
+                # problem's largest, and 10.
+                reach = 1e-30
+                for t in range(first, last):
+                    reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
+                length = min(1.0, (10 + largest) / reach)
+                done = not gain > ACCURACY * (1 + value)
+                for _ in range(HALVINGS):
+                    there = alpha + length * step_alpha, beta + length * step_beta
+                    if done:
+                        break
+                    seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
+                    # Near the minimum rounding would hide what a step gains.
+                    if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
+                        break
+                    length /= 2
+                alpha, beta = there
                 if done:
                     break
-                seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
-                # Near the minimum rounding would hide what a step gains.
-                if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
-                    break
-                length /= 2
-            alpha, beta = there
-            if done:
+            flat = abs(left) <= 1e-7 * np.abs(by_alpha[first:last]).max()
+            if flat and abs(right) <= 1e-7 * np.abs(by_beta[first:last]).max() and abs(gain) <= 1e-12 * (1 + value):
                 break
         alphas[u], betas[u] = alpha, beta
     return alphas, betas
@@ -709,8 +724,9 @@ class Frozen:
         return cls(users, items, pop, pref, interactions, rule)
 
     def served(self, alpha: Float, beta: Float) -> AnyArray:
-        """e_u + alpha_u e_pop + beta_u e_pref of (14), (m, d), in the dtype of the users."""
-        left, right = (scalars.astype(self.users.dtype)[:, None] for scalars in (alpha, beta))
+        """e_u + alpha_u e_pop + beta_u e_pref of (14), (m, d), in the dtype of the users; alpha, beta (m,)."""
+        scalars = (checking.vector(each, name, len(self.users)) for each, name in ((alpha, "alpha"), (beta, "beta")))
+        left, right = (each.astype(self.users.dtype)[:, None] for each in scalars)
         table: AnyArray = self.users + left * self.pop + right * self.pref
         return table
 

@@ -26,7 +26,7 @@ def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
     -------
     Tensor, shape ()
         A number in [0, 1]: near 0 for many independent rows, 1 where ``y = a + b x`` with a number ``b`` other than 0,
-        0 where x or y is constant.
+        0 where x or y is constant. It is a float32 for rows of 16 bits.
 
     Raises
     ------
@@ -53,10 +53,16 @@ def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
         if not (isinstance(rows, Tensor) and rows.is_floating_point() and rows.ndim == 2 and len(rows) == len(x) > 0):
             raise checking.refuse(rows, name, "a tensor of floats with two axes, in x and in y a row for each pair")
         arrays.check_finite(rows, name)
-    one, other = _centred_distances(x), _centred_distances(y)
+    one, other = (_centred_distances(_of_size_one(arrays.at_least_single(rows))) for rows in (x, y))
     product, spread = (one * other).mean(), (one.square().mean() * other.square().mean()).sqrt()
-    small = torch.finfo(x.dtype).tiny
+    small = torch.finfo(product.dtype).tiny
     return (product.clamp(min=small) / spread.clamp(min=small)).sqrt() if bool(spread > small) else spread.new_zeros(())
+
+
+def _of_size_one(x: Tensor) -> Tensor:
+    """The rows, scaled where their distances are so large or small that the fourth powers would leave their dtype."""
+    size = float((x.detach().amax(dim=0) - x.detach().amin(dim=0)).max()) if x.shape[1] else 0.0
+    return x if size == 0 or 1e-6 < size < 1e6 else x / size
 
 
 def _centred_distances(x: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from course_lib import arrays, checking, extras
 from course_lib.interactions import check_ids
@@ -390,7 +391,7 @@ class ExponentialLookup(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> rows, each with its own factor (B, d)."""
         rows: Tensor = self.rows(x)
-        return self.exponents[x].exp()[..., None] * rows
+        return self.exponents[_identifiers(x, len(self.exponents))].exp()[..., None] * rows
 
 
 class InvertedLookup(nn.Module):
@@ -572,7 +573,8 @@ class Bags(nn.Module):
     Raises
     ------
     ValueError
-        For no bag, bags with different numbers of rows, or a width that is no whole number of at least 1.
+        For no bag, bags that are no sparse matrices, with different numbers of rows or with a name that a module of
+        torch has for something else, and a width that is no whole number of at least 1.
 
     Notes
     -----
@@ -592,6 +594,11 @@ class Bags(nn.Module):
     def __init__(self, bags: Any, width: int, *, generator: torch.Generator | None = None, scale: float = 0.1) -> None:
         super().__init__()
         checking.whole(width, "width")
+        for name, bag in bags.items():
+            if not sparse.issparse(bag):
+                raise checking.refuse(bag, f"bags[{name!r}]", "a sparse matrix of SciPy, a row for each identifier")
+            if not isinstance(name, str) or "." in name or hasattr(nn.ParameterDict(), name):
+                raise checking.refuse(name, "a name in bags", "a word without dots that torch has no use for")
         sizes = [bag.shape[0] for bag in bags.values()]
         if len(set(sizes)) != 1:
             raise ValueError(f"bags have {sizes} rows; expected at least one bag, with one row per identifier in each")
@@ -619,7 +626,7 @@ class Bags(nn.Module):
         )
 
 
-class Perceptron(nn.Sequential):
+class Perceptron(_OverFeatures):
     """Stack linear layers with ReLU between them on an input stage, as in ``Perceptron(bags, (150, 256, 64))``.
 
     Parameters
@@ -817,21 +824,22 @@ def _histories(values: Any, n_items: int | None = None) -> Tensor:
     if array.ndim != 2 or "int" not in str(array.dtype) or 0 in array.shape:
         found = f"{array.dtype} of shape {tuple(array.shape)}"
         raise ValueError(f"histories must be integers of shape (users, length), got {found}")
-    histories = torch.as_tensor(array)
+    histories = torch.as_tensor(array).long()
     if not bool((histories != PAD).any(1).all()):
         empty = int((histories == PAD).all(1).nonzero()[0])
         raise ValueError(f"histories: user {empty} has no item; expected at least one for every user")
     least, most = int(histories.min()), int(histories.max())
     if least < PAD or (n_items is not None and most >= n_items):
         raise ValueError(f"histories hold {least} to {most}; expected items below {n_items}, or {PAD} for none")
-    return histories.long()
+    return histories
 
 
 def _identifiers(x: Tensor, n: int) -> Tensor:
-    """x, checked; indices that a negative number or a float would silently misread are refused."""
+    """x, checked, in 64 bits: torch reads 8 bits as a mask. Negative numbers and floats, it would misread, too."""
     if not isinstance(x, Tensor) or x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"x must be an integer tensor of identifiers, got {kind}")
+    x = x.long()
     if x.numel() and (int(x.min()) < 0 or int(x.max()) >= n):
         raise ValueError(f"x holds {int(x.min())} to {int(x.max())}; expected identifiers from 0 to {n - 1}")
     return x

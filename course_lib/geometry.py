@@ -118,7 +118,8 @@ def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     Notes
     -----
     For ``||x|| >= eps`` the result is that of :func:`normalise`. Below, the function is the linear map ``x / eps``: its
-    value is shorter than 1, and a loss of it does have a gradient along ``x``.
+    value is shorter than 1, and a loss of it does have a gradient along ``x``. An ``eps`` that the dtype of ``x`` would
+    round to 0, as float16 does with 1e-12, stands for the least number above 0 of that dtype.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]]
     """
     x, eps = _vectors(x, "x"), checking.real(eps, "eps", above=0)
-    length = norm(x)
+    length, eps = norm(x), _above_zero(eps, x)
     return x / namespace(x).clip(length, eps, None)[..., None]
 
 
@@ -267,7 +268,7 @@ def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Ar
     eps = checking.real(eps, "eps", above=0)
     xp = namespace(q)
     length = norm(q)[..., None]
-    target = clamped_normalise(k, eps)
+    target, eps = clamped_normalise(k, eps), _above_zero(eps, q)
     outside = length >= eps
     unit = q / xp.where(outside, length, xp.ones_like(length))
     outer = target - _dot(unit, target)[..., None] * unit
@@ -493,7 +494,8 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     Raises
     ------
     ValueError
-        For a ``start_norm`` that is not positive, and for shapes of ``h`` and ``step`` that differ.
+        For a ``start_norm`` that is not positive, for shapes of ``h`` and ``step`` that differ, and for an array beside
+        a tensor.
 
     Notes
     -----
@@ -511,6 +513,8 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     1.4142
     """
     h, step = _vectors(h, "h"), _vectors(step, "step")
+    if is_torch(h) != is_torch(step):
+        raise ValueError("h and step must both be torch tensors or both NumPy arrays")
     if shape_of(h) != shape_of(step):
         raise ValueError(f"h has shape {shape_of(h)} but step has {shape_of(step)}; expected one number per step")
     start = like(start_norm, h, "start_norm")
@@ -526,6 +530,12 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     return namespace(a, b).sum(a * b, axis=-1)
+
+
+def _above_zero(eps: float, x: Array) -> float:
+    """`eps`, or the least number above 0 of the dtype of `x` if that is larger."""
+    kind = namespace(x).finfo(x.dtype)
+    return max(eps, float(kind.tiny) * float(kind.eps))
 
 
 def _vectors(x: Any, name: str) -> Array:

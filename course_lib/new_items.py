@@ -32,6 +32,8 @@ __all__ = [
 Float = NDArray[np.float64]
 YEARS = (1950, 1960, 1970, 1980, 1990, 2000, 2005, 2010, 2011, 2012, 2013)  # where the groups of years begin
 DAY = 86_400.0
+# How far from `_around` the log of the best rate is looked for: first, and where the search ended at that bound.
+NEAR, FAR = 3.0, 30.0
 
 
 def first_times(pairs: Interactions) -> Float:
@@ -413,12 +415,18 @@ class GammaPrior:
         if not seen.any():
             raise ValueError("counts has no rating; expected at least one, to fit a rate")
 
-        def loss(log_shape: float) -> float:
-            return -_best_rate(float(np.exp(log_shape)), seen, t)[0]
+        def fitted(room: float) -> tuple[float, float]:
+            def loss(log_shape: float) -> float:
+                return -_best_rate(float(np.exp(log_shape)), seen, t, room)[0]
 
-        found = optimize.minimize_scalar(loss, bounds=(np.log(1e-4), np.log(1e3)), method="bounded")
-        shape = float(np.exp(found.x))
-        return cls(shape, _best_rate(shape, seen, t)[1])
+            found = optimize.minimize_scalar(loss, bounds=(np.log(1e-4), np.log(1e3)), method="bounded")
+            shape = float(np.exp(found.x))
+            return shape, _best_rate(shape, seen, t, room)[1]
+
+        shape, rate = fitted(NEAR)
+        if abs(np.log(rate) - _around(shape, seen, t)) > NEAR - 0.01:  # the search ended at its bound
+            shape, rate = fitted(FAR)
+        return cls(shape, rate)
 
     def mean(self, counts: ArrayLike, days: ArrayLike) -> Float:
         """Return the expected ratings per day of items, after what was seen of them.
@@ -455,13 +463,19 @@ class GammaPrior:
         return mean
 
 
-def _best_rate(shape: float, counts: Float, days: Float) -> tuple[float, float]:
+def _around(shape: float, counts: Float, days: Float) -> float:
+    """The log of the rate where the means agree: the most likely one for equal days."""
+    return float(np.log(shape * days.sum() / counts.sum()))
+
+
+def _best_rate(shape: float, counts: Float, days: Float, room: float) -> tuple[float, float]:
     """The most likely rate for a shape, and the log likelihood: (log likelihood, rate)."""
 
     def loss(log_rate: float) -> float:
         rate = float(np.exp(log_rate))
         return -float(stats.nbinom.logpmf(counts, shape, rate / (rate + days)).sum())
 
-    around = np.log(shape * days.sum() / counts.sum())  # where the means agree, exactly so for equal days
-    found = optimize.minimize_scalar(loss, bounds=(around - 3, around + 3), method="bounded", options={"xatol": 1e-6})
+    around = _around(shape, counts, days)
+    bounds = around - room, around + room
+    found = optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     return -float(found.fun), float(np.exp(found.x))

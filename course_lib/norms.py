@@ -264,11 +264,12 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
     checking.choice(lazy, "lazy", (True, False))
     start = _at_least(start, "start", above=0)
     checking.real(lr, "lr", least=0), checking.real(decay, "decay", least=0)
+    lr, decay = _unbounded(lr), _unbounded(decay)
     if not 0 <= lr * decay < 1:
         raise ValueError(f"lr * decay is {lr * decay}; expected [0, 1), so that a step shrinks and does not flip")
     s = as_array(start, "start")
     s = like(s, squares, "start") if not is_exact(squares) else s
-    s = s + 0 * squares[..., 0] if shape_of(squares)[-1] else s
+    s = s + 0 * (squares[..., 0] if shape_of(squares)[-1] else squares.sum(-1))
     kept = (1 - lr * decay) ** 2
     path = [s]
     for k in range(shape_of(squares)[-1]):
@@ -554,6 +555,7 @@ def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
     """
     probability, h = _inside(probability, "probability", 0, 1), _at_least(h, "h")
     checking.real(lr, "lr", above=0), checking.real(decay, "decay", above=0)
+    lr, decay = _unbounded(lr), _unbounded(decay)
     if not lr * decay < 1:
         raise ValueError(f"lr * decay is {lr * decay}; expected less than 1, so that a step shrinks and does not flip")
     kept = 1 - lr * decay
@@ -615,7 +617,12 @@ def _values(value: Any, name: str) -> Any:
         raise checking.refuse(value, name, "numbers")
     if not isinstance(value, numbers.Real):
         return as_array(value, name)
-    return value
+    return _unbounded(value)
+
+
+def _unbounded(value: Any) -> Any:
+    """A NumPy integer as an int, whose powers do not overflow; anything else as it is."""
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _at_least(value: Any, name: str, *, above: int | None = None) -> Any:

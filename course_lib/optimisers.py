@@ -67,7 +67,8 @@ class RowWiseAdagrad(torch.optim.Optimizer):
             if not state:
                 state["sum"] = torch.full_like(_rows(parameter)[:, :1], group["initial"])
             state["sum"] += rows.square().mean(dim=1, keepdim=True)
-            _rows(parameter).sub_(group["lr"] * rows / (state["sum"].sqrt() + group["eps"]))
+            divisor = state["sum"].sqrt() + group["eps"]
+            _rows(parameter).sub_(group["lr"] * rows / divisor.masked_fill_(divisor == 0, 1))  # rows without a gradient
 
 
 class LazyDecaySGD(torch.optim.Optimizer):

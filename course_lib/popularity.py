@@ -88,8 +88,13 @@ def _correlation(**given: Any) -> Any:
     """`pearson` of two vectors, under the names that the caller's arguments have."""
     x, y = _pair(*given.values(), *given)
     xp = namespace(x)
-    dx, dy = x - xp.mean(x), y - xp.mean(y)
-    spread = xp.sum(dx * dx), xp.sum(dy * dy)
+    with np.errstate(over="ignore", invalid="ignore"):  # seen by `_in_range`
+        dx, dy = x - xp.mean(x), y - xp.mean(y)
+        spread = xp.sum(dx * dx), xp.sum(dy * dy)
+    if not all(_in_range(value) for value in spread) and not (_constant(x) or _constant(y)):
+        x, y = (values / float(abs(arrays.detached(values)).max()) for values in (x, y))  # changes no correlation
+        dx, dy = x - xp.mean(x), y - xp.mean(y)
+        spread = xp.sum(dx * dx), xp.sum(dy * dy)
     for name, values, value in zip(given, (x, y), spread, strict=True):
         if _constant(values) or bool(value == 0):
             raise ValueError(f"{name} is constant, so its correlation with anything is not defined")
@@ -681,7 +686,7 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
     0.9487
     """
     counts = checking.counts(counts)
-    return float(_correlation(contrast=_contrast(counts, ratio), counts=counts))
+    return min(1.0, float(_correlation(contrast=_contrast(counts, ratio), counts=counts)))
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
@@ -1083,6 +1088,14 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
 
 def _scalar(value: Any) -> Any:
     return value if arrays.is_torch(value) else float(value)
+
+
+def _in_range(square: Array) -> bool:
+    """Whether the squares behind a sum have kept their digits: none overflowed, and none that counts underflowed."""
+    if arrays.is_exact(square):
+        return True
+    kind = namespace(square).finfo(square.dtype)
+    return bool(float(kind.tiny) / float(kind.eps) < square) and bool(square < math.inf)
 
 
 def _constant(values: Array) -> bool:

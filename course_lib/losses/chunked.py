@@ -78,12 +78,12 @@ def chunked_softmax(
     m, n = len(queries), len(candidates)
     if not isinstance(tau, torch.Tensor):
         tau = torch.tensor(checking.real(tau, "tau", above=0), dtype=torch.float64)
-    elif tau.numel() != 1 or not float(tau.detach()) > 0:
-        raise checking.refuse(tau, "tau", "a number above 0")
+    elif tau.numel() != 1 or not 0 < float(tau.detach()) < float("inf"):
+        raise checking.refuse(tau, "tau", "a finite number above 0")
     for name, column in (("log_q", log_q), ("item_ids", item_ids)):
         if column is not None and (not isinstance(column, torch.Tensor) or column.shape != (n,)):
             raise checking.refuse(column, name, f"a tensor of shape ({n},), one entry for each candidate")
-    if item_ids is not None and (item_ids.is_floating_point() or item_ids.is_complex()):
+    if item_ids is not None and (item_ids.is_floating_point() or item_ids.is_complex() or item_ids.dtype == torch.bool):
         raise checking.refuse(item_ids, "item_ids", "whole numbers")
     if log_q is not None and not bool(torch.isfinite(log_q).all()):
         raise checking.refuse(log_q, "log_q", "finite numbers")

@@ -97,6 +97,7 @@ def largest_tau(n: int, probability: float) -> float:
     """
     n = checking.whole(n, "n", 2, MOST)
     probability = checking.real(probability, "probability", below=1)
-    if probability <= 1 / n:
+    odds = (n - 1) * probability / (1 - probability)
+    if probability <= 1 / n or odds <= 1:  # no more than 1/n, but for rounding
         raise ValueError(f"probability is {probability}; expected more than 1/n = {1 / n:g}, which every tau reaches")
-    return n / ((n - 1) * math.log((n - 1) * probability / (1 - probability)))
+    return n / ((n - 1) * math.log(odds))

@@ -54,7 +54,7 @@ def index_recall(found: Any, exact: Any, groups: Any = None) -> float | NDArray[
     held = (wanted[:, :, None] == returned[:, None, :]).any(axis=2)
     if groups is None:
         return float(held[places].mean())
-    group = np.asarray(groups)
+    group = checking.as_numpy(groups, "groups")
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 0).any():
         raise checking.refuse(groups, "groups", "a group 0 to G - 1 for each item, shape (n,)")
     if wanted.max() >= len(group):

@@ -152,7 +152,7 @@ def estimate_hit(better: Any, n_others: int, m: int, k: int, *, gamma: float = 0
     """
     k, gamma = checking.whole(k, "k"), checking.real(gamma, "gamma", least=0, most=1)
     law = better_in_sample(np.arange(1, checking.whole(n_others, "n_others") + 2), n_others, m)  # (N + 1, m + 1)
-    better = np.asarray(better)
+    better = checking.as_numpy(better, "better")
     if better.ndim != 1 or better.dtype.kind not in "iu" or ((better < 0) | (better > m)).any():
         raise checking.refuse(better, "better", f"whole numbers in 0..{m}, how many of the m={m} sampled are better")
     wanted = (np.arange(1, n_others + 2) <= k).astype(np.float64)

@@ -366,3 +366,25 @@ def test_products_of_triples_are_the_same_with_and_without_the_table_of_all() ->
     for side, ids in enumerate((first, second)):
         assert many[side] == pytest.approx((table[owners] * items[ids]).sum(axis=1))
         assert np.concatenate([part[side] for part in few]) == pytest.approx(many[side])
+
+
+def test_tables_too_large_for_a_direction_and_scalars_of_too_few_users_are_refused() -> None:
+    pairs = Interactions([0, 0, 1], [0, 1, 0], n_users=2, n_items=4)
+    users, items = np.eye(2), np.array([[1.0, 0.0], [0.5, 1.0], [0.0, -1.0], [-1.0, 0.5]])
+    with pytest.raises(ValueError, match="items: those chosen of user 0 sum to a vector of length inf"):
+        preference_directions(users, items * 1e200, pairs)
+    tables = Frozen.of(users, items, pairs, ratio=0.25)
+    assert np.array_equal(tables.served([0.1, 0.2], [0, 1]), tables.served(np.array([0.1, 0.2]), np.array([0.0, 1.0])))
+    with pytest.raises(ValueError, match=r"alpha has shape \(1,\); expected \(2,\)"):
+        tables.served(np.array([0.1]), np.array([0.1]))
+
+
+def test_large_scores_of_few_pairs_have_their_minimiser_too() -> None:
+    """Their loss is nearly straight between its kinks: curvature is lost in rounding, and Newton's steps were NaN."""
+    rng, found = np.random.default_rng(5), 0
+    for scale in [100.0, 1000.0] * 150:
+        case = (*(rng.normal(size=n) * scale for n in (3, 4)), rng.normal(size=3), rng.normal(size=4))
+        if has_minimiser(*case[2:]):
+            found += 1
+            assert user_gradient(*case, *solve_user(*case)) == pytest.approx((0, 0), abs=1e-6)
+    assert found > 150

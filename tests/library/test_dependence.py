@@ -67,3 +67,16 @@ def test_its_gradient_is_finite_where_rows_coincide_and_where_all_is_independent
     distance_correlation(x, normal(10, 3, seed=1)).backward()
     distance_correlation(grid[:, :1], grid[:, 1:]).backward()
     assert x.grad.isfinite().all() and grid.grad.isfinite().all() and (x.grad != 0).any()
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1e-9, 1e9, 1e15])
+def test_no_scale_leaves_the_range_of_float32(scale: float) -> None:
+    x, y = normal(20, 3).float(), normal(20, 2, seed=1).float()
+    expected = float(distance_correlation(x, y))
+    assert float(distance_correlation(x * scale, y * scale)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rows_of_16_bits_are_taken_as_float32(dtype: torch.dtype) -> None:
+    x, y = normal(20, 3).to(dtype), normal(20, 2, seed=1).to(dtype)
+    assert torch.equal(distance_correlation(x, y), distance_correlation(x.float(), y.float()))

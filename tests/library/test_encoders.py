@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from refused import refused
+from scipy import sparse
 from torch import nn
 
 from course_lib import encoders
@@ -186,3 +187,34 @@ def test_features_of_numpy_meet_parameters_of_the_default_dtype(make) -> None:
     assert tower(x).dtype == torch.float32
     assert tower.double()(x).dtype == torch.float64
     assert torch.equal(tower[0].matrix, torch.from_numpy(np.eye(3) / 3))  # not a bit is lost
+
+
+DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.uint16, torch.uint32, torch.uint64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", TOWERS)
+def test_integers_of_every_kind_are_identifiers(name: str, dtype: torch.dtype) -> None:
+    """As many as the table has rows: torch would take 8 bits as a mask."""
+    tower, x = TOWERS[name](torch.Generator().manual_seed(0)), torch.tensor([4, 0, 0, 1, 1, 1])
+    assert torch.equal(tower(x.to(dtype)), tower(x))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64])
+def test_item_255_of_8_bits_is_no_filling(dtype: type) -> None:
+    users = MeanHistory(Lookup(256, 2), np.array([[255, 255], [1, 2]], dtype))
+    assert users.histories.tolist() == [[255, 255], [1, 2]]
+
+
+def test_a_perceptron_takes_features_of_numpy() -> None:
+    tower, x = encoders.Perceptron(encoders.Features(np.eye(3) / 3), (3, 4, 2)), torch.tensor([1])
+    assert tower(x).dtype == torch.float32 and tower.double()(x).dtype == torch.float64
+
+
+GENRES = sparse.csr_array([[1, 0], [1, 1]])
+test_bags_that_are_none_are_refused_by_name = refused(
+    (lambda: encoders.Bags({"genre": np.eye(2)}, 2), r"(?s)^bags\['genre'\] is .*expected a sparse matrix"),
+    (lambda: encoders.Bags({"type": GENRES}, 2), "^a name in bags is 'type'"),
+    (lambda: encoders.Bags({"training": GENRES}, 2), "^a name in bags is 'training'"),
+    (lambda: encoders.Bags({"film.genre": GENRES}, 2), "^a name in bags is 'film.genre'"),
+)

@@ -312,3 +312,16 @@ test_errors = refused(
     (lambda: geometry.quartic_norm(0.0, lr=1.0, h=[1.0], step=[1.0]), "start_norm must be positive"),
     (lambda: geometry.quartic_norm(1.0, lr=1.0, h=[1.0], step=[1.0, 2.0]), "h has shape"),
 )
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_a_threshold_that_16_bits_round_to_0_leaves_a_zero_vector_zero(make) -> None:
+    x = make(np.array([[0.0, 0.0], [3.0, 4.0]], np.float16))
+    assert geometry.clamped_normalise(x)[0].tolist() == [0, 0]
+    assert geometry.clamped_normalise(x)[1].tolist() == geometry.normalise(x[1]).tolist()
+    assert geometry.clamped_cosine_gradient(x[1], x[0]).tolist() == [0, 0]
+
+
+def test_the_quartic_law_takes_lengths_of_one_kind() -> None:
+    with pytest.raises(ValueError, match="h and step must both be torch tensors"):
+        geometry.quartic_norm(1.0, lr=0.1, h=np.ones(2), step=torch.ones(2))

@@ -735,3 +735,17 @@ def test_a_power_of_a_readers_own_is_a_power_of_the_counts() -> None:
 
 def test_costs_of_small_whole_numbers_do_not_wrap_around() -> None:
     assert in_batch.encoder_cost("naive", np.int8(100), np.int8(100), 1) == 10_100
+
+
+def test_the_gradient_of_a_sweep_of_omegas_is_the_sum_of_their_gradients() -> None:
+    rng = np.random.default_rng(0)
+    own, grid = (torch.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((4,), (4, 4)))
+    counts = {"row_counts": [2, 1, 3, 1], "col_counts": [1, 2, 2, 2]}
+
+    def slope(omega) -> torch.Tensor:
+        loss = in_batch.batch_loss(
+            "unbiased_omega", pos_loss=own, neg_loss=grid, **counts, n_positives=30, shape=(9, 9), omega=omega
+        )
+        return torch.autograd.grad(loss.sum(), grid)[0]
+
+    assert torch.allclose(slope(np.array([0.1, 0.2])), slope(0.1) + slope(0.2))

@@ -89,6 +89,8 @@ test_bad_input_is_named = refused(
     (lambda: metrics.estimate_hit([1], "5", 2, 1), "n_others is '5'"),
     (lambda: metrics.index_recall(LISTS, LISTS, [0]), "groups has 1 entries"),
     (lambda: metrics.index_recall(LISTS, LISTS, [0, 2]), "no item of group 1"),
+    (lambda: metrics.index_recall(LISTS, LISTS, [[0], [1, 2]]), "^groups is"),
+    (lambda: metrics.estimate_hit([[0], [1, 2]], 5, 2, 1), "^better is"),
     (timeless.split_leave_last, "times is None"),
     (lambda: metrics.popularity_scores([(0, 0)]), "train"),  # type: ignore[arg-type]
     (lambda: metrics.popularity_scores(timeless, lately=1.0), "lately"),

@@ -143,3 +143,9 @@ test_what_counts_no_films_is_refused = refused(
 
 def test_the_largest_number_of_films_still_has_an_inverse() -> None:
     assert most_probable(10**15, largest_tau(10**15, 0.5)) == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [38, 68, 70])
+def test_a_probability_that_is_one_nth_but_for_rounding_is_refused(n: int) -> None:
+    with pytest.raises(ValueError, match=r"probability is 0\.0.*expected more than 1/n"):
+        largest_tau(n, float(np.nextafter(1 / n, 1)))

@@ -132,6 +132,8 @@ left, right = tables(3, 3)
 
 test_bad_input_is_named = refused(
     (lambda: losses.chunked_softmax(left, right, tau=0.0), "tau"),
+    (lambda: losses.chunked_softmax(left, right, tau=torch.tensor(float("inf"))), "tau is .*a finite number above 0"),
+    (lambda: losses.chunked_softmax(left, right, tau=1.0, item_ids=torch.ones(len(right)) > 0), "item_ids is"),
     (lambda: losses.chunked_softmax(left, right[:2], tau=1.0), "queries has shape"),
     (lambda: losses.chunked_softmax(left, right.float(), tau=1.0), "dtype"),
     (lambda: losses.chunked_softmax(left * torch.inf, right, tau=1.0), "NaN or infinity"),

@@ -171,3 +171,15 @@ test_nonsense_is_named = refused(
     (lambda: feature_tables(tiny(), np.zeros((3, 1))), "features"),
     (lambda: served_items(torch.ones(2, 1), [[1.0], [1.0]], torch.ones(1, 1), [0, 1]), "new"),
 )
+
+
+def test_the_prior_of_items_with_very_different_days_is_the_most_likely_one() -> None:
+    counts, days = np.array([5, 3] + [0] * 20), np.array([0.1] * 2 + [3000.0] * 20)
+    found = GammaPrior.fit(counts, days)
+
+    def likelihood(shape: float, rate: float) -> float:
+        return float(stats.nbinom.logpmf(counts, shape, rate / (rate + days)).sum())
+
+    best = likelihood(found.shape, found.rate)
+    grid = [(found.shape * a, found.rate * b) for a in (0.5, 0.99, 1, 1.01, 2) for b in (0.01, 0.1, 0.99, 1, 1.01, 10)]
+    assert best >= max(likelihood(*at) for at in grid) - 1e-9

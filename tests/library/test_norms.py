@@ -186,3 +186,19 @@ def test_with_updates_at_every_step_decay_reaches_its_equilibrium(
     path = norms.decayed_path(start, lr=lr, squared_gradients=np.full(600, h * h), decay=decay)
     assert math.sqrt(path[-1]) == pytest.approx(norms.decay_equilibrium(1, lr=lr, decay=decay, h=h), rel=1e-6)
     assert norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h) == norms.decay_equilibrium(1, lr=lr, decay=decay, h=h)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64])
+def test_powers_of_numpys_integers_do_not_overflow(kind: type) -> None:
+    large = kind(min(np.iinfo(kind).max, 100_000))
+    assert norms.predicted_norm(large, lr=0.1, h=1, updates=0) == pytest.approx(int(large))
+    assert norms.crossover_count(large, lr=1, h=1) == int(large) ** 4 / 2
+    assert norms.expected_squared_gradient(kind(1), batch_size=1000, coherence=kind(1)) == 1_000_000
+    assert norms.decayed_path(1, lr=large, squared_gradients=[1], decay=0).tolist() == [1, 1 + int(large) ** 2]
+    assert norms.decay_equilibrium(1.0, lr=kind(100), decay=0.001, h=1) == norms.decay_equilibrium(
+        1.0, lr=100, decay=0.001, h=1
+    )
+
+
+def test_paths_without_a_step_have_the_shape_of_the_squares() -> None:
+    assert norms.squared_norm_path(2.0, lr=0.1, squared_gradients=np.ones((3, 0))).tolist() == [[2.0]] * 3

@@ -97,3 +97,10 @@ test_settings_that_are_none_are_refused_by_name = refused(
     (lambda: Together(torch.optim.SGD(ROWS, lr=1.0), cycle=0), "^cycle is 0"),
     (lambda: Together(torch.optim.SGD(ROWS, lr=1.0), cycle=4, low=2.0), "^low is 2.0"),
 )
+
+
+def test_without_an_eps_a_row_that_was_not_seen_stays() -> None:
+    table = torch.nn.Parameter(torch.ones(2, 2))
+    table.grad = torch.tensor([[1.0, 1.0], [0.0, 0.0]])
+    RowWiseAdagrad([table], lr=0.5, eps=0.0).step()
+    assert table.tolist() == [[0.5, 0.5], [1.0, 1.0]]

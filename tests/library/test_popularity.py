@@ -316,3 +316,18 @@ def test_a_user_with_every_item_is_found_whatever_rounding_says(law: popularity.
         for kind in (labels, torch.tensor(labels, dtype=torch.float32), csr_array(labels)):
             with pytest.raises(ValueError, match="user 0 has no item left"):
                 popularity.pull_parts(kind, law)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e20, 1e25, 1e37])
+@pytest.mark.parametrize("make", [np.asarray, torch.as_tensor])
+def test_a_correlation_knows_no_scale_though_squares_leave_the_range(make, scale: float) -> None:
+    x = make((np.array([1.0, 2.0, 5.0]) * scale).astype(np.float32))
+    found = float(popularity.pearson(x, [1, 2, 3])), float(popularity.norm_correlation(x, [1, 2, 3]))
+    assert found == pytest.approx([popularity.pearson([1, 2, 5], [1, 2, 3])] * 2, rel=1e-5)
+
+
+def test_counts_that_are_a_contrast_have_a_law_to_draw_from() -> None:
+    counts, ratio = [4, 4, 4, 3, 3, 2, 2, 2], 0.375  # their correlation with the contrast is 1, and was rounded up
+    assert popularity.chance_cosine(counts, ratio) == 1.0
+    draws = popularity.double_dipping_draws(counts, 3, ratio, size=9, rng=np.random.default_rng(0))
+    assert ((draws >= 0) & (draws <= 1)).all()
