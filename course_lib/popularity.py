@@ -425,10 +425,13 @@ def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
     head, tail = (items[as_index(np.ascontiguousarray(ids), items, "ids")] for ids in (order[:size], order[-size:]))
     xp = namespace(items)
     difference = xp.mean(head, axis=0) - xp.mean(tail, axis=0)
-    square = xp.sum(difference * difference)
+    with np.errstate(over="ignore"):
+        square = xp.sum(difference * difference)
     length = xp.sqrt(square) if arrays.is_torch(square) else float(square) ** 0.5
     if length == 0:
         raise ValueError("head and tail have the same mean embedding, so there is no direction of popularity")
+    if not length < math.inf:
+        raise ValueError(f"items are so large that squares overflow in {items.dtype}; scale them, the direction stays")
     return difference / length
 
 

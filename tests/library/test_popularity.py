@@ -243,6 +243,7 @@ RNG = np.random.default_rng(0)
 
 
 test_bad_arguments_are_named = refused(
+    (lambda: popularity.popularity_direction(1e200 * np.eye(4), [4, 3, 2, 1], 0.25), "items are so large"),
     (lambda: popularity.norm_correlation([1.0, 2.0], [1, 2, 3]), r"norms has shape \(2,\) and counts \(3,\)"),
     (lambda: popularity.norm_correlation([1.0, 1.0], [1, 2]), "^norms is constant"),
     (lambda: popularity.norm_correlation([1.0, 2.0], [2, 2]), "^counts is constant"),
