@@ -9,6 +9,7 @@ and when it is useless. The page "Decisions" has them all under the anchors `dec
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -58,12 +59,20 @@ def body(card: Card) -> str:
     )
 
 
+def questions() -> str:
+    """Markdown: the questions as a list of links, each with the first sentence of what to do."""
+    return "\n".join(f"- [{card.title}](#decision-{card.name}) {_first(card.do)}" for card in cards().values())
+
+
+def _first(text: str) -> str:
+    return re.split(r"(?<=\.)\s", text.strip())[0]
+
+
 def all_cards() -> str:
-    """Markdown: the questions as a list of links, and then each card under its own heading."""
+    """Markdown: each card under its own heading."""
     found = cards().values()
-    questions = "\n".join(f"- [{card.title}](#decision-{card.name})" for card in found)
     sections = (f"(decision-{card.name})=\n## {card.title}\n\n{body(card)}\n\n{_chapters(card)}" for card in found)
-    return "\n\n".join([questions, *sections])
+    return "\n\n".join(sections)
 
 
 def _chapters(card: Card) -> str:

@@ -272,6 +272,7 @@ def fill(text: str) -> str:
         "misconceptions": misconceptions,
         "hero": hero,
         "decisions": decisions.all_cards,
+        "questions": decisions.questions,
     }
 
     def made(comment: re.Match[str]) -> str:
@@ -289,6 +290,7 @@ SOURCES = {
     "fill: rooms": ("course_lib/**/__init__.py",),
     "fill: api": ("course_lib/**/__init__.py",),
     "fill: decisions": ("book/practice/decisions.yml",),
+    "fill: questions": ("book/practice/decisions.yml",),
     "claims": ("course_lib/lessons/*/claims.yml",),
     "findings": ("book/results/*.json", "course_lib/lessons/*/findings.py"),
     "results": ("book/results/*.json",),

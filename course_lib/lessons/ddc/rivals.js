@@ -9,7 +9,7 @@ const MEAN = 3; // the place after the three trainings
 const PLANE = { width: 560, height: 390, left: 54, right: 12, top: 12, bottom: 44, across: [-14, 28], up: [-18, 12] };
 const HIGH = 22; // of a label
 const DIRECTIONS = Array.from({ length: 16 }, (_, k) => [Math.cos((k * Math.PI) / 8), Math.sin((k * Math.PI) / 8)]);
-const SHIFTS = [0, 22, 34, 46, 58, 70, 82, 94, 110, 130, 150, 170, 190].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
+const SHIFTS = [22, 34, 46, 58, 70, 82, 94, 110, 130, 150, 170, 190].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { panels }) {
@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
     return hero(this, {
       head: { title: "Which method keeps the promise?", lead: "Press Play, then choose other data. Each label is a debiasing method; the model without one stands where the lines cross. Bars: 95 % intervals of the mean accuracy." },
       controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
-      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, "Kept the promise ", h("span", { class: "cw-soft" }, "in each training")), parts.list)),
+      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, `${everywhere({ panels }).length} of ${METHODS.length} methods keep it everywhere. `, h("span", { class: "cw-soft" }, "Each choice of data and model, on average:")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },
     });
   }
@@ -32,7 +32,7 @@ export default showing(NAMES, class extends Interactive {
     const spots = METHODS.map((name) => place(methods[name], state.training));
     const free = apart(spots, parts.marks, this.narrow ? 1.4 : 1); // on a phone labels are larger: .cw-pill
     parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
-    parts.list.replaceChildren(...METHODS.map((name) => tally(name, methods[name], state.training)));
+    parts.list.replaceChildren(...METHODS.map((name) => tally(name, state)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
   }
@@ -48,6 +48,9 @@ const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 /** In how many of the three trainings a method makes lists less popular and more accurate. */
 const inCorner = ({ points }) => points.filter(good).length;
 
+/** The methods that do so on average, in every choice of data and model. */
+const everywhere = ({ panels }) => METHODS.filter((one) => panels.every(({ methods }) => good(place(methods[one], MEAN))));
+
 const which = ({ training }) => (training === MEAN ? "mean of the three" : `${training + 1} of 3`);
 
 function story(state) {
@@ -55,11 +58,10 @@ function story(state) {
   const now = METHODS.filter((one) => good(place(methods[one], state.training)));
   const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
   const safe = METHODS.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
-  const everywhere = METHODS.filter((one) => state.panels.every((panel) => good(place(panel.methods[one], MEAN))));
   const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
   return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}. ` +
-    `In all three trainings ${doing(always)}; on average, in every one of the ${state.panels.length} choices of data and model, ${doing(everywhere)}.` +
+    `In all three trainings ${doing(always)}; on average, in every one of the ${state.panels.length} choices of data and model, ${doing(everywhere(state))}.` +
     (state.everything ? ` ${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.` : "");
 }
 
@@ -106,7 +108,7 @@ function mark(name) {
   return { name, wide, under, root, move };
 }
 
-/** For each label the nearest shift at which it covers no other label and no point, and stays on its side of both lines. */
+/** For each label the nearest shift at which it covers no label and no point, and stays on its side of both lines. */
 function apart(spots, marks, swell) {
   const points = spots.map(([popularity, accuracy]) => [x(popularity), y(accuracy)]);
   const taken = points.map(([across, down]) => [across, down, 6, 6]); // the middle of a box, and half its sides
@@ -115,7 +117,7 @@ function apart(spots, marks, swell) {
     const boxAt = ([dx, dy]) => [points[k][0] + dx, points[k][1] + dy, (swell * wide) / 2, (swell * HIGH) / 2];
     const free = (shift) => {
       const box = boxAt(shift);
-      return inside(box) && side(box) === side(points[k]) && !taken.some((other, at) => at !== k && meet(box, other));
+      return inside(box) && side(box) === side(points[k]) && !taken.some((other) => meet(box, other));
     };
     const shift = SHIFTS.find(free) ?? SHIFTS[0];
     taken.push(boxAt(shift));
@@ -127,9 +129,11 @@ const meet = (a, b) => Math.abs(a[0] - b[0]) < a[2] + b[2] + 2 && Math.abs(a[1] 
 
 const inside = ([across, down, half, tall]) => across > half && across < PLANE.width - half && down > PLANE.top + 24 + tall && down < PLANE.height - PLANE.bottom;
 
-/** A method's name, and a filled or an empty circle for each training; the one that is shown is outlined. */
-const tally = (name, { points }, training) => h("li", {}, h("span", {}, name),
-  points.map((point, k) => h("span", { class: `cw-kept${good(point) ? " cw-yes" : ""}${k === training ? " cw-now" : ""}` }, good(point) ? "✓" : "–")));
+/** A method's name, and whether it keeps the promise with each data and model; those that are shown are outlined. */
+const tally = (name, { panels, panel }) => h("li", {}, h("span", {}, name), panels.map(({ methods }, k) => {
+  const kept = good(place(methods[name], MEAN));
+  return h("span", { class: `cw-kept${kept ? " cw-yes" : ""}${k === panel ? " cw-now" : ""}` }, kept ? "✓" : "–");
+}));
 
 function plane(marks) {
   const { width, height, left, right, top, bottom } = PLANE;
@@ -137,7 +141,7 @@ function plane(marks) {
     svg("rect", { class: "cw-corner", x: left, y: top, width: x(0) - left, height: y(0) - top, rx: 8 }),
     svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),
-    [-10, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft", x: x(value), y: height - bottom + 14 }, `${signed(value)} %`)),
+    [-10, 0, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-middle", x: x(value), y: height - bottom + 14 }, `${signed(value)} %`)),
     [-15, -10, -5, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
     svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 7 }, "← less popular lists"),
     svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 7 }, "more popular lists →"),

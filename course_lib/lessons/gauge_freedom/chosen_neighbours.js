@@ -31,7 +31,7 @@ export default showing(NAMES, class extends Interactive {
     this.lines = new Lines();
     this.tables = remembered(tablesOf);
     return hero(this, {
-      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest", lead: "Above: films by their cosine in a trained model. Below: a model made for your choice." },
+      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest to a fourth", lead: "Above: films by their cosine with it in a trained model. Below: a model made for your choice." },
       controls: parts.slots.map(({ box }) => box),
       picture: this.lines.root,
       more: {

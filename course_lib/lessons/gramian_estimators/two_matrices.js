@@ -18,12 +18,12 @@ export default showing(NAMES, class extends Interactive {
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
     const start = LEFT + CELL * MOST + 2 * GAP;
     parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 24 }, `2 × ${width * width} means`);
-    [parts.equals, parts.scale] = [["", 34], [" cw-soft", 94]].map(([look, from]) => [0, 1].map((line) => (
+    [parts.equals, parts.scale] = [["", 34, 3], [" cw-soft", 120, 2]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
       svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 26 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
     return hero(this, {
-      head: { look: "cw-square-hero", title: "Every pair, without visiting each pair", lead: "Add examples: the square of all pairs grows. Then press Two matrices: they give the same number, and they never grow." },
+      head: { look: "cw-square-hero", title: "All pairs, or two small matrices", lead: "Add examples: the square of all pairs grows. Then press Two matrices: they give the same number, and they never grow." },
       controls: [parts.size.box, parts.fold],
       picture: drawing({ width: start + 300, height: TOP + CELL * MOST + 12 }, { "aria-label": "A square of cells and two small matrices; the text gives their number" },
         (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.equals, parts.scale),
@@ -46,12 +46,12 @@ export default showing(NAMES, class extends Interactive {
     parts.square.style.opacity = folded ? "0" : "1";
     parts.matrices.style.opacity = folded ? "1" : "0.28";
     parts.pairsText.textContent = `${thousands(size * size)} pairs`;
-    parts.equals[0].textContent = `all pairs: ${fine(found.mean)}`;
-    parts.equals[1].textContent = `two matrices: ${fine(found.product)}`;
+    const lines = ["The mean squared score:", `${fine(found.mean)} from all pairs`, `${fine(found.product)} from two matrices`];
+    lines.forEach((line, k) => (parts.equals[k].textContent = line));
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
-    parts.scale[0].textContent = `all ${thousands(rows.all)} examples:`;
-    parts.scale[1].textContent = `${number(rows.all / size)} times as wide`;
     const [long, short] = multiplications(rows);
+    parts.scale[0].textContent = `For all ${thousands(rows.all)} examples`;
+    parts.scale[1].textContent = `${number(long / short)} times fewer multiplications`;
     parts.bars.replaceChildren(namedBar(thousands(long), "by way of every pair", barPiece("cw-piece-push", 1)), namedBar(thousands(short), "by way of two matrices", barPiece("cw-piece-pull", Math.max(short / long, 0.004))));
     this.fold({ numbers: () => [HEADS, numbersOf(state, this), "The same number by both ways."], python: asPython(state) });
   }

@@ -30,7 +30,7 @@ export default showing(NAMES, class extends Interactive {
     return drawing({ width, height }, { "aria-label": "How hard each film is pushed away as a wrong answer; the text says it in words" },
       this.parts.hill,
       svg("path", { class: "cw-asked-line", d: `M${left} ${up(1)}H${width - right}` }),
-      svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(8) }, "dashed: the same push for all"),
+      svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(4.5) }, "dashed: the average push"),
       [5, 10, 15].map((times) => svg("text", { class: "cw-hero-text cw-end", x: left - 4, y: up(times) + 5 }, `${times}×`)),
       (this.parts.name = svg("text", { class: "cw-hero-text cw-start", x: across(1, films) + 8, y: up(15) + 5 })),
       svg("text", { class: "cw-hero-text cw-start", x: left, y: height - bottom + 18 }, "← the hits"),
@@ -71,7 +71,7 @@ function story({ films, moment, repair, everything }) {
   const [found, shown] = films.found[repair][moment];
   const fans = films.lists[repair][moment].map((place) => films.counts[place]).sort((a, b) => a - b)[2];
   const how = { none: "without a repair", logq: "with log q subtracted in training", serving: "with the log of the count added when serving" }[repair];
-  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of all recommended films are films that their person liked and we hid. The median film of the five has ${fans} fans.` +
+  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of all recommended films are films that their person liked and we hid. The median film of the five has ${fans} fans, ${films.names[0]} has ${films.counts[0]}.` +
     (everything ? ` In a list of hits ${films.popular[0].toFixed(1)} % are. The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
 }
 

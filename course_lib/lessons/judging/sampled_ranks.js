@@ -1,10 +1,11 @@
-// The interactive "who is best?": rows ranked by the hit among m sampled films; the order turns over as m grows.
+// The interactive "who is best?": rows ranked by what they find among m sampled films; the order turns over as m grows.
 import { drawing, h, list, svg } from "../shared/widgets/kit.js";
 import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training"];
 const HIDDEN = [["later", "the latest pairs"], ["random", "pairs drawn at random"]];
 const CHART = { width: 440, height: 270, left: 68, right: 12, top: 12, bottom: 48 };
+const RANKS = ["first", "second", "third", "fourth", "fifth"];
 const TICKS = [10, 20, 50, 100, 200, 400];
 // colour, dashes and mark of each row, in the order of the board: a row is told apart three times over
 const LOOKS = [
@@ -19,10 +20,10 @@ export default showing(NAMES, class extends Interactive {
     parts.chart = h("div", {});
     parts.order = h("div", { class: "cw-bars", "data-paper": true });
     return framed(
-      { look: "cw-flow cw-one-screen", title: "Who is best?", lead: ["Move the slider. A hidden film is hit if it is among the best ten of itself and the films that it is compared with."] },
+      { look: "cw-flow cw-one-screen", title: "Who is best?", lead: ["Move the slider. Each hidden film is ranked among films drawn at random; it is found if it is one of the first ten."] },
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.hidden.box, parts.training.box),
       h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films that are hit"), parts.chart,
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films found"), parts.chart,
           h("ul", { class: "cw-legend" }, board.rows.map((row, k) => key(row, line(k, "M1 10H19"), LOOKS[k][2](10, 10, k))))),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The order at this number"), parts.order)),
       parts.summary, parts.folds.box);
@@ -32,18 +33,20 @@ export default showing(NAMES, class extends Interactive {
     const now = ranked(state);
     this.story = story(state, now);
     parts.chart.replaceChildren(chart(state));
-    parts.order.replaceChildren(...now.map(bar));
-    this.fold({ numbers: () => [["Compared with", ...state.board.rows], rows(state), "The share of the hidden films that are hit."], python: asPython(state) });
+    const all = ranked({ ...state, place: state.board.samples.length - 1 });
+    parts.order.replaceChildren(...now.map((one, place) => bar(one, place, last(state) ? "" : `, ${RANKS[all.findIndex(({ row }) => row === one.row)]} among all films`)));
+    this.fold({ numbers: () => [["Compared with", ...state.board.rows], rows(state), "The share of the hidden films that are found."], python: asPython(state) });
   }
 });
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
 const last = ({ board, place }) => place === board.samples.length - 1;
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const compared = (state, at = state.place) => (last({ ...state, place: at }) ? "all other films" : `${state.board.samples[at]} sampled films`);
 const hits = ({ board, hidden, training }) => board.hits[hidden][training - 1];
 
-/** The rows with what they hit at this number, best first; equal ones in the order of the board. */
+/** The rows with what they find at this number, best first; equal ones in the order of the board. */
 function ranked(state) {
   return state.board.rows.map((row, k) => ({ row, k, hit: hits(state)[k][state.place] })).sort((a, b) => b.hit - a.hit || a.k - b.k);
 }
@@ -51,8 +54,8 @@ function ranked(state) {
 function story(state, now) {
   const which = state.hidden === "later" ? "the latest pairs hidden" : "pairs hidden at random";
   const [best, worst] = [now[0], now.filter(({ row }) => row !== "chance").at(-1)];
-  const order = now[0].hit === now.at(-1).hit ? "every row hits every film, since a list of ten holds all that are compared" :
-    `the order is ${list(now.map(({ row, hit }) => `${row} (${hit.toFixed(3)})`), 5)}`;
+  const order = now[0].hit === now.at(-1).hit ? "every row finds every film, since a list of ten holds all that are compared" :
+    `the order is ${list(now.map(({ row, hit }) => `${row} (${percent(hit)})`), 5)}`;
   const all = ranked({ ...state, place: state.board.samples.length - 1 });
   const other = best.row === all[0].row ? `The first row is also first among all films` : `Among all films the first is ${all[0].row}`;
   return `With ${which} and each compared with ${compared(state)}, ${order}. ` +
@@ -84,7 +87,7 @@ function chart(state) {
   const x = (m) => left + ((width - left - right) * Math.log(m / samples[0])) / Math.log(samples.at(-1) / samples[0]);
   const y = (share) => top + (height - top - bottom) * (1 - share);
   const at = x(samples[state.place]);
-  return drawing({ width, height }, { "aria-label": `Shares of hidden films that are hit, at ${compared(state)}` },
+  return drawing({ width, height }, { "aria-label": `Shares of hidden films that are found, at ${compared(state)}` },
     [0, 0.25, 0.5, 0.75, 1].map((share) => [svg("path", { d: `M${left} ${y(share)}H${width - right}`, style: "stroke:var(--cw-line);stroke-width:1" }),
       svg("text", { class: "cw-axis-text cw-large cw-end", x: left - 6, y: y(share) + 4 }, `${100 * share} %`)]),
     [...TICKS, samples.at(-1)].map((m) => svg("text", { class: "cw-axis-text cw-large", x: Math.min(x(m), width - 22).toFixed(1), y: height - bottom + 23 }, m === samples.at(-1) ? "all" : m)),
@@ -94,5 +97,5 @@ function chart(state) {
     hits(state).map((row, k) => LOOKS[k][2](at, y(row[state.place]), k)));
 }
 
-const bar = ({ row, k, hit }, place) => barUnder([h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${hit.toFixed(3)}`)],
+const bar = ({ row, k, hit }, place, elsewhere) => barUnder([h("strong", {}, `${place + 1}. `), row, h("span", { class: "cw-soft" }, ` ${percent(hit)}${elsewhere}`)],
   h("span", { class: "cw-piece", style: `width:${(100 * hit).toFixed(1)}%;background:${LOOKS[k][0]}` }));

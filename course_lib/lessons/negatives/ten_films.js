@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
       h("div", { class: "cw-row" }, parts.weight.box, parts.temperature.box, parts.day.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),
-          h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: the cosine above its least, over temperature"), h("li", {}, swatch("push"), "today: the weight times the log of the hits")), parts.ten),
+          h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The ten films of everybody"), parts.everybody, h("p", { class: "cw-card-title" }, "Films found, by the weight of the hits"), parts.curve)),
       parts.summary, parts.folds.box);
   }

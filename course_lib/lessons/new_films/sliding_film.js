@@ -34,7 +34,7 @@ export default showing(NAMES, class extends Interactive {
     parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
     parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
     parts.found.replaceChildren(
-      namedBar(wholePercent(now.recall), "of the pairs on new films are in lists of ten new films", barPiece("cw-piece-pull", now.recall)),
+      namedBar(wholePercent(now.recall), "of the pairs with a new film are found in lists of ten new films", barPiece("cw-piece-pull", now.recall)),
       namedBar(wholePercent(state.film.chance), "if the ten were drawn at random", barPiece("cw-piece-other", state.film.chance)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
   }

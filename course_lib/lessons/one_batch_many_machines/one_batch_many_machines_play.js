@@ -147,7 +147,7 @@ function asPython({ processes, batch, gather, rows: which, reduction, times_worl
 /** Squares along the side of a block: one for each pair, or eight where there are many. */
 const squaresIn = (batch) => (batch > 16 ? 8 : batch);
 
-/** All scores in blocks, a row of blocks for each machine's people. A block that is lost moves away from the diagonal and fades. */
+/** All scores in blocks, a row of blocks for each machine's people. A block that is lost fades. */
 class Grid {
   constructor() {
     this.root = svg("svg", { role: "img" });
@@ -163,13 +163,13 @@ class Grid {
     this.key = key;
     const { count, lost } = pushes(state, found);
     this.root.setAttribute("aria-label", name);
-    this.far.forEach(({ block, away }) => {
+    this.far.forEach(({ block }) => {
       block.setAttribute("class", `cw-block ${lost && gather === "constant" ? "cw-hatched" : ""}`);
-      block.setAttribute("style", lost ? `opacity:${gather === "none" ? 0.12 : 0.45};transform:translate(${away}px,${-away}px)` : "opacity:1;transform:translate(0px,0px)");
+      block.setAttribute("style", `opacity:${lost ? (gather === "none" ? 0.12 : 0.45) : 1}`);
     });
     this.count.setAttribute("class", `cw-hero-text cw-hero-count${count.length > 10 ? " cw-small" : ""}`);
     this.count.textContent = count;
-    this.under.textContent = gather === "none" ? "wrong answers are left for a person" : "pushes on a film arrive";
+    this.under.textContent = gather === "none" ? "wrong answers are left for a person" : lost ? "pushes on a film arrive, no error" : "pushes on a film arrive";
   }
 
   build({ processes, batch }, { width, height, side, left, top, at }) {
@@ -182,7 +182,7 @@ class Grid {
     const made = each.flatMap((p) => each.map((other) => {
       const inside = svg("g", { class: "cw-block" }, svg("path", { class: "cw-petal", d: `M0 0h${block}v${block}h${-block}z` }), square >= 5 ? svg("path", { class: "cw-frame", d: lines }) : null,
         p === other ? svg("path", { class: "cw-item cw-plain", d: own }) : svg("path", { class: "cw-hatch", d: hatch(0, 0, block, Math.max(6, block / 9)) }));
-      return { far: p !== other, block: inside, away: other > p ? 12 : -12, root: svg("g", { transform: `translate(${(left + other * step + gap).toFixed(1)} ${(top + p * step + gap).toFixed(1)})` }, inside) };
+      return { far: p !== other, block: inside, root: svg("g", { transform: `translate(${(left + other * step + gap).toFixed(1)} ${(top + p * step + gap).toFixed(1)})` }, inside) };
     }));
     this.far = made.filter(({ far }) => far);
     const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);

@@ -10,7 +10,7 @@ const FRAME = { width: 760, height: 330, across: [-3.4, 9.6], up: 3.4 };
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {
-    this.control(choice, "law", { label: "The other film is drawn", options: LAWS });
+    this.control(choice, "law", { label: "The film pushed away is drawn", options: LAWS });
     const play = this.filmOf("moment", { text: "Passes over the data", last: PASSES.length - 1, milliseconds: 900, words: (moment) => PASSES[moment] });
     const most = Math.sqrt(films.counts[0]);
     parts.dots = films.counts.map((count) => svg("circle", { class: "cw-star", r: (3 + (9 * Math.sqrt(count)) / most).toFixed(1), "fill-opacity": (0.25 + (0.6 * Math.sqrt(count)) / most).toFixed(2) }));
@@ -57,7 +57,7 @@ function at([along, beside]) {
 function story({ films, moment, law }) {
   const { r, share } = films.laws[law];
   const passes = PASSES[moment] === 1 ? "1 pass" : `${PASSES[moment]} passes`;
-  return `After ${passes}, with the other film drawn ${LAWS.find(([name]) => name === law)[1]}, ` +
+  return `After ${passes}, with the film pushed away drawn ${LAWS.find(([name]) => name === law)[1]}, ` +
     `the place from left to right has a correlation of ${number(r[moment])} with popularity, and ${wholePercent(share[moment])} of the people have the same film at the top of their list.`;
 }
 

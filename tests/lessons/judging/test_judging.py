@@ -173,7 +173,7 @@ def test_its_words_name_the_order_of_its_state() -> None:
     assert shown.place == at and "compared with 20 sampled films" in shown.summary()
     hits = [row[at] for row in stored["hits"]["later"][0]]
     best = stored["rows"][hits.index(max(hits))]
-    assert f"the order is {best} ({max(hits):.3f})" in shown.summary()
+    assert f"the order is {best} ({100 * max(hits):.1f} %)" in shown.summary()
     shown.place = last
     assert "compared with all other films" in shown.summary()
 
