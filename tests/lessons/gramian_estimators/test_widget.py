@@ -456,7 +456,7 @@ def test_both_ways_give_the_gravity_of_the_library(size: int) -> None:
     left, right = sides(size)
     gravity = words.number(float(gramians.gravity(left, right)))
     assert f"the same mean squared score, {gravity}." in shown.summary()
-    assert all(f"{way}: {gravity}<" in shown.picture() for way in ("all pairs", "two matrices"))
+    assert all(f"{gravity} from {way}<" in shown.picture() for way in ("all pairs", "two matrices"))
     [row] = [row for row in shown.table()[1] if row[0] == str(size)]
     assert row[2] == row[3] == gravity
 
