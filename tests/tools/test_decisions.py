@@ -98,7 +98,7 @@ def test_every_chapter_that_a_card_names_is_there() -> None:
 
 
 def test_all_cards_have_an_anchor_and_are_linked_at_the_top() -> None:
-    text = decisions.all_cards()
+    text = decisions.questions() + decisions.all_cards()
     for name, card in CARDS.items():
         assert f"[{card.title}](#decision-{name})" in text and f"(decision-{name})=\n## {card.title}" in text
 
