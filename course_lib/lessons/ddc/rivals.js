@@ -19,7 +19,7 @@ export default showing(NAMES, class extends Interactive {
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
-      head: { title: "Which method keeps the promise?", lead: "Press Play, then choose other data. Each label is a debiasing method; the model without one stands where the lines cross. Bars: 95 % intervals of the mean accuracy." },
+      head: { title: "Which method keeps the promise?", lead: "Press Play, then choose other data. Labels are methods; the model without one stands where the lines cross. Bars: 95 % intervals of the mean accuracy." },
       controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
       picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, `${everywhere({ panels }).length} of ${METHODS.length} methods keep it everywhere. `, h("span", { class: "cw-soft" }, "Each choice of data and model, on average:")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },

@@ -18,7 +18,7 @@ export default showing(NAMES, class extends Interactive {
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
     const start = LEFT + CELL * MOST + 2 * GAP;
     parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 24 }, `2 × ${width * width} means`);
-    [parts.equals, parts.scale] = [["", 34, 3], [" cw-soft", 120, 2]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
+    [parts.equals, parts.scale] = [["", 34, 3], [" cw-soft", 120, 3]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
       svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 26 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
@@ -51,7 +51,8 @@ export default showing(NAMES, class extends Interactive {
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
     const [long, short] = multiplications(rows);
     parts.scale[0].textContent = `For all ${thousands(rows.all)} examples`;
-    parts.scale[1].textContent = `${number(long / short)} times fewer multiplications`;
+    parts.scale[1].textContent = `${number(long / short)} times fewer`;
+    parts.scale[2].textContent = "multiplications";
     parts.bars.replaceChildren(namedBar(thousands(long), "by way of every pair", barPiece("cw-piece-push", 1)), namedBar(thousands(short), "by way of two matrices", barPiece("cw-piece-pull", Math.max(short / long, 0.004))));
     this.fold({ numbers: () => [HEADS, numbersOf(state, this), "The same number by both ways."], python: asPython(state) });
   }
