@@ -46,7 +46,7 @@ export default showing(NAMES, class extends Interactive {
     parts.square.style.opacity = folded ? "0" : "1";
     parts.matrices.style.opacity = folded ? "1" : "0.28";
     parts.pairsText.textContent = `${thousands(size * size)} pairs`;
-    const lines = ["The mean squared score:", `${fine(found.mean)} from all pairs`, `${fine(found.product)} from two matrices`];
+    const lines = ["Mean squared score:", `${fine(found.mean)} from all pairs`, `${fine(found.product)} from two matrices`];
     lines.forEach((line, k) => (parts.equals[k].textContent = line));
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
     const [long, short] = multiplications(rows);

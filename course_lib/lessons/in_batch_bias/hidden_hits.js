@@ -30,7 +30,7 @@ export default showing(NAMES, class extends Interactive {
     return drawing({ width, height }, { "aria-label": "How hard each film is pushed away as a wrong answer; the text says it in words" },
       this.parts.hill,
       svg("path", { class: "cw-asked-line", d: `M${left} ${up(1)}H${width - right}` }),
-      svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(4.5) }, "dashed: the average push"),
+      svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(8) }, "dashed: the average push"),
       [5, 10, 15].map((times) => svg("text", { class: "cw-hero-text cw-end", x: left - 4, y: up(times) + 5 }, `${times}×`)),
       (this.parts.name = svg("text", { class: "cw-hero-text cw-start", x: across(1, films) + 8, y: up(15) + 5 })),
       svg("text", { class: "cw-hero-text cw-start", x: left, y: height - bottom + 18 }, "← the hits"),
