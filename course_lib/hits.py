@@ -130,7 +130,8 @@ def with_hits(
     tau : float
         The temperature that the model was trained with.
     weight : float
-        The weight of the logarithm, at least 0; 0 serves the model alone.
+        The weight of the logarithm: 0 serves the model alone, and a weight below 0 shows fewer of today's hits than the
+        model does, such as a model that holds popularity itself because it was trained with logQ.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def with_hits(
     ------
     ValueError
         For tables of other shapes, a vector of length 0, hits that are negative or not one for each item, ``tau`` of 0
-        or less and a negative weight.
+        or less and a weight that is no finite number.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def with_hits(
     left, right = (geometry.normalise(table, name=name) for table, name in tables)
     checking.same_width(left, right, "users", "items")
     counts = checking.counts(hits, "hits", len(right))
-    tau, weight = checking.real(tau, "tau", above=0), checking.real(weight, "weight", least=0)
+    tau, weight = checking.real(tau, "tau", above=0), checking.real(weight, "weight")
     return (
         np.column_stack((left / tau, np.full(len(left), weight))),
         np.column_stack((right, np.log(counts + FLOOR))),

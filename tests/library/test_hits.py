@@ -88,7 +88,7 @@ test_nonsense_is_named = refused(
     (lambda: hits.known_later(Interactions([0], [0], n_users=1, n_items=1)), "pairs has no times"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1, 2], tau=1, weight=1), "hits has shape"),
     (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=0, weight=1), "tau"),
-    (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=1, weight=-1), "weight"),
+    (lambda: hits.with_hits([[1.0]], [[1.0]], [1], tau=1, weight=np.nan), "weight"),
     (lambda: cosine_tables(pairs(), log_q=torch.zeros(3)), "log_q has shape"),
     (lambda: cosine_tables(Interactions([0], [0], n_users=1, n_items=1), in_time=True), "train has no times"),
     (lambda: cosine_tables(Interactions([], [], n_users=1, n_items=1)), "train has no pair"),
