@@ -151,7 +151,7 @@ def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_o
     )
     page.wait_for_function("(was) => document.querySelector('.cw-hero-picture').innerHTML !== was", arg=before)
     assert page.evaluate("document.getAnimations().length") == 0
-    page.get_by_text("Everything").press("Enter")
+    page.locator(".cw-everything > summary").press("Enter")
     page.locator(".cw-main-area, .cw-view-area").first.wait_for()
     page.wait_for_function("location.hash.includes('everything=true')")
 

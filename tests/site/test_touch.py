@@ -87,7 +87,7 @@ def test_these_are_all_the_pages_with_points_to_drag() -> None:
         for path in (SITE / "book").rglob("*.html")
         if "cw-handle" in path.read_text(encoding="utf-8")
     }
-    shut = page_of("cosine_motion")  # its points lie behind "Everything", which a page does not write
+    shut = page_of("cosine_motion")  # its points lie behind the button of its hero, which a page does not write
     assert found == set(map(page_of, some(list(DRAGGED)))) - {shut}
     assert [name for name, text in bundle.sources().items() if "pointermove" in text] == ["motion_plane"]
 

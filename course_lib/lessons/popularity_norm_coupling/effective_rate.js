@@ -14,7 +14,7 @@ const KINDS = { dot: "dot product", cosine: "cosine" };
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    this.control(ladder, "rate", { text: "Effective rate η/‖q₀‖²", values: films.rates, words: number });
+    this.control(ladder, "rate", { text: "Effective learning rate η/‖q₀‖²", values: films.rates, words: number });
     this.control(choice, "person", { label: "Person", options: films.people.map((_, k) => [k + 1, k + 1]) });
     parts.liked = h("p", { class: "cw-note" });
     this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, barLine(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull")]));
