@@ -51,7 +51,7 @@ export default showing(NAMES, class extends Movable {
     parts.strip = svg("svg", { role: "img" });
     this.buildControls();
     return hero(this, {
-      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "Training turns the thick arrow q towards the thin arrow k. In each frame the short arrow is the next step." },
+      head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "Training turns the thick arrow q towards the thin arrow k. The short arrow is the next step, the dashed circle the length after it." },
       controls: [parts.score.box, parts.lr.box, parts.turn.box],
       picture: parts.strip,
       more: {
@@ -147,11 +147,17 @@ export default showing(NAMES, class extends Movable {
     const frames = shots.map((shot, t) => {
       const { here, step, before, after, angle, perpendicular, shorter } = shot;
       const next = add(here, step);
+      const far = scale(this.state().k, (0.8 * reach) / norm(this.state().k));
+      const name = (letter, place, side) => {
+        const [[x, y], long] = [plane.at(scale(place, 0.6)), norm(place)];
+        return svg("text", { class: "cw-hero-text cw-middle", x: x + (side * 13 * place[1]) / long, y: y + (side * 13 * place[0]) / long + 5 }, letter);
+      };
       return svg("svg", { x: 2 + (t % columns) * cell, y: 2 + Math.floor(t / columns) * (cell + low), width: cell - 4, height: cell + low - 4 },
         svg("rect", { class: "cw-shot", width: cell - 4, height: cell - 4, rx: 8 }),
         plane.circle(before, "cw-ring-now"), plane.circle(after, "cw-ring-next"),
-        plane.arrow([0, 0], scale(this.state().k, (0.8 * reach) / norm(this.state().k)), "cw-vector cw-vector-k"), plane.arrow([0, 0], here, "cw-vector cw-vector-q"),
+        plane.arrow([0, 0], far, "cw-vector cw-vector-k"), plane.arrow([0, 0], here, "cw-vector cw-vector-q"),
         angle === null ? null : plane.arrow(here, next, "cw-vector cw-vector-step"), perpendicular ? plane.rightAngle(here, step, "cw-right-angle") : null,
+        t ? null : [name("k", far, -1), name("q", here, 1)],
         svg("text", { class: `cw-hero-text cw-middle ${shorter ? "cw-cross" : ""}`, x: cell / 2 - 2, y: cell + 15 }, `${t ? "" : "length "}${number(before)}${shorter ? " shorter" : ""}`));
     });
     sized(strip, { width: columns * cell, height: (SHOTS / columns) * (cell + low) });

@@ -13,15 +13,15 @@ const SHIFTS = [22, 34, 46, 58, 70, 82, 94, 110, 130, 150, 170, 190].flatMap((fa
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { panels }) {
-    this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), name]), onset: (k) => this.set({ panel: Number(k) }) });
+    this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), `${k + 1}: ${name}`]), onset: (k) => this.set({ panel: Number(k) }) });
     const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, state) => which(state) });
     parts.marks = METHODS.map((name) => mark(name));
     parts.list = h("ul", { class: "cw-tally", "data-paper": true });
     parts.hits = h("p", {});
     return hero(this, {
-      head: { title: "Which method keeps the promise?", lead: "Press Play, then choose other data. Labels are methods; the model without one stands where the lines cross. Bars: 95 % intervals of the mean accuracy." },
+      head: { title: "Which method keeps the promise?", lead: "Labels are methods; without one a model stands where the lines cross. Filled: the 95 % interval of accuracy leaves out 0." },
       controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
-      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, `${everywhere({ panels }).length} of ${METHODS.length} methods keep it everywhere. `, h("span", { class: "cw-soft" }, "Each choice of data and model, on average:")), parts.list)),
+      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, h("span", { class: "cw-verdict" }, `${everywhere({ panels }).length} of ${METHODS.length}`), " methods keep it everywhere. ", h("span", { class: "cw-soft" }, "Data and model where it is kept on average:")), parts.list)),
       more: { view: h("div", { class: "cw-card" }, parts.hits) },
     });
   }
@@ -32,6 +32,7 @@ export default showing(NAMES, class extends Interactive {
     const spots = METHODS.map((name) => place(methods[name], state.training));
     const free = apart(spots, parts.marks, this.narrow ? 1.4 : 1); // on a phone labels are larger: .cw-pill
     parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
+    parts.marks.forEach(({ name, root }) => root.classList.toggle("cw-unsure", state.training === MEAN && !sure(methods[name])));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, state)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
@@ -42,6 +43,9 @@ export default showing(NAMES, class extends Interactive {
 
 /** Change of popularity and of accuracy, in one training or on average. */
 const place = ({ points }, training) => (training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training]);
+
+/** Whether the accuracy changes by more than its 95 % interval, taken alone. */
+const sure = (method) => Math.abs(place(method, MEAN)[1]) > method.halves[1];
 
 const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 
@@ -57,12 +61,12 @@ function story(state) {
   const { name, methods } = state.panels[state.panel];
   const now = METHODS.filter((one) => good(place(methods[one], state.training)));
   const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
-  const safe = METHODS.filter((one) => { const [, accuracy] = place(methods[one], MEAN); return accuracy - methods[one].halves[1] > 0; });
+  const safe = METHODS.filter((one) => good(place(methods[one], MEAN)) && sure(methods[one]));
   const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
   return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}. ` +
-    `In all three trainings ${doing(always)}.` +
-    (state.everything ? ` ${safe.length ? `For ${list(safe)}` : "For none"} the 95 % interval of the gain in accuracy lies above 0, taken alone.` : "");
+    (state.training === MEAN ? `${safe.length ? `Of ${list(safe)} alone` : "Of none of them"} the 95 % interval of the accuracy lies above 0.` : "") +
+    (state.everything ? ` In all three trainings ${doing(always)}.` : "");
 }
 
 const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
@@ -132,7 +136,7 @@ const inside = ([across, down, half, tall]) => across - half > PLANE.left && acr
 /** A method's name, and whether it keeps the promise with each data and model; those that are shown are outlined. */
 const tally = (name, { panels, panel }) => h("li", {}, h("span", {}, name), panels.map(({ methods }, k) => {
   const kept = good(place(methods[name], MEAN));
-  return h("span", { class: `cw-kept${kept ? " cw-yes" : ""}${k === panel ? " cw-now" : ""}` }, kept ? "✓" : "–");
+  return h("span", { class: `cw-kept${kept ? " cw-yes" : ""}${k === panel ? " cw-now" : ""}` }, kept ? k + 1 : "–");
 }));
 
 function plane(marks) {
@@ -142,7 +146,7 @@ function plane(marks) {
     svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),
     [-10, 0, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-middle", x: x(value), y: height - bottom + 14 }, `${signed(value)} %`)),
-    [-15, -10, -5, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
+    [-15, -10, -5, 0, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
     svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 7 }, "← less popular lists"),
     svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 7 }, "more popular lists →"),
     svg("text", { class: "cw-hero-text cw-end", x: width - right, y: top + 16 }, "↑ more accurate, %"),

@@ -25,8 +25,8 @@ export default showing(NAMES, class extends Interactive {
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.model.box),
       h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films found, over all people ", h("span", { class: "cw-soft" }, `a whole bar is ${wholePercent(LONGEST_BAR)}`)), parts.found),
       h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
-          h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"),
+          h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10)))), parts.map),
         h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }

@@ -31,7 +31,7 @@ export default showing(NAMES, class extends Interactive {
     this.lines = new Lines();
     this.tables = remembered(tablesOf);
     return hero(this, {
-      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest to a fourth", lead: "Above: films by their cosine with it in a trained model. Below: a model made for your choice." },
+      head: { look: "cw-close cw-neighbours", title: "Choose any three films: they become the nearest to a fourth", lead: "Above: films by their cosine with that film in a trained model. Below: a model made for your choice." },
       controls: parts.slots.map(({ box }) => box),
       picture: this.lines.root,
       more: {
@@ -270,9 +270,9 @@ class Lines {
       svg("path", { class: "cw-specks", d: spots(before, above) }), svg("path", { class: "cw-item-head cw-plain", d: diamonds(before, above) }),
       this.specks, this.marks,
       few.map((id, k) => named(before, id, above - 16 - LINE * k)), svg("path", { class: "cw-frame", d: few.map((id, k) => `M${x(before[id]).toFixed(1)} ${above - 9}v${-3 - LINE * k}`).join("") }),
-      words("cw-start cw-soft", side, above + 24, narrow ? "as trained" : `cosine with ${film}, as trained`), words("cw-end cw-soft", width - side, above + 24, "cosine 1"),
+      words("cw-start cw-soft", side, above + 24, narrow ? "as trained" : `cosine with ${film}, as trained`), words("cw-middle cw-soft", x(0), above + 24, "0"), words("cw-end cw-soft", width - side, above + 24, "cosine 1"),
       after ? [...few.map((id, k) => named(after, id, below + 26 + LINE * k)), words("cw-start cw-soft", side, below + 26, "your model"),
-        words(`cw-start cw-hero-count${narrow ? " cw-small" : ""}`, side, above + 70, `${changed} of ${thousands(trained.length * after.length)}`), words("cw-start cw-hero-under", side, above + 98, "predictions changed")] : []].flat());
+        words(`cw-start cw-hero-count${narrow ? " cw-small" : ""}`, side, above + 70, `${changed} of ${thousands(trained.length * after.length)}`), words("cw-start cw-hero-under", side, above + 98, "predicted scores changed")] : []].flat());
     this.fall(after ? [[this.specks, spots(before, above), spots(after, below)], [this.marks, diamonds(before, above), diamonds(after, below)]] : [], `${query} ${chosen}`);
   }
 

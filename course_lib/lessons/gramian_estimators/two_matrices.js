@@ -1,5 +1,5 @@
 // The hero of the chapter: the square of all pairs, which grows with the examples, folds into two matrices, which do not.
-import { drawing, fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, h, number, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, button, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 import { average, inner, unpack } from "../shared/widgets/tables.js";
 
@@ -17,8 +17,8 @@ export default showing(NAMES, class extends Interactive {
     parts.matrices = svg("g", { class: "cw-two-matrices" });
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
     const start = LEFT + CELL * MOST + 2 * GAP;
-    parts.matricesText = svg("text", { class: "cw-hero-text cw-start", x: start, y: 24 }, `2 × ${width * width} means`);
-    [parts.equals, parts.scale] = [["", 34, 3], [" cw-soft", 120, 3]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
+    parts.matricesText = ["people", "films"].map((side, k) => svg("text", { class: "cw-hero-text cw-start", x: start + k * (CELL * width + GAP), y: 24 }, side));
+    [parts.equals, parts.scale] = [["", 32, 4], [" cw-soft", 146, 3]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
       svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 26 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
     this.places = [start, start + CELL * width + GAP];
@@ -44,9 +44,9 @@ export default showing(NAMES, class extends Interactive {
     const folded = way === "matrices";
     parts.square.style.transform = folded ? `translate(${this.places[0] - LEFT * 0.27}px, ${TOP * 0.73}px) scale(0.27)` : "translate(0px, 0px) scale(1)";
     parts.square.style.opacity = folded ? "0" : "1";
-    parts.matrices.style.opacity = folded ? "1" : "0.28";
+    parts.matrices.style.opacity = folded ? "1" : "0.7";
     parts.pairsText.textContent = `${thousands(size * size)} pairs`;
-    const lines = ["Mean squared score:", `${fine(found.mean)} from all pairs`, `${fine(found.product)} from two matrices`];
+    const lines = ["Mean squared score:", `${found.mean.toPrecision(4)} by all pairs`, `${found.product.toPrecision(4)} by the product,`, "cell by cell, summed"];
     lines.forEach((line, k) => (parts.equals[k].textContent = line));
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
     const [long, short] = multiplications(rows);
@@ -76,7 +76,7 @@ function multiplications({ all, left: { width } }) {
 
 function story({ rows, size }, { mean: value }) {
   const [long, short] = multiplications(rows);
-  return `All ${thousands(size * size)} pairs of ${size} examples, and two matrices of ${rows.left.width} × ${rows.left.width} means, give the same mean squared score, ${fine(value)}. For all ${thousands(rows.all)} examples the matrices need ${thousands(Math.round(long / short))} times fewer multiplications.`;
+  return `All ${thousands(size * size)} pairs of ${size} examples, and two matrices of ${rows.left.width} × ${rows.left.width} means, give the same mean squared score, ${value.toPrecision(4)}. For all ${thousands(rows.all)} examples the matrices need ${thousands(Math.round(long / short))} times fewer multiplications.`;
 }
 
 const HEADS = ["Examples", "Pairs", "Mean of the square", "Sum of the products of the matrices"];

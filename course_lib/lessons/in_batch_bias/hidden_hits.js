@@ -6,7 +6,7 @@ const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
 const REPAIRS = [["none", "nothing"], ["logq", "subtract log q in training"], ["serving", "add log count when serving"]];
 const FIVE = [1, 2, 3, 4, 5];
-const FRAME = { width: 500, height: 290, left: 54, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
+const FRAME = { width: 500, height: 290, left: 72, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {
@@ -17,7 +17,7 @@ export default showing(NAMES, class extends Interactive {
     parts.five = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     return hero(this, {
-      head: { title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for the people of the other pairs." },
+      head: { title: "Your batch hides the hits", lead: "Press Play. Each batch of 256 liked pairs makes its films wrong answers for other people. The hill: how often each film is pushed away." },
       picture: h("div", { class: "cw-hero-stage" }, this.picture(films), h("div", {},
         h("p", { class: "cw-card-title" }, `Five films for person ${films.person} `, h("span", { class: "cw-soft" }, `who liked ${list(films.liked)}`)), parts.five)),
       controls: [h("div", { class: "cw-row" }, play), parts.repair.box],
@@ -30,8 +30,7 @@ export default showing(NAMES, class extends Interactive {
     return drawing({ width, height }, { "aria-label": "How hard each film is pushed away as a wrong answer; the text says it in words" },
       this.parts.hill,
       svg("path", { class: "cw-asked-line", d: `M${left} ${up(1)}H${width - right}` }),
-      svg("text", { class: "cw-hero-text cw-end", x: width - right, y: up(8) }, "dashed: the average push"),
-      [5, 10, 15].map((times) => svg("text", { class: "cw-hero-text cw-end", x: left - 4, y: up(times) + 5 }, `${times}×`)),
+      [1, 5, 10, 15].map((times) => svg("text", { class: "cw-hero-text cw-end", x: left - 4, y: up(times) + 5 }, times === 1 ? "average" : `${times}×`)),
       (this.parts.name = svg("text", { class: "cw-hero-text cw-start", x: across(1, films) + 8, y: up(15) + 5 })),
       svg("text", { class: "cw-hero-text cw-start", x: left, y: height - bottom + 18 }, "← the hits"),
       svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - bottom + 18 }, "films with few fans →"),
@@ -44,7 +43,7 @@ export default showing(NAMES, class extends Interactive {
     const five = films.lists[repair][moment];
     this.story = story(state);
     parts.hill.setAttribute("d", hill(pushes, films));
-    parts.name.textContent = pushes[0] > 10 ? `${films.names[0]}: ${Math.round(pushes[0])}× the average push` : "";
+    parts.name.textContent = pushes[0] > 10 ? `${films.names[0]} is pushed away ${Math.round(pushes[0])}× as often` : "";
     apart(five.map((place) => [(across(place, films) + across(place + 1, films)) / 2, up(pushes[place]) - 12]))
       .forEach(([x, y], k) => { parts.discs[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`; });
     parts.five.replaceChildren(...five.map((place) => line(films, place)));
@@ -71,8 +70,8 @@ function story({ films, moment, repair, everything }) {
   const [found, shown] = films.found[repair][moment];
   const fans = films.lists[repair][moment].map((place) => films.counts[place]).sort((a, b) => a - b)[2];
   const how = { none: "without a repair", logq: "with log q subtracted in training", serving: "with the log of the count added when serving" }[repair];
-  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of all recommended films are films that their person liked and we hid. The median film of the five has ${fans} fans, ${films.names[0]} has ${films.counts[0]}.` +
-    (everything ? ` In a list of hits ${films.popular[0].toFixed(1)} % are. The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
+  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of the recommendations are right, and ${films.popular[0].toFixed(1)} % in a list of hits. The median film of the five has ${fans} fans, ${films.names[0]} has ${films.counts[0]}.` +
+    (everything ? ` The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
 }
 
 const HEADS = ["Batches", "Hidden films in the lists, %", "Films shown", "Five films for the person"];

@@ -118,7 +118,7 @@ export default showing(NAMES, class extends Interactive {
     parts.again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.push = svg("svg", { role: "img" });
     return hero(this, {
-      head: { look: "cw-motion cw-towers", title: "One push on one person: who moves?", lead: "24 people have a vector in the plane. A step of training turns one of them; the tower decides what else moves." },
+      head: { look: "cw-motion cw-towers", title: "One push on one person: who moves?", lead: "24 people have a vector in the plane. A step of training (orange) turns one of them (purple). Red arrows and bars: vectors that become shorter." },
       controls: [select("tower", "Tower").box, slide("follow", "Person who is pushed", 1, USERS, (user) => `${user} of ${USERS}`).box, parts.lr.box],
       picture: parts.push,
       more: {
@@ -214,8 +214,8 @@ export default showing(NAMES, class extends Interactive {
         before.map((q, user) => (Math.hypot(after[user][0] - q[0], after[user][1] - q[1]) > STILL && user !== follow - 1 ? plane.arrow(q, after[user], `cw-vector ${changes[user] < -STILL ? "cw-shrinks" : "cw-grows"}`) : null)),
         plane.arrow([0, 0], before[follow - 1], "cw-vector cw-vector-q"), plane.arrow(before[follow - 1], after[follow - 1], "cw-vector cw-vector-step")),
       svg("path", { class: "cw-frame", d: `M${left} ${top}h${room}` }), ...changes.map(column),
-      words(`cw-hero-count${narrow ? " cw-small" : ""}`, left, at, `${shorter} of ${USERS}`), words(narrow ? "" : "cw-hero-under", narrow ? left + 130 : left, narrow ? at : at + 26, narrow ? "become shorter" : "vectors become shorter"),
-      ...(narrow ? [] : [words("cw-soft", left, height - 14, "change of each person’s length")]));
+      words(`cw-shrinks cw-hero-count${narrow ? " cw-small" : ""}`, left, at, `${shorter} of ${USERS}`), words(narrow ? "" : "cw-hero-under", narrow ? left + 130 : left, narrow ? at : at + 26, narrow ? "become shorter" : "vectors become shorter"),
+      ...(narrow ? [] : [words("cw-soft", left, height - 14, "change of length, a bar for each person; longer is up")]));
   }
 
   showPlane({ follow }) {

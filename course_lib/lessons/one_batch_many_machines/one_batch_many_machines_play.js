@@ -39,7 +39,7 @@ export default showing(NAMES, class extends Interactive {
     parts.verdict = h("p", { class: "cw-small-title" });
     this.grid = new Grid();
     return hero(this, {
-      head: { look: "", title: "A batch on several machines loses blocks of its gradient", lead: "Every square is the score of a person and a film. A person’s own film is pulled, the other films are pushed away." },
+      head: { look: "", title: "A batch on several machines loses blocks of its gradient", lead: "Every square is the score of a person and a film. Blue: the person’s own film, pulled. Orange: other films, pushed away; hatched: by another machine." },
       controls: [parts.gather.box, parts.processes.box],
       picture: this.grid.root,
       more: {
@@ -87,10 +87,10 @@ function verdict({ processes, batch, gather }, { exact, common, factors, negativ
   return `The push on items from the rows of other processes is missing, as nobody tells the process that owns an item. ${rest}. No learning rate repairs this.`;
 }
 
-/** What of the batch's pushes is left for a film, in a few words. */
+/** How many of the batch's pushes on a film are lost, and those words. */
 function pushes({ processes, batch, gather }, { whole, all }) {
   const kept = processes === 1 || gather === "gradients" || (gather === "constant" && whole) ? all : batch - 1;
-  return { kept, count: `${thousands(kept)} of ${thousands(all)}`, lost: kept < all };
+  return { lost: all - kept, count: `${thousands(kept < all ? all - kept : all)} of ${thousands(all)}` };
 }
 
 /** The point of the grid. */
@@ -100,7 +100,7 @@ function point(state, found) {
   if (state.processes === 1) return `On one machine every film gets ${every}.`;
   if (!lost) return `Every film gets ${every}, as on one machine.${found.exact ? "" : found.common === 1 ? " But the gradient of the temperature is wrong." : " But the gradient has the right direction and the wrong length."}`;
   const why = state.gather === "none" ? "a machine knows its own films only" : "the gradient ends where a film arrives as a constant";
-  return `A film gets ${count} ${found.all === 1 ? "push" : "pushes"}: ${why}, and no error is reported.`;
+  return `A film loses ${found.all === 1 ? "its one push" : `${count} pushes`}: ${why}, and nothing warns you.`;
 }
 
 /** One line under the factors. */
@@ -157,7 +157,7 @@ class Grid {
 
   show(state, found, { narrow, name }) {
     const { processes, batch, gather } = state;
-    const frame = narrow ? { width: 358, height: 420, side: 286, left: 44, top: 34, at: [44, 378, 400] } : { width: 920, height: 420, side: 350, left: 130, top: 38, at: [550, 200, 228] };
+    const frame = narrow ? { width: 358, height: 420, side: 286, left: 44, top: 34, at: [44, 378, 400] } : { width: 920, height: 420, side: 350, left: 160, top: 38, at: [580, 150, 178] };
     const key = [processes, batch, narrow].join();
     if (this.key !== key) this.build(state, frame);
     this.key = key;
@@ -169,7 +169,7 @@ class Grid {
     });
     this.count.setAttribute("class", `cw-hero-text cw-hero-count${count.length > 10 ? " cw-small" : ""}`);
     this.count.textContent = count;
-    this.under.textContent = gather === "none" ? "wrong answers are left for a person" : lost ? "pushes on a film arrive, no error" : "pushes on a film arrive";
+    this.under.textContent = !lost ? "pushes on a film arrive" : gather === "none" ? "wrong answers of a person are missing" : "pushes on a film are lost, silently";
   }
 
   build({ processes, batch }, { width, height, side, left, top, at }) {
@@ -188,9 +188,10 @@ class Grid {
     const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);
     const long = processes <= 2 && width > 400;
     sized(this.root, { width, height });
-    this.root.replaceChildren(...made.map(({ root }) => root),
+    const column = batch <= 16 ? svg("path", { class: "cw-ring-now", d: `M${left + gap} ${top + gap}h${square.toFixed(1)}v${side - 2 * gap}h${(-square).toFixed(1)}z` }) : svg("g"); // of one film
+    this.root.replaceChildren(...made.map(({ root }) => root), column,
       ...each.flatMap((k) => [words("cw-middle cw-soft", left + (k + 0.5) * step, top - 16, long ? `films of machine ${k + 1}` : k ? String(k + 1) : "films of 1"),
-        words("cw-end cw-soft", left - 16, top + (k + 0.5) * step + 5, long ? `people of ${k + 1}` : String(k + 1))]), this.count, this.under);
+        words("cw-end cw-soft", left - 16, top + (k + 0.5) * step + 5, long ? `people of machine ${k + 1}` : String(k + 1))]), this.count, this.under);
     [this.count, this.under].forEach((text, k) => [["x", at[0]], ["y", at[1 + k]]].forEach(([key, value]) => text.setAttribute(key, value)));
   }
 }

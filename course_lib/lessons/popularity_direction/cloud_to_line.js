@@ -15,16 +15,18 @@ export default showing(NAMES, class extends Interactive {
     const most = Math.sqrt(films.counts[0]);
     parts.dots = films.counts.map((count) => svg("circle", { class: "cw-star", r: (3 + (9 * Math.sqrt(count)) / most).toFixed(1), "fill-opacity": (0.25 + (0.6 * Math.sqrt(count)) / most).toFixed(2) }));
     parts.name = svg("text", { class: "cw-hero-text cw-star-name" }, films.names[0]);
+    parts.ghosts = svg("path", { class: "cw-specks cw-ghosts" });
+    parts.count = svg("text", { class: "cw-hero-text cw-end cw-hero-count", x: FRAME.width - 12, y: 48 });
     parts.bars = h("div", { class: "cw-bars" });
     const { width, height } = FRAME;
     return hero(this, {
-      head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles are popular films." },
+      head: { look: "cw-sky", title: "A cloud becomes a line", lead: "Press Play. A step pulls a film that somebody liked, and pushes another film away. Large circles: popular films. Grey: before the training." },
       controls: [h("div", { class: "cw-row" }, play), parts.law.box],
       picture: drawing({ width, height }, { "aria-label": "Films as circles in a plane; the text says how they lie" },
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),
-        svg("text", { class: "cw-hero-text cw-start cw-soft", x: 12, y: height - 12 }, "← the least popular films"),
-        svg("text", { class: "cw-hero-text cw-end cw-soft", x: width - 12, y: height - 12 }, "the most popular films →"),
-        [...parts.dots].reverse(), parts.name),
+        svg("text", { class: "cw-hero-text cw-end cw-soft", x: width - 12, y: height - 12 }, "direction from rare to popular films →"),
+        parts.ghosts, [...parts.dots].reverse(), parts.name, parts.count,
+        svg("text", { class: "cw-hero-text cw-end", x: width - 12, y: 72 }, "of the people have the same film on top")),
       more: { view: h("div", { class: "cw-card" }, parts.bars) },
     });
   }
@@ -38,6 +40,8 @@ export default showing(NAMES, class extends Interactive {
       parts.dots[k].style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
       if (!k) parts.name.style.transform = `translate(${Math.min(x, FRAME.width - 85).toFixed(1)}px, ${(y - 20).toFixed(1)}px)`;
     });
+    parts.ghosts.setAttribute("d", places[0].map((place) => `M${at(place).map((part) => part.toFixed(1)).join(" ")}h0`).join(""));
+    parts.count.textContent = wholePercent(share[moment]);
     parts.bars.replaceChildren(
       namedBar(number(r[moment]), "correlation of a film’s place with its popularity", barPiece("cw-piece-pull", Math.max(r[moment], 0))),
       namedBar(wholePercent(share[moment]), "of the people have one and the same film at the top", barPiece("cw-piece-push", share[moment])));

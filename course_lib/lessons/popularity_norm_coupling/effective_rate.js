@@ -1,6 +1,6 @@
 // The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate.
-import { drawing, h, list, number, short, sized, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, barLine, choice, diamond, hero, key, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { drawing, h, list, number, svg, thousands } from "../shared/widgets/kit.js";
+import { Interactive, barLine, choice, diamond, filmLine, hero, key, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 
 const NAMES = ["films", "rate", "person", "index", "everything"];
@@ -20,20 +20,20 @@ export default showing(NAMES, class extends Interactive {
     this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, barLine(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull")]));
     this.chart = new Chart(films);
     this.control(choice, "index", { label: "Index", options: Object.entries(KINDS) });
-    this.ten = new Ten();
+    parts.whose = h("p", { class: "cw-card-title" });
+    parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     return hero(this, {
-      head: { title: "One list, two indexes: cosine or dot product?", lead: "The model was trained on cosines. Each bar: how many people liked that film of this person’s list." },
+      head: { title: "Popular films grow long", lead: "Each dot is a film of a model that was trained on cosines, which ignore lengths. Then two indexes search its vectors." },
       controls: [parts.index.box, parts.rate.box, parts.person.box],
-      picture: this.ten.root,
+      picture: h("div", { class: "cw-hero-stage" }, this.chart.root, h("div", {}, parts.whose, parts.ten)),
       more: {
         start: parts.presets.box,
         main: [parts.liked, h("div", {}, h("p", { class: "cw-small-title" }, "Pairs of a film in everybody’s lists; full bar: most popular films"),
           h("div", { class: "cw-bars cw-tight" }, Object.values(this.bars).map(({ box }) => box)))],
-        view: h("div", { class: "cw-card" }, this.chart.root,
-          h("ul", { class: "cw-legend" },
-            key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
-            key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
-            key("quartic law, one mean pull for all films", svg("path", { class: "cw-law", d: "M1 10H19" })))),
+        view: h("ul", { class: "cw-legend" },
+          key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
+          key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
+          key("quartic law, one mean pull for all films", svg("path", { class: "cw-law", d: "M1 10H19" }))),
       },
     });
   }
@@ -41,10 +41,13 @@ export default showing(NAMES, class extends Interactive {
   refresh(parts, state) {
     const found = shown(state);
     this.story = state.everything ? story(state, found) : point(state, found);
-    this.ten.show(state, found, { narrow: this.narrow, name: this.story });
+    const { person, films, index } = state;
+    parts.whose.replaceChildren(`First films for person ${person} `, h("span", { class: "cw-soft" }, `by ${KINDS[index]}, and their likes`));
+    parts.ten.replaceChildren(...found.lists[index].slice(0, this.narrow ? 5 : 10).map((id) =>
+      filmLine([films.titles[id], h("span", { class: "cw-soft" }, ` ${films.counts[id]}`)], found.person.hidden.includes(id) && "hidden film")));
     parts.liked.textContent = `Liked, among others: ${list(found.person.liked.map((id) => state.films.titles[id]))}.`;
     for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind] / state.films.popular, number(Math.round(found.model.count[kind])));
-    this.chart.show(found.model, this.story);
+    this.chart.show(found, this.story);
     this.fold({ numbers: () => [HEADS, rows(state), "All stored models."], python: asPython(state) });
   }
 });
@@ -58,8 +61,8 @@ function shown({ films, rate, person }) {
 
 const listed = (films, ids) => number(Math.round(average(ids.map((id) => films.counts[id]))));
 
-const point = ({ films, person }, { lists }) => `The same vectors in two indexes: by dot product the ten films of person ${person} were liked by ${listed(films, lists.dot)} people on average, ` +
-  `and by cosine by ${listed(films, lists.cosine)}.`;
+const point = ({ films, person }, { model, lists }) => `The vector of ${films.named[0]}, the most popular film, is ${number(model.lengths[0] / 100)} long, that of the median film ${number(model.median)}. ` +
+  `So a dot product shows person ${person} films with ${listed(films, lists.dot)} likes on average, and the cosine films with ${listed(films, lists.cosine)}.`;
 
 function story({ films, rate, person }, { model, lists }) {
   const { count, lengths, median, slope } = model;
@@ -93,38 +96,8 @@ EffectiveRate(${rate}, person=${person}, index="${index}")`;
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-/** The ten films of a list, from the first down: a bar is as long as the film has pairs, on one scale for both lists. */
-class Ten {
-  constructor() {
-    const words = (kind) => svg("text", { class: `cw-hero-text ${kind}` });
-    this.rows = Array.from({ length: 10 }, () => ({ title: words("cw-end"), bar: svg("rect", { height: 22, rx: 4 }), count: words("") }));
-    this.mean = svg("text", { class: "cw-hero-text cw-end cw-hero-count", x: 900, y: 280 });
-    this.under = svg("text", { class: "cw-hero-text cw-end", x: 900, y: 304 });
-    this.root = svg("svg", { role: "img" }, this.mean, this.under, this.rows.map(Object.values));
-  }
-
-  show({ films, index }, { lists, person }, { narrow, name }) {
-    for (const words of [this.mean, this.under]) words.style.display = narrow ? "none" : ""; // the sentence below has them
-    const { width, left, letters } = narrow ? { width: 358, left: 168, letters: 19 } : { width: 920, left: 350, letters: 44 };
-    const most = Math.max(...[...lists.dot, ...lists.cosine].map((id) => films.counts[id]));
-    const put = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
-    sized(this.root, { width, height: 324 }).setAttribute("aria-label", name);
-    const other = index === "dot" ? "cosine" : "dot";
-    this.mean.textContent = listed(films, lists[index]);
-    this.under.textContent = `likes on average; by ${KINDS[other]} ${listed(films, lists[other])}`;
-    this.rows.forEach(({ title, bar, count }, k) => {
-      const [id, y] = [lists[index][k], 12 + 31 * k];
-      const long = Math.max(2, Math.round((films.counts[id] / most) * (width - left - (narrow ? 44 : 190))));
-      put(title, { x: left - 10, y: y + 15 });
-      put(bar, { class: `cw-ten-bar ${index === "dot" ? "cw-user" : "cw-knob-item"}`, x: left, y: y - 2, style: `width:${long}px` });
-      put(count, { x: left + long + 8, y: y + 15 });
-      title.textContent = short(films.titles[id], letters);
-      count.textContent = `${films.counts[id]}${person.hidden.includes(id) ? (narrow ? " ✓" : " ✓ hidden film") : ""}`;
-    });
-  }
-}
-
-const FRAME = { width: 420, height: 190, left: 34, right: 10, top: 12, bottom: 36 };
+const FRAME = { width: 540, height: 344, left: 104, right: 12, top: 12, bottom: 106 };
+const STRIPS = { dot: 44, cosine: 16 }; // above the lower edge
 const LENGTHS = [0.5, 1, 2, 5, 10, 20];
 
 /** Length against pairs, both logarithmic; the axes are those of all models, so that a change of the rate can be seen. */
@@ -133,16 +106,19 @@ class Chart {
     Object.assign(this, { films, most: Math.max(...films.shown), least: Math.min(...films.shown), high: Math.max(...films.models.flatMap(({ lengths }) => lengths)) / 90 });
     this.low = Math.min(...films.models.flatMap(({ lengths }) => lengths)) / 110;
     const { width, height, left, right, top, bottom } = FRAME;
-    const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text cw-large ${kind}`, x: x.toFixed(1), y: y.toFixed(1) }, words);
+    const text = (x, y, kind, words) => svg("text", { class: `cw-hero-text ${kind}`, x: x.toFixed(1), y: y.toFixed(1) }, words);
     this.specks = svg("path", { class: "cw-specks" });
     this.named = svg("path", { class: "cw-item-head cw-plain" });
     this.law = svg("path", { class: "cw-law" });
-    this.names = films.named.map((name) => svg("text", { class: "cw-map-name cw-end" }, name));
+    this.names = films.named.map((name) => svg("text", { class: "cw-hero-text cw-end" }, name));
+    this.listed = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, Array.from({ length: 10 }, () => svg("circle", { class: kind === "dot" ? "cw-user" : "cw-knob-item", r: 7, cy: height - STRIPS[kind] }))]));
     this.root = drawing({ width, height }, {},
       svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-      [5, 10, 20, 50, 100, 200, 500, 1000].filter((count) => count <= this.most).map((count) => text(this.x(count), height - bottom + 16, "", String(count))),
-      LENGTHS.filter((length) => length > this.low && length < this.high).map((length) => text(left - 6, this.y(length) + 4, "cw-end", String(length))),
-      text((left + width) / 2, height - 3, "", "training pairs of the film"), text(left + 6, top + 10, "cw-start", "length of its vector"),
+      [5, 20, 50, 200, 500].filter((count) => count <= this.most).map((count) => text(this.x(count), height - bottom + 18, "cw-middle cw-soft", String(count))),
+      LENGTHS.filter((length) => length > this.low && length < this.high).map((length) => text(left - 6, this.y(length) + 5, "cw-end cw-soft", String(length))),
+      text(width - right, height - bottom + 38, "cw-end", "likes of the film"), text(left + 8, top + 16, "cw-start", "length of its vector"),
+      this.theory = text(width - right, 0, "cw-end cw-soft", "the quartic law"),
+      Object.entries(STRIPS).map(([kind, low]) => [svg("path", { class: "cw-frame", d: `M${left} ${height - low}H${width - right}` }), text(left - 8, height - low + 5, "cw-end", `by ${kind}`)]), Object.values(this.listed),
       this.specks, this.law, this.named, this.names);
   }
 
@@ -154,12 +130,14 @@ class Chart {
     return FRAME.top + (Math.log(this.high / length) / Math.log(this.high / this.low)) * (FRAME.height - FRAME.top - FRAME.bottom);
   }
 
-  show({ lengths, law }, name) {
+  show({ model: { lengths, law }, lists }, name) {
     const { films, names } = this;
+    for (const [kind, dots] of Object.entries(this.listed)) dots.forEach((dot, k) => dot.setAttribute("cx", this.x(films.counts[lists[kind][k]]).toFixed(1)));
     const places = lengths.map((length, k) => [this.x(films.shown[k]), this.y(length / 100)]);
     this.specks.setAttribute("d", places.slice(names.length).map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join(""));
     this.named.setAttribute("d", places.slice(0, names.length).map(([x, y]) => diamond(x, y, 6)).join(""));
     this.law.setAttribute("d", law.map((length, k) => `${k ? "L" : "M"}${this.x(this.least * (this.most / this.least) ** (k / (law.length - 1))).toFixed(1)} ${this.y(length / 100).toFixed(1)}`).join(""));
+    this.theory.setAttribute("y", (this.y(law.at(-1) / 100) + 22).toFixed(1));
     names.forEach((text, k) => {
       text.setAttribute("x", (places[k][0] - 9).toFixed(1));
       text.setAttribute("y", Math.max(11, places[k][1] - (k ? 5 : 17)).toFixed(1)); // the first name above the others, which it would touch
