@@ -1,5 +1,5 @@
 // The hero of the chapter: the square of all pairs, which grows with the examples, folds into two matrices, which do not.
-import { drawing, h, number, svg, thousands } from "../shared/widgets/kit.js";
+import { drawing, fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
 import { Interactive, barPiece, button, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 import { average, inner, unpack } from "../shared/widgets/tables.js";
 

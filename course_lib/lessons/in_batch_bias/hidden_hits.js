@@ -6,7 +6,7 @@ const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
 const REPAIRS = [["none", "nothing"], ["logq", "subtract log q in training"], ["serving", "add log count when serving"]];
 const FIVE = [1, 2, 3, 4, 5];
-const FRAME = { width: 500, height: 290, left: 72, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
+const FRAME = { width: 500, height: 290, left: 86, right: 10, top: 14, bottom: 26, most: 16 }; // most: of the hill, in equal shares
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { films }) {

@@ -26,7 +26,7 @@ export default showing(NAMES, class extends Interactive {
         svg("path", { class: "cw-frame", d: `M10 ${height / 2}H${width - 10}` }),
         svg("text", { class: "cw-hero-text cw-end cw-soft", x: width - 12, y: height - 12 }, "direction from rare to popular films →"),
         parts.ghosts, [...parts.dots].reverse(), parts.name, parts.count,
-        svg("text", { class: "cw-hero-text cw-end", x: width - 12, y: 72 }, "of the people have the same film on top")),
+        svg("text", { class: "cw-hero-text cw-end", x: width - 12, y: 86 }, "of the people have the same film on top")),
       more: { view: h("div", { class: "cw-card" }, parts.bars) },
     });
   }
