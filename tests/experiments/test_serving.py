@@ -86,3 +86,13 @@ def test_a_cell_has_rows_for_numbers_only() -> None:
     cell = serving.ServingCell(part="index", data="gowalla", seed=3)
     rows = serving.rows_of(cell, {"recall": 0.123456, "recall 4": float("nan")}, index="ivf")
     assert rows == [{"data": "gowalla", "index": "ivf", "seed": 3, "metric": "recall", "value": 0.1235}]
+
+
+def test_an_index_that_looks_everywhere_finds_every_list_with_hits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LOOKED_INTO", (serving.number_of_cells(len(ITEMS)),))
+    cell = serving.ServingCell(part="hits", data="ml-1m", seed=0)
+    rows = list(serving.found_with_hits(cell, USERS, ITEMS, COUNTS))
+    found = {(row.get("space"), row["index"], row["metric"]): row["value"] for row in rows}
+    for space in ("inner product", "one more coordinate"):
+        assert [found[space, "ivf", f"{what} in 16"] for what in ("recall", "visited")] == [1.0, 1.0]
+    assert 0 < found[None, "decayed hits", "recall"] < 1

@@ -127,7 +127,7 @@ def test_a_sentence_that_is_false_stops_the_page() -> None:
     right = Stored(0.5, **{"one more coordinate": 0.9})
     support = findings.one_more_coordinate_keeps_the_popular.evidence(right).support
     assert support.startswith("all 3 data sets, 5 seeds each")
-    with pytest.raises(FindingError, match="Gowalla"):
+    with pytest.raises(FindingError, match="MovieTweetings"):
         findings.one_more_coordinate_loses_the_rare.evidence(right)
     with pytest.raises(FindingError, match="ML-1M"):
         findings.one_byte_is_nearly_exact.evidence(Stored(0.96))
@@ -136,13 +136,19 @@ def test_a_sentence_that_is_false_stops_the_page() -> None:
 
 
 def test_a_prediction_can_fail_and_one_that_was_not_run_says_so() -> None:
-    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(Stored(0.25), dict.fromkeys(range(1, 7), ""))}
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(Stored(0.25), dict.fromkeys(range(1, 9), ""))}
     assert (
         outcome["4"] == "failed on MovieTweetings and ML-1M and Gowalla" and outcome["6"] == "failed on MovieTweetings"
     )
     some = Stored(0.35, missing=("gowalla",))
-    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(some, dict.fromkeys(range(1, 7), ""))}
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(some, dict.fromkeys(range(1, 9), ""))}
     assert outcome["4"] == "held on MovieTweetings and ML-1M; not run on Gowalla yet"
+    hits = Stored(0.96, **{"inner product": 0.1, "decayed hits": 0.2})
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(hits, dict.fromkeys(range(1, 9), ""))}
+    assert [outcome["7"], outcome["8"]] == ["held", "held"]
+    lost = Stored(0.96, **{"inner product": 0.1, "decayed hits": 0.2, "recall@10 item neighbours": 0.9})
+    outcome = {row[0]: row[2] for row in findings.table_of_outcomes(lost, dict.fromkeys(range(1, 9), ""))}
+    assert outcome["8"] == "failed on MovieTweetings"
 
 
 def test_nonsense_is_named() -> None:
