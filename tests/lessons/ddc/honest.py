@@ -45,18 +45,6 @@ class loops:
                 slope += sigmoid(-(s + beta * x - t)) * y
         return -1.0 if slope > 0 else 1.0
 
-    def measure(users, items, histories, held_out, counts, k):
-        popularity, ranks = 0.0, []
-        for user, history, wanted in zip(users, histories, held_out):
-            known = set(history)
-            open_items = [j for j in range(len(items)) if j not in known]
-            top = sorted(open_items, key=lambda j: (-dot(user, items[j]), j))[:k]
-            popularity += sum(counts[j] for j in top) / k
-            if wanted:
-                places = [place for place, j in enumerate(top, 1) if j in wanted]
-                ranks.append(1 / places[0] if places else 0)
-        return popularity / len(users), sum(ranks) / len(ranks)
-
 
 class vectorised:
     """NumPy, without loops."""

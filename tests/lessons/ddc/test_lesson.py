@@ -261,10 +261,8 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 WRONG_FORMULAS = [
     (correction, "has_minimiser", lambda f: lambda a, b: not f(a, b), "minimum", "both"),
     (correction, "solve_user", lambda f: lambda s, t, a, b: f(s, t, a, b - b.mean()), "origin", "sign"),
-    (correction, "solve_user", lambda f: lambda s, t, a, b: f(s, t, a, b - b.mean()), "origin", "gone"),
     (losses, "bpr", lambda f: lambda p, n: (p - n).mean() ** 2, "loss-scale", "below"),
     (correction, "user_loss", lambda f: lambda s, t, a, b, x, y: f(s, t, 0 * a, b, x, y), "served", "learned"),
-    (correction, "user_loss", lambda f: lambda s, t, a, b, x, y: f(s, t[1:], a, b[1:], x, y), "served", "shipped"),
 ]
 
 

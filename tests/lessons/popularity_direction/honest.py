@@ -9,29 +9,6 @@ class loops:
     def dot(x, y):
         return sum(a * b for a, b in zip(x, y))
 
-    def popularity_direction(items, counts, ratio):
-        size = max(1, round(ratio * len(counts)))
-        order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
-        d = len(items[0])
-        head = [sum(items[i][l] for i in order[:size]) / size for l in range(d)]
-        tail = [sum(items[i][l] for i in order[-size:]) / size for l in range(d)]
-        difference = [x - y for x, y in zip(head, tail)]
-        return [x / math.sqrt(dot(difference, difference)) for x in difference]
-
-    def correlation(x, y):
-        mx, my = sum(x) / len(x), sum(y) / len(y)
-        x, y = [a - mx for a in x], [b - my for b in y]
-        return dot(x, y) / math.sqrt(dot(x, x) * dot(y, y))
-
-    def cross_fitted(items, counts, ratio, fold):
-        found = []
-        for k in sorted(set(fold)):
-            outside = [i for i, f in enumerate(fold) if f != k]
-            inside = [i for i, f in enumerate(fold) if f == k]
-            direction = popularity_direction([items[i] for i in outside], [counts[i] for i in outside], ratio)
-            found.append(correlation([dot(items[i], direction) for i in inside], [counts[i] for i in inside]))
-        return sum(found) / len(found)
-
     def bpr_steps(users, items, triples, lr):
         users, items = [list(row) for row in users], [list(row) for row in items]
         for u, i, j in triples:

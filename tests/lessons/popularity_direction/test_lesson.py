@@ -252,19 +252,12 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 # ==== the quiz on the popularity direction: verdicts come from course_lib, and so do the numbers in the explanations
 
 
-def measured_twice(items: Any, counts: Any, ratio: float, rng: Any) -> float:
-    return popularity.projection_correlation(items, counts, ratio)
 
 
 WRONG_FORMULAS = [
     (popularity, "double_dipping_law", lambda f: lambda c, d, r: f(c, 16, r), "null", "width"),
-    (popularity, "double_dipping_law", lambda f: lambda c, d, r: popularity.ChanceLaw(0.0, 0.1), "null", "zero"),
-    (popularity, "double_dipping_draws", lambda f: lambda *a, **k: np.zeros(9), "null", "significant"),
-    (popularity, "cross_fitted_correlation", lambda f: measured_twice, "null", "halves"),
     (popularity, "pull_matrix", lambda f: lambda y, law: f(y, popularity.TripleLaw()), "first-axis", "law"),
-    (popularity, "pull_matrix", lambda f: lambda y, law: 0 * y + y.sum(0), "first-axis", "taste"),
     (popularity, "expected_roles", lambda f: lambda y, law: (f(y, law)[0], 0 * f(y, law)[1]), "pushed", "none"),
-    (popularity, "expected_roles", lambda f: lambda y, law: (f(y, law)[0], 3 * f(y, law)[1]), "pushed", "equal"),
 ]
 
 

@@ -102,11 +102,6 @@ def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:
         chance.uniforms(-1, 3)
 
 
-def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
-    names = ("ITEMS", "USERS", "TASTES", "WIDTH", "BATCH", "STEPS", "EVERY", "LOYAL", "LIST", "TOP")
-    assert list(library(MATH)("() => lib.WORLD").values()) == [getattr(norm_growth, name) for name in names]
-
-
 # ---- the run in Python follows the laws
 
 
@@ -160,12 +155,6 @@ def test_chance_follows_the_popularity_that_is_asked() -> None:
     assert (np.abs(counts / total - expected)[:3] < 4 * errors[:3]).all()
     flat = shown(exponent=0.0).run().counts
     assert flat.max() < 2 * flat.min()
-
-
-def test_starts_have_the_norm_that_is_asked() -> None:
-    run = shown(start_norm=3.0, step=0).run()
-    table = np.concatenate([run.items, run.users])
-    assert np.sqrt((geometry.norm(table) ** 2).mean()) == pytest.approx(3.0, rel=0.05)
 
 
 # ---- the Python object
