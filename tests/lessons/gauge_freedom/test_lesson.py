@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 from matplotlib.figure import Figure
 
 from course_lib import gauge, geometry
@@ -17,7 +16,6 @@ from course_lib.checking import some
 from course_lib.gauge import counting
 from course_lib.lessons.gauge_freedom import films, plots, proofs, stretched_axes
 from course_lib.lessons.gauge_freedom import findings as about
-from course_lib.lessons.shared.symbolic import simplified
 from tests.lessons.every import explanation
 
 WRONG = [
@@ -25,12 +23,6 @@ WRONG = [
     (counting, "squares", lambda f: lambda A: as_table(A, "A"), [proofs.enumerate_diagonal_gauge]),
     (gauge, "second_plane_gauge", lambda f: lambda a1, a2, b: f(a2, a1, a1), [proofs.enumerate_plane_gauge]),
 ]
-
-
-def test_a_residual_can_fail():
-    """The same machinery on P2's sentence "D applied to both vectors preserves their inner product"."""
-    x, y, d = sp.symbols("x y d", positive=True)
-    assert simplified((d * x) * (d * y) - x * y) != [0]
 
 
 def test_the_circle_is_the_circle():

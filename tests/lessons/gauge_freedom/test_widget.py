@@ -16,15 +16,7 @@ from course_lib.lessons.gauge_freedom import make_chosen_neighbours, stretched_a
 from course_lib.lessons.gauge_freedom.chosen_neighbours import STORED, THOUSANDTHS, ChosenNeighbours
 from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
 from tests.lessons.every import Script
-from tests.widget_pages import (
-    SUMMARY,
-    Elements,
-    differences,
-    misfits,
-    run,
-    settled,
-    unreadable,
-)
+from tests.widget_pages import SUMMARY, Elements, differences, misfits, run, settled, unreadable
 
 SHOWN = {"stretched_axes": {"sphere": "items"}}
 REFUSED = [

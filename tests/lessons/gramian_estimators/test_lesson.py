@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 import torch
 from matplotlib.figure import Figure
 
@@ -19,13 +18,6 @@ from course_lib.lessons.gramian_estimators import quiz as gramian_estimators
 from course_lib.lessons.gramian_estimators.free_tables import Race
 from course_lib.lessons.shared.findings import Finding
 from tests.lessons.every import explanation
-
-
-def test_closed_sums_are_the_sums() -> None:
-    """The helper that drops sympy's case q = 1 keeps the right one: numbers at q = 1/3, t = 5."""
-    q, t = sp.Symbol("q", positive=True), sp.Symbol("t", integer=True, positive=True)
-    value = proofs._sum_of_k_powers(q, t).subs({q: sp.Rational(1, 3), t: 5})
-    assert sp.simplify(value) == sum(k * sp.Rational(1, 3) ** k for k in range(5))
 
 
 class ASum(gramians.SOGram):

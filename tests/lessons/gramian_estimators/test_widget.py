@@ -22,12 +22,7 @@ from course_lib.lessons.shared.widgets.base import read
 from course_lib.lessons.shared.widgets.tables import unpack
 from tests.lessons.every import Script, printed
 from tests.lessons.gramian_estimators import make_two_matrices
-from tests.widget_pages import (
-    SUMMARY,
-    Elements,
-    far_apart,
-    made_in_python,
-)
+from tests.widget_pages import SUMMARY, Elements, far_apart, made_in_python
 from tools import folding_models
 
 NAMES = ("alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed")

@@ -19,16 +19,8 @@ MESSAGES = [
     ("weight_of_negatives", lambda y, i, j, s: 0.5, "no floats"),
     ("weight_of_negatives", lambda y, i, j, s: Fraction(17, 3), "No usual slip"),
     ("weight_of_negatives", lambda y, i, j, s: "1", "a number is expected"),
-    (
-        "best_score",
-        lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop),
-        "not rho pop",
-    ),
-    (
-        "best_score",
-        lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)),
-        "omega multiplies every l-",
-    ),
+    ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop), "not rho pop"),
+    ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)), "omega multiplies every l-"),
     ("counterexample", lambda: 3, "four things"),
     ("counterexample", lambda: ([[1, 0]], 2, (0, 1), 1), "cold film"),
     ("counterexample", lambda: ([[1, 1]], 3, (0, 1), 1), "2 to M = 2"),

@@ -18,14 +18,7 @@ from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBat
 from course_lib.lessons.shared.widgets.base import Folded, read
 from tests.lessons.every import Script, printed
 from tests.lessons.in_batch_bias import make_hidden_hits
-from tests.widget_pages import (
-    SMALLER,
-    Elements,
-    differences,
-    open_folds,
-    page_html,
-    settled,
-)
+from tests.widget_pages import SMALLER, Elements, differences, open_folds, page_html, settled
 
 REFUSED = [
     ("in_batch_weights", {"labels": [[1, 0]]}, "labels has shape (1, 2); expected"),

@@ -201,11 +201,7 @@ OF_EACH_CASE = [
     (about.last_step_is_less_popular, ([FEW, FEW],), ([MANY, MANY],)),
     (about.half_way_it_is_aligned, ([FEW, FEW],), ([MANY, MANY],)),
     (about.the_axis_comes_and_goes, ([[0.1, 0.9, 0.2]] * 2,), ([[0.1, 0.9, 0.8]] * 2,)),
-    (
-        about.reading_outlasts_dominance,
-        ([[0.9, 0.2]] * 2, [[0.9, 0.8]] * 2),
-        ([[0.9, 0.8]] * 2, [[0.9, 0.2]] * 2),
-    ),
+    (about.reading_outlasts_dominance, ([[0.9, 0.2]] * 2, [[0.9, 0.8]] * 2), ([[0.9, 0.8]] * 2, [[0.9, 0.2]] * 2)),
 ]
 FINDINGS = [
     *((found, each(holds, holds), each(holds, fails)) for found, holds, fails in OF_EACH_CASE),
@@ -250,8 +246,6 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 
 
 # ==== the quiz on the popularity direction: verdicts come from course_lib, and so do the numbers in the explanations
-
-
 
 
 WRONG_FORMULAS = [

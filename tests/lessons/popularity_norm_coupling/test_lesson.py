@@ -53,12 +53,6 @@ WRONG = [
 ]
 
 
-def test_the_theorem_of_the_increments_says_how_much() -> None:
-    """A single positive increment at the end: E f moves by its own probability."""
-    pi = Fraction(1, 2)
-    assert proofs._binomial(4, 4, pi) == Fraction(1, 16)
-
-
 def test_a_rare_item_outgrows_a_popular_one_exactly() -> None:
     broken = proofs.growth_without_popularity((6, 3))
     assert broken.claimed == 0 and broken.actual < 0

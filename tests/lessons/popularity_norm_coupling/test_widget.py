@@ -17,11 +17,7 @@ from course_lib.lessons.popularity_norm_coupling.effective_rate import Effective
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth, Run
 from course_lib.lessons.shared.widgets import chance
 from tests.lessons.every import Script
-from tests.widget_pages import (
-    Elements,
-    far_apart,
-    run,
-)
+from tests.widget_pages import Elements, far_apart, run
 from tests.widget_pages import run as run_code
 
 SHOWN = {"norm_growth": {"lr": 1.0, "seed": 7, "step": 420}}
