@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,23 +108,12 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 NAME = "gauge-freedom"
 
 
-def rank_of_the_rows_themselves(A: Any) -> Any:
-    return A.shape[1] - np.linalg.matrix_rank(A.astype(float))
-
-
-def of_stretched_rows(right: Any, X: Any, k: int, metric: str = "cosine", **options: Any) -> Any:
-    return right(X * [3, 1, 1] if metric == "cosine" else X, k, metric, **options)
-
-
 WRONG_FORMULAS = [
     (gauge, "apply_gauge", lambda f: lambda A, B, d: (A * d, B * d), "what-changes", ""),
     (gauge, "apply_gauge", lambda f: lambda A, B, d: (A, B), "post-hoc", ""),
-    (gauge, "diagonal_gauge_dimension", lambda f: rank_of_the_rows_themselves, "which-stretch", ""),
     (gauge, "keeps_norms", lambda f: lambda A, S, tol: True, "which-stretch", ""),
     (gauge, "linear_gauge_dimension", lambda f: lambda A: max(0, 4 - len(A)), "how-many-rows", ""),
     (gauge, "steck_objectives", lambda f: lambda X, A, B, decay: (f(X, A, B, decay=decay)[0],) * 2, "decay", ""),
-    (gauge, "steck_second", lambda f: lambda X, k, decay: f(X, k=k, decay=0.0), "decay", ""),
-    (gauge, "neighbours", lambda f: partial(of_stretched_rows, f), "distances", ""),
     (geometry, "cosine_distance", lambda f: lambda a, b: f(a, b) ** 0.5, "distances", ""),
 ]
 

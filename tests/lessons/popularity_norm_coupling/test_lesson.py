@@ -285,7 +285,6 @@ NAME = "popularity-norm-coupling"
 WRONG_FORMULAS = [
     (norms, "predicted_norm", lambda f: lambda *a, **k: f(*a, **k) ** 2, "sixteen-times", ""),
     (norms, "crossover_count", lambda f: lambda norm, **k: f(norm, **k) * norm, "same-picture", ""),
-    (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) * geometry.norm(q)[..., None], "same-picture", ""),
     (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) - 0.5 * q, "who-grows", ""),
     (
         norms,
@@ -295,7 +294,6 @@ WRONG_FORMULAS = [
         "",
     ),
     (norms, "decay_equilibrium", lambda f: lambda p, **k: f(1.0, **k), "weight-decay", ""),
-    (norms, "decayed_path", lambda f: lambda *a, **k: f(*a, **{**k, "lazy": False}), "weight-decay", ""),
     (geometry, "normalise", lambda f: lambda x: x / geometry.norm(x).mean(), "serving", ""),
 ]
 
