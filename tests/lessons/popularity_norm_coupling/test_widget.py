@@ -140,19 +140,6 @@ def test_what_the_chapter_shows_is_there() -> None:
     assert np.sqrt((bare**2).mean()) < 0.15  # one mean gradient for all items: within some percent
 
 
-def test_chance_follows_the_popularity_that_is_asked() -> None:
-    """Simulation: 9 600 draws of a power law; the three largest shares within four standard errors."""
-    counts = shown(exponent=1.0).run().counts
-    expected = 1 / np.arange(1, norm_growth.ITEMS + 1)
-    expected /= expected.sum()
-    total = counts.sum()
-    assert total == norm_growth.STEPS * norm_growth.BATCH
-    errors = np.sqrt(expected * (1 - expected) / total)
-    assert (np.abs(counts / total - expected)[:3] < 4 * errors[:3]).all()
-    flat = shown(exponent=0.0).run().counts
-    assert flat.max() < 2 * flat.min()
-
-
 # ---- the Python object
 
 
