@@ -30,27 +30,6 @@ class loops:
             weights = [w / size for w in weights]
         return weights
 
-    def share_radial(users, items, tau, tol, similarity):
-        def scaled(x):
-            return [a / length(x) for a in x]
-
-        above = 0
-        for i, user in enumerate(users):
-            left = scaled(user) if similarity == "cos" else user
-            right = [scaled(item) if similarity == "cos" else item for item in items]
-            scores = [dot(left, item) / tau for item in right]
-            top = max(scores)
-            odds = [math.exp(score - top) for score in scores]
-            gradient = [0.0] * len(user)
-            for j, item in enumerate(right):
-                share = odds[j] / sum(odds) - (i == j)
-                gradient = [g + share * x for g, x in zip(gradient, item)]
-            if similarity == "cos":
-                along = dot(gradient, left)
-                gradient = [g - along * x for g, x in zip(gradient, left)]
-            above += abs(dot(user, gradient)) > tol * length(user) * length(gradient)
-        return above / len(users)
-
 
 class vectorised:
     """NumPy, without loops."""

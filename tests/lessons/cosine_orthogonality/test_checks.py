@@ -17,16 +17,8 @@ SPOILT = {"test_gradient_unit": "def cosine_gradient(q, k):\n    return np.array
 
 
 MESSAGES = [
-    (
-        "gradient_at_any_length",
-        lambda q, k: (np.array(k) / 2 - 0.8 * np.array(q) / 5) / 5,
-        "is not right",
-    ),
-    (
-        "gradient_at_unit_length",
-        lambda q, k: np.array(k) / np.linalg.norm(k),
-        "moving outward does not change",
-    ),
+    ("gradient_at_any_length", lambda q, k: (np.array(k) / 2 - 0.8 * np.array(q) / 5) / 5, "is not right"),
+    ("gradient_at_unit_length", lambda q, k: np.array(k) / np.linalg.norm(k), "moving outward does not change"),
     ("gradient_at_unit_length", lambda q, k: q[:1], "a list of numbers"),
     ("gradient_at_unit_length", lambda q, k: [float("nan")] * len(q), "finite"),
     ("norm_after", lambda n, c, s, lr: n, "to second order the length does"),

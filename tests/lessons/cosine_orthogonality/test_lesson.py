@@ -234,13 +234,10 @@ WRONG_FORMULAS = [
     # a gradient that keeps its part along q
     (geometry, "cosine_gradient", lambda right: lambda q, k: right(q, k) + 0.1 * q, "one-step", ""),
     (geometry, "cosine_gradient", lambda right: lambda q, k: right(q, k) * np.linalg.norm(q), "gradient-length", ""),
-    (geometry, "cosine_gradient", lambda right: lambda q, k: right(q, k) * np.linalg.norm(k), "gradient-length", ""),
     (geometry, "cosine_gradient", lambda right: lambda q, k: 3 * q, "while-training", ""),
     # a cosine that normalises one side only
     (losses, "cosine_scores", lambda right: lambda q, k: q @ geometry.normalise(k).T, "which-losses", ""),
-    (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "while-training", ""),
     (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "leaves-the-circle", ""),
-    (geometry, "cosine", lambda right: lambda q, k: (q * k).sum(), "which-losses", ""),
 ]
 
 

@@ -15,7 +15,7 @@ from course_lib import geometry, losses
 from course_lib.lessons.cosine_orthogonality import cosine_motion
 from course_lib.lessons.shared.widgets import motion
 from tests.lessons.every import Script
-from tests.widget_pages import SUMMARY, run, settled
+from tests.widget_pages import SUMMARY, differences, run, settled
 
 CASES = 120
 
@@ -96,17 +96,6 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "angle": geometry.angle_degrees(q, keys[0]),
         "trace": motion.descend(case["loss"], q, keys, lr=case["lr"], tau=case["tau"], steps=case["steps"]),
     }
-
-
-def disagreements(cases: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[str]:
-    found = []
-    for case, answer in zip(cases, answers, strict=True):
-        ours, theirs = python_answer(case), answer
-        for name in ours:
-            a, b = np.asarray(ours[name], dtype=float), np.asarray(theirs[name], dtype=float)
-            if a.shape != b.shape or not np.allclose(a, b, rtol=1e-9, atol=1e-11):
-                found.append(f"{name}: {a.tolist()} and {b.tolist()} for {case}")
-    return found
 
 
 # ==== one step as a reader meets it: words, and pages in a real browser
@@ -214,18 +203,15 @@ def coordinates(page: Any, name: str) -> tuple[float, float]:
     return tuple(float(page.locator(f'input[name="{name}-{axis}"]').input_value()) for axis in "xy")
 
 
-@pytest.mark.parametrize("name", ["q", "k", "n1"])
+@pytest.mark.parametrize("name", ["q", "n1"])
 def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(CosineMotion(loss="infonce").static_html())
     page.locator(".cw-plane").scroll_into_view_if_needed()
-    before, unit = (
-        coordinates(page, name),
-        page.evaluate("document.querySelector('.cw-plane').getBoundingClientRect().width"),
-    )
+    before = coordinates(page, name)
     drag(page, name, 60, -30)
     after = coordinates(page, name)
     move = np.subtract(after, before)
-    assert move[0] > 0.2 and move[1] > 0.1 and move[0] == pytest.approx(2 * move[1], rel=0.1) and unit > 200
+    assert move[0] > 0.2 and move[1] > 0.1 and move[0] == pytest.approx(2 * move[1], rel=0.1)
     moved = {name: after} if name != "n1" else {"negatives": [after]}
     settled(page, CosineMotion(loss="infonce", **moved).summary())
     assert page.evaluate("document.activeElement.dataset.handle") == name
@@ -331,7 +317,7 @@ SCRIPTS = [
         "motion_math",
         EVALUATE,
         cases=lambda: [random_case(rng) for rng in [np.random.default_rng(2)] for _ in range(CASES)],
-        off=lambda case, answer: disagreements([case], [answer]),
+        off=lambda case, answer: differences(python_answer(case), answer),
         given=lambda case: case,
         wrong=("scale(add(target, unit, -dot(unit, target)), 1 / norm(q))", "scale(target, 1 / norm(q))"),
     ),

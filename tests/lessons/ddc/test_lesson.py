@@ -1,18 +1,15 @@
 """The chapter on DDC: its proofs, what its pages measure on the films, its findings, figures and quiz."""
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
-import torch
 from matplotlib.figure import Figure
 
 from course_lib import correction, datasets, losses
 from course_lib.debiasing import ddc
-from course_lib.interactions import Interactions
 from course_lib.lessons.ddc import broken as broken_ddc
 from course_lib.lessons.ddc import films, findings, plots, proofs, quiz
 from course_lib.lessons.shared.findings import FindingError
@@ -82,28 +79,6 @@ def test_six_times_the_margins_leave_less_than_a_hundredth_of_the_loss() -> None
     once, six_times = (np.log1p(np.exp(-times * np.array(margins))).mean() for times in (1, 6))
     assert broken_ddc.scaled_margins().actual == 0 and min(margins) > 0
     assert six_times < 0.01 * once and once == pytest.approx(0.0906, abs=5e-5)
-
-
-def test_every_pair_wrong_through_the_whole_of_ddc() -> None:
-    """The same four items as a data set: e_pop by (4), e_pref by (10), the optimum by Newton's method, the losses of
-    the docstring.
-    """
-    user = broken_ddc.TURNED
-    items = np.concatenate([user.positives, user.negatives]).astype(float)  # the third is the head, the fourth the tail
-    pairs = [(0, 0), (0, 1), (1, 2), (2, 2), (3, 2), (1, 0), (2, 1)]
-    data = Interactions(*np.array(sorted(pairs)).T, n_users=4, n_items=4)
-    users = np.tile(user.vector.astype(float), (4, 1))
-    model = ddc.DDC(users, items, data, top=0.5, ratio=0.25)
-    assert model.pop.tolist() == [0, 1] and model.pref[0].tolist() == [1, 0]
-    assert 0 not in model.solve()
-    alpha, beta = user.optimum
-    assert (model.alpha[0].item(), model.beta[0].item()) == pytest.approx((float(alpha), float(beta)), abs=1e-6)
-    triples = [torch.tensor(column) for column in zip(*itertools.product([0], [0, 1], [2, 3]), strict=True)]
-    with torch.no_grad():
-        after = float(model.loss(*triples))
-        model.alpha.zero_(), model.beta.zero_()
-        before = float(model.loss(*triples))
-    assert (before, after) == pytest.approx((0.0906, 0.0041), abs=5e-5) and after < 0.05 * before
 
 
 # ---- the exercise in words
@@ -261,10 +236,8 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 WRONG_FORMULAS = [
     (correction, "has_minimiser", lambda f: lambda a, b: not f(a, b), "minimum", "both"),
     (correction, "solve_user", lambda f: lambda s, t, a, b: f(s, t, a, b - b.mean()), "origin", "sign"),
-    (correction, "solve_user", lambda f: lambda s, t, a, b: f(s, t, a, b - b.mean()), "origin", "gone"),
     (losses, "bpr", lambda f: lambda p, n: (p - n).mean() ** 2, "loss-scale", "below"),
     (correction, "user_loss", lambda f: lambda s, t, a, b, x, y: f(s, t, 0 * a, b, x, y), "served", "learned"),
-    (correction, "user_loss", lambda f: lambda s, t, a, b, x, y: f(s, t[1:], a, b[1:], x, y), "served", "shipped"),
 ]
 
 

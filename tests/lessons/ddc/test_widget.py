@@ -206,20 +206,6 @@ def test_the_people_show_what_they_were_chosen_for() -> None:
     assert popular(eve, (0, 0)) < 80 and popular(eve, minimum(eve)) > 150
 
 
-def test_the_line_where_head_and_tail_change_alike() -> None:
-    """alpha + beta <e_pref, e_pop> = 0; right of it the head gains."""
-    user = scalars(person=4).user
-    head, tail = popularity.head_items(user.counts, 0.05), popularity.tail_items(user.counts, 0.05)
-
-    def gain(alpha: float, beta: float) -> float:
-        change = user.final(alpha, beta) - user.scores
-        return float(change[head].mean() - change[tail].mean())
-
-    for beta in (-1.0, 0.5, 2.0):
-        assert gain(-beta * user.tilt, beta) == pytest.approx(0, abs=1e-12)
-        assert gain(-beta * user.tilt + 0.1, beta) > 0 > gain(-beta * user.tilt - 0.1, beta)
-
-
 @pytest.mark.seconds
 def test_the_sentences_say_what_the_numbers_say() -> None:
     """At DDC's minimum the learned loss has fallen and the served one has risen."""

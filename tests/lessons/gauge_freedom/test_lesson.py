@@ -3,12 +3,10 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 from matplotlib.figure import Figure
 
 from course_lib import gauge, geometry
@@ -17,7 +15,6 @@ from course_lib.checking import some
 from course_lib.gauge import counting
 from course_lib.lessons.gauge_freedom import films, plots, proofs, stretched_axes
 from course_lib.lessons.gauge_freedom import findings as about
-from course_lib.lessons.shared.symbolic import simplified
 from tests.lessons.every import explanation
 
 WRONG = [
@@ -25,12 +22,6 @@ WRONG = [
     (counting, "squares", lambda f: lambda A: as_table(A, "A"), [proofs.enumerate_diagonal_gauge]),
     (gauge, "second_plane_gauge", lambda f: lambda a1, a2, b: f(a2, a1, a1), [proofs.enumerate_plane_gauge]),
 ]
-
-
-def test_a_residual_can_fail():
-    """The same machinery on P2's sentence "D applied to both vectors preserves their inner product"."""
-    x, y, d = sp.symbols("x y d", positive=True)
-    assert simplified((d * x) * (d * y) - x * y) != [0]
 
 
 def test_the_circle_is_the_circle():
@@ -117,23 +108,12 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 NAME = "gauge-freedom"
 
 
-def rank_of_the_rows_themselves(A: Any) -> Any:
-    return A.shape[1] - np.linalg.matrix_rank(A.astype(float))
-
-
-def of_stretched_rows(right: Any, X: Any, k: int, metric: str = "cosine", **options: Any) -> Any:
-    return right(X * [3, 1, 1] if metric == "cosine" else X, k, metric, **options)
-
-
 WRONG_FORMULAS = [
     (gauge, "apply_gauge", lambda f: lambda A, B, d: (A * d, B * d), "what-changes", ""),
     (gauge, "apply_gauge", lambda f: lambda A, B, d: (A, B), "post-hoc", ""),
-    (gauge, "diagonal_gauge_dimension", lambda f: rank_of_the_rows_themselves, "which-stretch", ""),
     (gauge, "keeps_norms", lambda f: lambda A, S, tol: True, "which-stretch", ""),
     (gauge, "linear_gauge_dimension", lambda f: lambda A: max(0, 4 - len(A)), "how-many-rows", ""),
     (gauge, "steck_objectives", lambda f: lambda X, A, B, decay: (f(X, A, B, decay=decay)[0],) * 2, "decay", ""),
-    (gauge, "steck_second", lambda f: lambda X, k, decay: f(X, k=k, decay=0.0), "decay", ""),
-    (gauge, "neighbours", lambda f: partial(of_stretched_rows, f), "distances", ""),
     (geometry, "cosine_distance", lambda f: lambda a, b: f(a, b) ** 0.5, "distances", ""),
 ]
 

@@ -5,59 +5,6 @@ class loops:
     """Loops over plain Python numbers."""
 
     import math
-    from fractions import Fraction
-
-    def all_pairs(U, V, w, z, c):
-        d, wide = len(U[0]), range(len(U[0]))
-        left = [[sum(a * u[r] * u[s] for a, u in zip(w, U)) for s in wide] for r in wide]
-        right = [[sum(b * v[r] * v[s] for b, v in zip(z, V)) for s in wide] for r in wide]
-        mean_u = [sum(a * u[r] for a, u in zip(w, U)) for r in wide]
-        mean_v = [sum(b * v[r] for b, v in zip(z, V)) for r in wide]
-        squares = sum(left[r][s] * right[r][s] for r in range(d) for s in range(d))
-        return squares - 2 * c * sum(x * y for x, y in zip(mean_u, mean_v)) + c * c * sum(w) * sum(z)
-
-    def gravity_gradient(U, V, pairs, x):
-        d, n = len(V[0]), len(pairs)
-        times, found = 0, [0] * d
-        for left, _ in pairs:
-            times += left == x
-        for _, y in pairs:
-            score = sum(U[x][l] * V[y][l] for l in range(d))
-            found = [f + score * V[y][l] for l, f in enumerate(found)]
-        return [Fraction(2 * times, n * n) * f for f in found]
-
-    def sogram(batches, rates):
-        d = len(batches[0][0])
-        total, rest = [[Fraction(0)] * d for _ in range(d)], Fraction(1)
-        for rows, rate in zip(batches, rates):
-            rest *= 1 - rate
-            for r in range(d):
-                for s in range(d):
-                    mean = sum(Fraction(row[r]) * row[s] for row in rows) / len(rows)
-                    total[r][s] = (1 - rate) * total[r][s] + rate * mean
-        return [[entry / (1 - rest) for entry in row] for row in total]
-
-    def sagram_mean(tables, beta, b):
-        n, d = len(tables[0]), len(tables[0][0])
-
-        def gram(table):
-            return [[Fraction(sum(row[r] * row[s] for row in table)) / n for s in range(d)] for r in range(d)]
-
-        cache, stays = gram(tables[0]), Fraction(n - 1, n) ** b
-        for table in tables[1:-1]:
-            new = gram(table)
-            cache = [[stays * cache[r][s] + (1 - stays) * new[r][s] for s in range(d)] for r in range(d)]
-        now = gram(tables[-1])
-        return [[(1 - beta) * cache[r][s] + beta * now[r][s] for s in range(d)] for r in range(d)]
-
-    def smallest_batches(share, n):
-        first = 1
-        while Fraction(1, first) > share:
-            first += 1
-        second = 1
-        while Fraction(n - second, second * (n - 1)) > share:
-            second += 1
-        return first, second
 
     def best_rate(path, batches):
         def square(x, y):

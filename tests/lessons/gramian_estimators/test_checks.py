@@ -37,8 +37,6 @@ MESSAGES = [
     ("pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, -c), "sign of the middle term"),
     ("pairs", lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c), "weights w and z are missing"),
     ("gradient", lambda U, V, pairs, x: U[x][:1], "a list of 2 numbers"),
-    ("gradient", lambda U, V, pairs, x: [5, -5] if x else [0, 0], "No usual slip"),
-    ("sogram_constant", lambda batches, rates: [[1, 0], [0, 1]], "No usual slip"),
     ("sogram_constant", lambda batches, rates: [[1.0, 0], [0, 1]], "no floats"),
     ("sogram_constant", in_gramians, "start at zero still has a part"),
     ("sogram_constant", lambda batches, rates: in_gramians(batches[-1:], [1]), "the last batch alone"),
@@ -58,7 +56,6 @@ MESSAGES = [
     ("batch_with", lambda share, n: [2.5, 2], "whole number"),
     ("batch_with", lambda share, n: [4, 3] if n == 10 else [11, 7], "one fewer is enough"),
     ("batch_without", lambda share, n: [3, 3] if n == 10 else [10, 10], "this is the batch for draws with replacement"),
-    ("rate_small", lambda path, batches: 2.0, "No usual slip"),
     ("rate_small", lambda path, batches: best_rate(path, batches, power=1), "square of delta/sigma"),
     ("rate_small", lambda path, batches: best_rate(path, batches, drift="coherent"), "drift straight on"),
 ]

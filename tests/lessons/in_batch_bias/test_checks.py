@@ -1,11 +1,11 @@
 """The public checks: what a student runs on Colab or at home, without nbgrader."""
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from in_process import functions
 from sample_essays import unaccounted
 
 from course_lib import datasets
@@ -14,34 +14,13 @@ from course_lib.lessons.shared import forms
 from exercises.engine import simulate
 from exercises.in_batch_bias import hidden
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def answers(notebook: dict) -> dict[str, Any]:
-    """The functions that a notebook's answer cells define."""
-    names: dict[str, Any] = {"Fraction": Fraction, "np": np}
-    for cell in notebook["cells"]:
-        about = cell["metadata"]["nbgrader"]
-        if about["solution"] and cell["cell_type"] == "code":
-            exec(cell["source"], names)
-    return names
-
-
 MESSAGES = [
     ("weight_of_negatives", lambda y, i, j, s: Fraction(s - 1, 80) * sum(y[i]) * sum(r[j] for r in y), "times m n"),
     ("weight_of_negatives", lambda y, i, j, s: 0.5, "no floats"),
     ("weight_of_negatives", lambda y, i, j, s: Fraction(17, 3), "No usual slip"),
     ("weight_of_negatives", lambda y, i, j, s: "1", "a number is expected"),
-    (
-        "best_score",
-        lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop),
-        "not rho pop",
-    ),
-    (
-        "best_score",
-        lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)),
-        "omega multiplies every l-",
-    ),
+    ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop), "not rho pop"),
+    ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)), "omega multiplies every l-"),
     ("counterexample", lambda: 3, "four things"),
     ("counterexample", lambda: ([[1, 0]], 2, (0, 1), 1), "cold film"),
     ("counterexample", lambda: ([[1, 1]], 3, (0, 1), 1), "2 to M = 2"),
@@ -67,7 +46,7 @@ def test_any_true_counterexample_counts() -> None:
 
 
 def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
-    reference = answers(simulate.reference())["shard_weights"]
+    reference = functions(simulate.reference())["shard_weights"]
     for copied in (4, 6):  # the batch size of all devices together, in place of the shard's
 
         def wrong(rows: Any, cols: Any, total: int, shape: Any, devices: int, s: int = copied) -> list[list[Fraction]]:
@@ -82,7 +61,7 @@ def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
 
 def test_no_shard_belongs_to_a_batch_that_is_larger_than_the_data() -> None:
     """A solution may hold the statement to its word: s = h D positives are drawn without replacement, so s <= M."""
-    reference = answers(simulate.reference())["shard_weights"]
+    reference = functions(simulate.reference())["shard_weights"]
 
     def careful(rows: Any, cols: Any, total: int, shape: Any, devices: int) -> list[list[Fraction]]:
         assert devices >= 1 and len(rows) >= 2 and len(rows) * devices <= total
@@ -107,7 +86,7 @@ def test_the_public_checks_of_tasks_3_and_4_look_at_more_than_form() -> None:
 
 
 def test_the_sample_essays_quote_the_shares_of_the_films() -> None:
-    share, films = answers(simulate.reference())["share_pushed_down"], datasets.load("movietweetings")
+    share, films = functions(simulate.reference())["share_pushed_down"], datasets.load("movietweetings")
     small, large = (f"{100 * share(films.users, films.items, size):.0f} %" for size in (16, 256))
     batches, asked = ("batches of 16", "batches of 256"), ("for 1 and 0", "against 1 and 0", "instead of 1")
     assert not unaccounted("in-batch-bias", small, large, *batches, *asked)

@@ -6,20 +6,6 @@ class loops:
 
     import math
 
-    def kernel_block(A, B, x_i, x_j, bias):
-        d, h, f = len(B), len(A), len(A[0])
-        table = [[0] * d for _ in range(d)]
-        for r in range(d):
-            for c in range(d):
-                for l in range(h):
-                    for p in range(f):  # A[l][p] moves q_r by B[r][l] x[p]
-                        table[r][c] += B[r][l] * x_i[p] * B[c][l] * x_j[p]
-                if r == c:
-                    for l in range(h):
-                        table[r][c] += sum(A[l][p] * x_i[p] for p in range(f)) * sum(A[l][p] * x_j[p] for p in range(f))
-                    table[r][c] += 1 if bias else 0
-        return table
-
     def dense_inputs(n, bias):
         corners = []
         for i in range(n):

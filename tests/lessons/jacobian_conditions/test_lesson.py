@@ -183,20 +183,11 @@ class ElementwiseAdagrad(torch.optim.Adagrad):
     """What row-wise Adagrad would be with a rate for each number."""
 
 
-class NoBias(torch.nn.Linear):
-    """A linear layer that forgets the bias it is asked for."""
-
-    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
-        super().__init__(inputs, outputs, bias=False)
-
-
 WRONG_FORMULAS = [
     (jacobians, "kernel_blocks", lambda right: lambda *a: 6 / 5 * right(*a), "linear-kernel", ""),
     (jacobians, "RowWiseAdagrad", lambda right: ElementwiseAdagrad, "which-optimisers", ""),
     (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "which-towers", ""),
     (losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "deep-tower", ""),
-    (encoders, "ScaledLookup", lambda right: encoders.BiasedLookup, "which-towers", ""),
-    (torch.nn, "Linear", lambda right: NoBias, "deep-tower", ""),
     (p0, "chance_of_right_angle", lambda right: lambda d: 20 / 180, "twenty-per-cent", ""),
 ]
 

@@ -204,14 +204,6 @@ def test_the_null_is_the_share_of_uniform_directions() -> None:
     assert f"(uniform directions: {chance} %)" in TowerMotion("bias", lr=0.1).summary()
 
 
-def test_row_wise_adagrad_sees_rows_and_the_two_lookups_differ() -> None:
-    """The same function stored as columns: its rows are coordinates, and the step is bent."""
-    runs = [TowerMotion(tower, optimiser="row_adagrad", lr=0.3).run() for tower in ("lookup", "one_hot")]
-    worst = [np.abs(run.moves[:, 2] - 90).max() for run in runs]
-    assert worst[0] < 1e-6 and worst[1] > 1
-    np.testing.assert_array_equal(runs[0].path[0], runs[1].path[0])
-
-
 def test_the_same_in_python_counts_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     shown = TowerMotion("two_layers", lr=0.1, steps=30, follow=5)
     assert run(shown.python()).state() | {"everything": True} == shown.state()

@@ -36,7 +36,6 @@ MESSAGES = [
     ("queries", gradients(0.5), "DDP divides by P later"),
     ("queries", gradients(-1.0), "the sign"),
     ("items", gradients(2.0), "not their sum"),
-    ("items", lambda q, k, rank, size, tau: [0, [[0.0, 0.0]] * 4], "No usual slip"),
     ("factors_own", lambda *recipe: [1, 1], "five numbers"),
     ("factors_own", lambda *recipe: [1.0] * 5, "no floats"),
     ("factors_own", lambda *recipe: factors(*recipe[:2], "gradients", *recipe[3:]), "constants send no gradient back"),

@@ -1,7 +1,5 @@
 """Many machines inside one: gradients are those of the theorem, and a training starts as its rivals do."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,7 @@ from course_lib import losses, processes
 from course_lib.checking import some
 from course_lib.experiments.scale import lost_pushes
 from course_lib.interactions import Interactions
-from course_lib.lessons.one_batch_many_machines import machines, proofs, stops
+from course_lib.lessons.one_batch_many_machines import machines, stops
 from tests.lessons.one_batch_many_machines import make_stops
 
 SIZE = 6
@@ -162,13 +160,6 @@ def test_nonsense_is_refused_by_name() -> None:
         machines.scores_on(q, k, processes=2, gather="all")
     with pytest.raises(ValueError, match=r"processes is 4; expected a number that divides the 6 pairs"):
         machines.scores_on(q, k, processes=4, gather="none")
-
-
-# ==== the dealings over which the theorem “constants train the pull more” averages
-
-
-def test_dealings_are_visited_once_each() -> None:
-    assert sum(proofs._is_dealing(order, 2) for order in permutations(range(4))) == 6
 
 
 # ==== the averaged gradient that SCALE-X6 computes by hand is that of autograd through the lesson's own scores

@@ -14,7 +14,6 @@ from course_lib.experiments.core.data import TRAIN_SHARE
 from course_lib.experiments.scale.tables import BATCH
 from course_lib.lessons.one_batch_many_machines import one_batch_many_machines_play as play
 from course_lib.lessons.one_batch_many_machines import sharded_step
-from course_lib.lessons.one_batch_many_machines.one_batch_many_machines_play import PARTS
 from course_lib.lessons.one_batch_many_machines.sharded_step import ShardedStep
 from tests.lessons.every import Script, printed
 
@@ -146,10 +145,6 @@ def test_the_same_in_python_computes_what_the_table_shows() -> None:
         value, unit = rows["time of a step"].split()
         size = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
         assert float(value) * size == pytest.approx(names["seconds"], rel=0.06)
-
-
-def test_the_parts_have_names() -> None:
-    assert tuple(OneBatchManyMachines().factors()) == PARTS
 
 
 # ---- in the browser

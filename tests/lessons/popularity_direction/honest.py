@@ -5,53 +5,9 @@ class loops:
     """Loops over plain Python numbers."""
 
     import math
-    from fractions import Fraction
 
     def dot(x, y):
         return sum(a * b for a, b in zip(x, y))
-
-    def popularity_direction(items, counts, ratio):
-        size = max(1, round(ratio * len(counts)))
-        order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
-        d = len(items[0])
-        head = [sum(items[i][l] for i in order[:size]) / size for l in range(d)]
-        tail = [sum(items[i][l] for i in order[-size:]) / size for l in range(d)]
-        difference = [x - y for x, y in zip(head, tail)]
-        return [x / math.sqrt(dot(difference, difference)) for x in difference]
-
-    def correlation(x, y):
-        mx, my = sum(x) / len(x), sum(y) / len(y)
-        x, y = [a - mx for a in x], [b - my for b in y]
-        return dot(x, y) / math.sqrt(dot(x, x) * dot(y, y))
-
-    def cross_fitted(items, counts, ratio, fold):
-        found = []
-        for k in sorted(set(fold)):
-            outside = [i for i, f in enumerate(fold) if f != k]
-            inside = [i for i, f in enumerate(fold) if f == k]
-            direction = popularity_direction([items[i] for i in outside], [counts[i] for i in outside], ratio)
-            found.append(correlation([dot(items[i], direction) for i in inside], [counts[i] for i in inside]))
-        return sum(found) / len(found)
-
-    def first_pull(Y, users):
-        n, d = len(Y[0]), len(users[0])
-        steps = [[Fraction(0)] * d for _ in range(n)]
-        for row, user in zip(Y, users):
-            own = sum(row)
-            for i in range(n):
-                weight = Fraction(1, 2) if row[i] else -Fraction(own, 2 * (n - own))
-                steps[i] = [s + weight * x for s, x in zip(steps[i], user)]
-        return steps
-
-    def times_negative(Y, law):
-        n = len(Y[0])
-        pop = [sum(row[j] for row in Y) for j in range(n)]
-        found = [Fraction(0)] * n
-        for row in Y:
-            weights = [1 if law == "all" else (1 - row[j]) * (pop[j] if law == "popularity" else 1) for j in range(n)]
-            for j in range(n):
-                found[j] += Fraction(sum(row) * weights[j], sum(weights))
-        return found
 
     def bpr_steps(users, items, triples, lr):
         users, items = [list(row) for row in users], [list(row) for row in items]
@@ -64,16 +20,6 @@ class loops:
                 items[i][l] = x + lr * weight * e
                 items[j][l] = y - lr * weight * e
         return users, items
-
-    def sum_after(total, lr, decay, steps):
-        for _ in range(steps):
-            total = [x - 2 * lr * decay * x for x in total]
-        return total
-
-    def gap(positives, total, n_items):
-        liked = [sum(row[l] for row in positives) for l in range(len(total))]
-        k = len(positives)
-        return [Fraction(x) / k - Fraction(t - x) / (n_items - k) for x, t in zip(liked, total)]
 
     def null_correlation(counts, d, ratio):
         n, ranked = len(counts), sorted(counts, reverse=True)

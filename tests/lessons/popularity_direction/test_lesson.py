@@ -201,11 +201,7 @@ OF_EACH_CASE = [
     (about.last_step_is_less_popular, ([FEW, FEW],), ([MANY, MANY],)),
     (about.half_way_it_is_aligned, ([FEW, FEW],), ([MANY, MANY],)),
     (about.the_axis_comes_and_goes, ([[0.1, 0.9, 0.2]] * 2,), ([[0.1, 0.9, 0.8]] * 2,)),
-    (
-        about.reading_outlasts_dominance,
-        ([[0.9, 0.2]] * 2, [[0.9, 0.8]] * 2),
-        ([[0.9, 0.8]] * 2, [[0.9, 0.2]] * 2),
-    ),
+    (about.reading_outlasts_dominance, ([[0.9, 0.2]] * 2, [[0.9, 0.8]] * 2), ([[0.9, 0.8]] * 2, [[0.9, 0.2]] * 2)),
 ]
 FINDINGS = [
     *((found, each(holds, holds), each(holds, fails)) for found, holds, fails in OF_EACH_CASE),
@@ -252,19 +248,10 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 # ==== the quiz on the popularity direction: verdicts come from course_lib, and so do the numbers in the explanations
 
 
-def measured_twice(items: Any, counts: Any, ratio: float, rng: Any) -> float:
-    return popularity.projection_correlation(items, counts, ratio)
-
-
 WRONG_FORMULAS = [
     (popularity, "double_dipping_law", lambda f: lambda c, d, r: f(c, 16, r), "null", "width"),
-    (popularity, "double_dipping_law", lambda f: lambda c, d, r: popularity.ChanceLaw(0.0, 0.1), "null", "zero"),
-    (popularity, "double_dipping_draws", lambda f: lambda *a, **k: np.zeros(9), "null", "significant"),
-    (popularity, "cross_fitted_correlation", lambda f: measured_twice, "null", "halves"),
     (popularity, "pull_matrix", lambda f: lambda y, law: f(y, popularity.TripleLaw()), "first-axis", "law"),
-    (popularity, "pull_matrix", lambda f: lambda y, law: 0 * y + y.sum(0), "first-axis", "taste"),
     (popularity, "expected_roles", lambda f: lambda y, law: (f(y, law)[0], 0 * f(y, law)[1]), "pushed", "none"),
-    (popularity, "expected_roles", lambda f: lambda y, law: (f(y, law)[0], 3 * f(y, law)[1]), "pushed", "equal"),
 ]
 
 

@@ -5,15 +5,6 @@ class loops:
     """Loops over plain Python numbers."""
 
     import math
-    from fractions import Fraction
-
-    def update_probability(count, total, batch_size, extra, n_items):
-        missed = Fraction(1)
-        for _ in range(batch_size):
-            missed *= Fraction(total - count, total)
-        for _ in range(extra):
-            missed *= Fraction(n_items - 1, n_items)
-        return 1 - missed
 
     def sum_of_squared_pulls(start, lr, keys):
         q, total = list(start), 0.0

@@ -53,12 +53,6 @@ WRONG = [
 ]
 
 
-def test_the_theorem_of_the_increments_says_how_much() -> None:
-    """A single positive increment at the end: E f moves by its own probability."""
-    pi = Fraction(1, 2)
-    assert proofs._binomial(4, 4, pi) == Fraction(1, 16)
-
-
 def test_a_rare_item_outgrows_a_popular_one_exactly() -> None:
     broken = proofs.growth_without_popularity((6, 3))
     assert broken.claimed == 0 and broken.actual < 0
@@ -291,7 +285,6 @@ NAME = "popularity-norm-coupling"
 WRONG_FORMULAS = [
     (norms, "predicted_norm", lambda f: lambda *a, **k: f(*a, **k) ** 2, "sixteen-times", ""),
     (norms, "crossover_count", lambda f: lambda norm, **k: f(norm, **k) * norm, "same-picture", ""),
-    (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) * geometry.norm(q)[..., None], "same-picture", ""),
     (geometry, "cosine_gradient", lambda f: lambda q, k: f(q, k) - 0.5 * q, "who-grows", ""),
     (
         norms,
@@ -301,7 +294,6 @@ WRONG_FORMULAS = [
         "",
     ),
     (norms, "decay_equilibrium", lambda f: lambda p, **k: f(1.0, **k), "weight-decay", ""),
-    (norms, "decayed_path", lambda f: lambda *a, **k: f(*a, **{**k, "lazy": False}), "weight-decay", ""),
     (geometry, "normalise", lambda f: lambda x: x / geometry.norm(x).mean(), "serving", ""),
 ]
 

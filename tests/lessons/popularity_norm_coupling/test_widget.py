@@ -17,11 +17,7 @@ from course_lib.lessons.popularity_norm_coupling.effective_rate import Effective
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth, Run
 from course_lib.lessons.shared.widgets import chance
 from tests.lessons.every import Script
-from tests.widget_pages import (
-    Elements,
-    far_apart,
-    run,
-)
+from tests.widget_pages import Elements, far_apart, run
 from tests.widget_pages import run as run_code
 
 SHOWN = {"norm_growth": {"lr": 1.0, "seed": 7, "step": 420}}
@@ -102,11 +98,6 @@ def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:
         chance.uniforms(-1, 3)
 
 
-def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
-    names = ("ITEMS", "USERS", "TASTES", "WIDTH", "BATCH", "STEPS", "EVERY", "LOYAL", "LIST", "TOP")
-    assert list(library(MATH)("() => lib.WORLD").values()) == [getattr(norm_growth, name) for name in names]
-
-
 # ---- the run in Python follows the laws
 
 
@@ -147,25 +138,6 @@ def test_what_the_chapter_shows_is_there() -> None:
     assert abs(top_share(low, by_cosine=False) - top_share(low, by_cosine=True)) < 0.05
     bare = np.log(high.norms / predicted({"start_norm": 1.0, "lr": 0.5}, high))
     assert np.sqrt((bare**2).mean()) < 0.15  # one mean gradient for all items: within some percent
-
-
-def test_chance_follows_the_popularity_that_is_asked() -> None:
-    """Simulation: 9 600 draws of a power law; the three largest shares within four standard errors."""
-    counts = shown(exponent=1.0).run().counts
-    expected = 1 / np.arange(1, norm_growth.ITEMS + 1)
-    expected /= expected.sum()
-    total = counts.sum()
-    assert total == norm_growth.STEPS * norm_growth.BATCH
-    errors = np.sqrt(expected * (1 - expected) / total)
-    assert (np.abs(counts / total - expected)[:3] < 4 * errors[:3]).all()
-    flat = shown(exponent=0.0).run().counts
-    assert flat.max() < 2 * flat.min()
-
-
-def test_starts_have_the_norm_that_is_asked() -> None:
-    run = shown(start_norm=3.0, step=0).run()
-    table = np.concatenate([run.items, run.users])
-    assert np.sqrt((geometry.norm(table) ** 2).mean()) == pytest.approx(3.0, rel=0.05)
 
 
 # ---- the Python object

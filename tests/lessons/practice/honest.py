@@ -5,55 +5,6 @@ class loops:
     """Loops over plain Python numbers."""
 
     import math
-    from fractions import Fraction
-
-    def ways(many, most):
-        """In how many ways 0, 1, ... of so many are drawn: a row of Pascal's triangle."""
-        row = [1] + [0] * most
-        for _ in range(many):
-            for j in range(most, 0, -1):
-                row[j] += row[j - 1]
-        return row
-
-    def sampled(rank, others, m, k):
-        better, worse, hits = ways(rank - 1, m), ways(others - rank + 1, m), 0
-        for j in range(m + 1):
-            if j < k:
-                hits += better[j] * worse[m - j]
-        return Fraction(hits, ways(others, m)[m])
-
-    def holm(ps):
-        found = []
-        for p in ps:
-            largest = 0
-            for other in ps:
-                if other <= p:
-                    smaller = sum(third < other for third in ps)
-                    largest = max(largest, other * (len(ps) - smaller))
-            found.append(min(largest, Fraction(1)))
-        return found
-
-    def mixture(counts, uniform):
-        total, law = 0, []
-        for count in counts:
-            total += count
-        for count in counts:
-            law.append(uniform * Fraction(1, len(counts)) + Fraction(count, total) - uniform * Fraction(count, total))
-        return law
-
-    def served(p, q, hits, weight, correction):
-        odds, total = [], 0
-        for chosen, negative, count in zip(p, q, hits):
-            value = chosen
-            if correction == "none":
-                value = value / negative
-            if correction == "both":
-                value = value * negative
-            for _ in range(weight):
-                value = value * count
-            odds.append(value)
-            total += value
-        return [value / total for value in odds]
 
     def right_share(n, tau):
         """The softmax's share of the right item, where all other cosines are equal."""
@@ -70,34 +21,6 @@ class loops:
             middle = (low + high) / 2
             low, high = (middle, high) if right_share(n, middle) > probability else (low, middle)
         return low
-
-    def moves(X, G, new, lr):
-        move = [Fraction(0)] * len(G[0])
-        for l in range(len(new)):
-            for part in range(len(move)):
-                slope = Fraction(0)  # of the loss, in the entry (part, l) of the matrix
-                for x, g in zip(X, G):
-                    slope += g[part] * x[l]
-                move[part] -= lr * slope * new[l]
-        return move
-
-    def rates(a, b, counts, days):
-        expected = []
-        for i in range(len(counts)):
-            expected.append((counts[i] + a) / (days[i] + b))
-        return expected
-
-    def bound(u, steps):
-        off = Fraction(0)
-        for part, step in zip(u, steps):
-            off += max(part, -part) * step / 2
-        return off
-
-    def candidates(scores, bound, k):
-        best, count = sorted(scores)[::-1], k
-        while count < len(best) and best[k - 1] - best[count] <= 2 * bound:
-            count += 1
-        return count
 
 
 class vectorised:
