@@ -25,9 +25,9 @@ class EffectiveRate(Hero):
 
     module_name: ClassVar[str] = "effective_rate"
     caption: ClassVar[str] = (
-        "The length of a film's vector, by how many people liked the film; each dot is a film, the line is the quartic law. "
-        "Below, where the ten films of one person stand, by dot product and by cosine. With JavaScript this picture is "
-        "interactive: other rates, persons and the other list, from the same vectors."
+        "The length of a film's vector, by how many people liked the film; each dot is a film, the line is the quartic "
+        "law. Below, where the ten films of one person stand, by dot product and by cosine. With JavaScript this "
+        "picture is interactive: other rates, persons and the other list, from the same vectors."
     )
 
     films = Stored(STORED)

@@ -1,6 +1,7 @@
 """What the chapter says of data, over the stored result of PRACTICE-4, and what became of its predictions.
 
-Lists with today's hits are those of a model with a coordinate for them, on three data sets with times. A quarter of popularity holds a quarter of the pairs, quarter 1 the most popular items and quarter 4 the rarest.
+Lists with today's hits are those of a model with a coordinate for them, on three data sets with times. A
+quarter of popularity holds a quarter of the pairs, quarter 1 the most popular items and quarter 4 the rarest.
 """
 
 from __future__ import annotations
