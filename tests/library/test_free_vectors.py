@@ -58,12 +58,6 @@ def test_moves_without_a_gradient_have_no_cosine() -> None:
     assert np.isnan(moves.cosine).all() and moves.worst_cosine == 0.0
 
 
-def test_what_all_items_share_is_told() -> None:
-    assert run().bias is None
-    shared = run(shared_bias=True, lr=0.1).bias
-    assert shared.shape == run().items.shape[1:] and float(shared.norm()) > 0
-
-
 @pytest.mark.parametrize(("measured", "wanted"), [(True, (0, 3)), (False, (4, 0))])
 def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[float, float]) -> None:
     before, after = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]])
@@ -100,6 +94,8 @@ def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
     torch.testing.assert_close(found.items, tables[1], rtol=1e-12, atol=1e-14)
     if shared_bias:
         torch.testing.assert_close(found.bias, tables[2], rtol=1e-12, atol=1e-14)
+    else:
+        assert found.bias is None
 
 
 def test_the_path_of_an_item() -> None:

@@ -402,19 +402,6 @@ def test_gradients_add_up_by_their_kind(alone: FabricProcesses) -> None:
         processes.Team.add_gradients(team, [dense], [1, 1])
 
 
-def test_rows_are_asked_for_only_where_every_process_has_a_batch(
-    alone: FabricProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for present in (1, 2):
-        monkeypatch.setattr(processes.Team, "current", SimpleNamespace(present=present, size=2, wait=lambda work: None))
-        if present == 2:
-            assert alone.total(torch.ones(1)) == 1
-            continue
-        for ask in some([alone.total, alone.concatenated, alone.gathered]):
-            with pytest.raises(ValueError, match=r'1 of 2 processes .* expected Plan\(remainder="drop"\)'):
-                ask(torch.ones(2, 1))
-
-
 def test_which_errors_are_those_of_a_broken_connection() -> None:
     broken = [torch.distributed.DistNetworkError("x"), RuntimeError("[gloo/pair.cc] closed by peer")]
     other = [RuntimeError("out of memory"), ValueError("gloo")]
