@@ -469,6 +469,9 @@ def test_a_batch_of_all_pairs_has_no_variance() -> None:
 # ---- Errors that teach
 
 
+NAN, SIZES = math.nan, {"batch_size": 2, "n_positives": 3}
+
+
 def good_batch(**changes) -> dict:
     counts = {"row_counts": [1, 2], "col_counts": [2, 1], "n_positives": 5, "shape": (3, 3)}
     return {"pos_loss": np.ones(2), "neg_loss": np.ones((2, 2))} | counts | changes
@@ -493,10 +496,12 @@ test_bad_batches_are_refused_with_a_reason = refused(
     (lambda: loss("unbiased", pos_loss=np.array([1.0, np.nan])), r"pos_loss\[1\] = nan"),
     (lambda: loss("unbiased", neg_loss=np.array([[1.0, np.inf], [1, 1]])), r"neg_loss\[0, 1\] = inf"),
     (lambda: loss("unbiased", pos_loss=np.array(["a", "b"])), "must hold numbers"),
+    (lambda: loss("unbiased", pos_loss=np.array([1 + 1j, 2])), "must hold numbers"),
     (lambda: loss("unbiased", pos_loss=torch.ones(2)), "same kind of array"),
     (lambda: loss("unbiased", omega=0.5), "has no omega"),
     (lambda: loss("unbiased_omega"), "needs omega"),
     (lambda: loss("unbiased_omega", omega=-1), "omega is -1; expected a finite number of at least 0"),
+    (lambda: loss("unbiased_omega", omega=NAN), "omega is nan"),
     (lambda: loss("unbiased_omega", omega=0.1, pos_loss=exact([1, 1]), neg_loss=exact([[1, 1]] * 2)), "Fraction"),
     (lambda: loss("masked"), "labels is missing"),
     (lambda: loss("masked", labels=[[1, 2], [0, 1]]), r"labels\[0, 1\] = 2.* must be 0 or 1"),
@@ -548,7 +553,6 @@ def test_losses_with_leading_axes_are_refused_where_batches_are_visited() -> Non
                 visit("in_batch", **one | {name: np.ones((2, 2, 2))}, labels=np.eye(2), batch_size=2)
 
 
-NAN, SIZES = math.nan, {"batch_size": 2, "n_positives": 3}
 COUNTS = {"row_counts": [1, 2], "col_counts": [2, 3], "n_positives": 9, "shape": (4, 4)}
 
 
@@ -586,7 +590,7 @@ def test_pairs_are_told_apart_wherever_they_stand_and_however_many_cells_there_a
     checks.check_distinct_pairs(narrow, np.zeros(2, dtype=np.int32), 2**16)
 
 
-test_scalars_refuse_nonsense = refused(
+test_nonsense_is_refused_by_name = refused(
     *((lambda kind=kind: of_one_pair(kind), "batch_size >= 2") for kind in ("unbiased", "popularity", "masked")),
     (lambda: of_one_pair("unbiased_omega", omega=1), "batch_size >= 2"),
     (lambda: objective(labels=[[1, 0], [0, 2]]), r"labels\[1, 1\] = 2"),
