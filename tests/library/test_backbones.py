@@ -220,16 +220,12 @@ def test_blocks_of_anchors_give_the_same_value_and_gradient(monkeypatch: pytest.
 # ------------------------------------------------------------------------------------------------------------- RecBole
 
 
-def test_recbole_lightgcn() -> None:
+def test_recbole_mf_and_lightgcn() -> None:
+    assert number(with_tables(made("MF")).loss(*BATCH)) == pytest.approx(STORED["BPR loss"], rel=1e-8)
     for layers in (1, 3):
         model = with_tables(made("LightGCN", layers=layers))
         np.testing.assert_allclose(arrays(model()), np.concatenate(STORED[f"LightGCN {layers}"]), atol=1e-6)
         assert number(model.loss(*BATCH)) == pytest.approx(STORED[f"LightGCN {layers} loss"], rel=1e-6)
-
-
-def test_recbole_mf() -> None:
-    found = with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)
-    assert number(found) == pytest.approx(STORED["BPR loss"], rel=1e-8)
 
 
 @pytest.mark.parametrize("layers", [1, 2])

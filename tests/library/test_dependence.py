@@ -29,15 +29,14 @@ def test_known_pairs() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("scale", [2.0**-7, 0.01, 1e-4, 100.0])
+@pytest.mark.parametrize("scale", [1e-20, 1e-4, 0.01, 100.0, 1e15])
 def test_the_scale_of_the_embeddings_does_not_matter(scale: float, dtype: torch.dtype) -> None:
-    """The square roots once had 1e-8 under them: inputs of a hundredth of the size gave another number."""
+    """The square roots once had 1e-8 under them, and squares of float32 once left its range."""
     x, y = normal(40, 3).to(dtype), normal(40, 2, seed=1).to(dtype)
-    tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+    expected = distance_correlation(x, y).item()
     for left, right in ((scale * x, scale * y), (scale * x, y)):
-        assert distance_correlation(left, right).item() == pytest.approx(
-            distance_correlation(x, y).item(), rel=tolerance
-        )
+        found = distance_correlation(left, right).item()
+        assert found == pytest.approx(expected, rel=1e-5 if dtype == torch.float32 else 1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -67,13 +66,6 @@ def test_its_gradient_is_finite_where_rows_coincide_and_where_all_is_independent
     distance_correlation(x, normal(10, 3, seed=1)).backward()
     distance_correlation(grid[:, :1], grid[:, 1:]).backward()
     assert x.grad.isfinite().all() and grid.grad.isfinite().all() and (x.grad != 0).any()
-
-
-@pytest.mark.parametrize("scale", [1e-20, 1e-12, 1e-9, 1e9, 1e15])
-def test_no_scale_leaves_the_range_of_float32(scale: float) -> None:
-    x, y = normal(20, 3).float(), normal(20, 2, seed=1).float()
-    expected = float(distance_correlation(x, y))
-    assert float(distance_correlation(x * scale, y * scale)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

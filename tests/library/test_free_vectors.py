@@ -58,12 +58,6 @@ def test_moves_without_a_gradient_have_no_cosine() -> None:
     assert np.isnan(moves.cosine).all() and moves.worst_cosine == 0.0
 
 
-def test_what_all_items_share_is_told() -> None:
-    assert run().bias is None
-    shared = run(shared_bias=True, lr=0.1).bias
-    assert shared.shape == run().items.shape[1:] and float(shared.norm()) > 0
-
-
 @pytest.mark.parametrize(("measured", "wanted"), [(True, (0, 3)), (False, (4, 0))])
 def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[float, float]) -> None:
     before, after = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]])
@@ -100,6 +94,8 @@ def test_the_gradients_of_copies_add_up(shared_bias: bool) -> None:
     torch.testing.assert_close(found.items, tables[1], rtol=1e-12, atol=1e-14)
     if shared_bias:
         torch.testing.assert_close(found.bias, tables[2], rtol=1e-12, atol=1e-14)
+    else:
+        assert found.bias is None
 
 
 def test_the_path_of_an_item() -> None:
@@ -131,6 +127,7 @@ def root_at_zero(s: torch.Tensor) -> torch.Tensor:
 
 EYES, FAR = (torch.eye(2), torch.eye(2)), (torch.full((1, 2), 1e30), torch.full((1, 2), 1e-30))
 OF_Q, DOT = r"the gradient of Q\[0, 0\] is nan at step 1", {"scores": losses.dot_scores}
+ONE_STEP = {"loss": info_nce, "lr": 1.0, "steps": 1}
 test_what_is_not_finite_or_no_size_is_reported = refused(
     *((lambda name=name: run(**{name: 0}), f"{name} is 0; expected a whole") for name in ("steps", "batch_size", "d")),
     (lambda: run(loss=lambda s: s.sum() * float("nan")), "became nan at step 1"),
@@ -139,21 +136,12 @@ test_what_is_not_finite_or_no_size_is_reported = refused(
     (lambda: descend(*EYES, loss=lambda s: s.detach().sum(), lr=0.1, steps=1), "^the value of loss is .* a gradient"),
     (lambda: run(lr="x"), "^lr is 'x'; expected a finite number"),
     (lambda: run(scale=np.nan), "^scale is nan"),
-    (
-        lambda: train_tables(toy(), loss=info_nce, lr=1.0, steps=1, generator=0),
-        "^generator is 0; expected a torch.Generator",
-    ),
-    (
-        lambda: train_tables(toy().select([]), loss=info_nce, lr=1.0, steps=1, generator=torch.Generator()),
-        "^interactions is Interactions.*; expected at least one pair",
-    ),
+    (lambda: train_tables(toy(), **ONE_STEP, generator=0), "^generator is 0; expected a torch.Generator"),
+    (lambda: train_tables(toy().select([]), **ONE_STEP, generator=torch.Generator()), "expected at least one pair"),
     (lambda: descend(*EYES, loss=root_at_zero, lr=0.1, steps=-1), "^steps is -1"),
     (lambda: descend(*EYES, loss=root_at_zero, lr=None, steps=1), "^lr is None"),
     (lambda: run(loss=root_at_zero), f"{OF_Q}; expected a loss whose gradients"),
     (lambda: descend(*EYES, loss=root_at_zero, lr=0.1, steps=3), OF_Q),
     (lambda: descend(*FAR, loss=lambda s: 1e10 * s.sum(), lr=0.1, steps=1, **DOT), r"of K\[0, 0\] is inf at step 1"),
-    (
-        lambda: descend(*EYES, loss=lambda s: (1e3 * s).sum(), lr=1e38, steps=3, **DOT),
-        r"the loss became inf at step 2; expected a smaller lr than 1e\+38",
-    ),
+    (lambda: descend(*EYES, loss=lambda s: 1e3 * s.sum(), lr=1e38, steps=3, **DOT), "became inf at step 2; .* 1e.38"),
 )

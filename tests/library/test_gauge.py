@@ -96,14 +96,6 @@ def test_find_gauge_recovers_the_gauge(case: Case) -> None:
     assert misfit > 1e-3  # an unrelated table is no gauge of A
 
 
-def test_gradients_flow_through_a_gauge() -> None:
-    A, B = torch.randn(3, 2, dtype=torch.float64), torch.randn(4, 2, dtype=torch.float64)
-    d = torch.tensor([2.0, 0.5], dtype=torch.float64, requires_grad=True)
-    a, b = gauge.apply_gauge(A, B, d)
-    (a @ b.T).sum().backward()
-    assert d.grad.abs().max() < 1e-12  # the scores do not feel d
-
-
 @pytest.mark.parametrize("given", ["numpy64", "torch32"])
 def test_a_gauge_in_a_tables_frame_follows_the_table(given: str) -> None:
     """A turned table gets the turned gauge: table R^-T is the same, sign by sign; without `rows` it is not."""
@@ -237,6 +229,8 @@ def test_an_exact_direction_is_stretched_in_floats() -> None:
     rational = np.array([[Fraction(x) for x in row] for row in A], dtype=object)
     ours, floats = gauge.second_linear_gauge(rational, [Fraction(x) for x in b]), gauge.second_linear_gauge(A, b)
     np.testing.assert_allclose(ours, floats, rtol=1e-12)
+    for delta in (np.array([1.0, -1.0]), torch.tensor([1.0, -1.0], dtype=torch.float64)):
+        assert gauge.stretch_along(delta, Fraction(3, 4)).tolist() == gauge.stretch_along(delta, 0.75).tolist()
 
 
 def test_exact_directions_span_the_null_space() -> None:
@@ -297,15 +291,6 @@ def test_swapped_squares_are_a_second_gauge_of_any_width(k: int, seed: int) -> N
     A, B = a * rng.choice([-1, 1], (7, k)), b * rng.choice([-1, 1], (5, k))
     new_a, new_b = gauge.apply_gauge(A, B, gauge.swap_squares(a, b))
     assert gauge.is_on_sphere(new_a, tol=1e-9) and gauge.is_on_sphere(new_b, tol=1e-9)
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_plane_has_a_second_gauge_for_two_rows_and_one(seed: int) -> None:
-    a1, a2, b = unit(np.random.default_rng(seed), 3, 2)
-    S = gauge.second_plane_gauge(a1, a2, b)
-    A, B = np.stack([a1, a2]), b[None]
-    assert gauge.keeps_norms(A, S, tol=1e-7) and gauge.keeps_norms(B, np.linalg.inv(S), tol=1e-6)
-    assert np.abs(S - np.eye(2)).max() > 1e-9
 
 
 def second_diagonal_gauge(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -375,14 +360,6 @@ def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k: int) -> No
             assert np.trace(M @ S) == pytest.approx(np.trace(M)) and np.trace(M @ np.linalg.inv(S)) > np.trace(M) + 1e-6
 
 
-@given(st.integers(2, 4), st.integers(0, 2**32 - 1))
-def test_full_spans_always_give_a_certificate(k: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = k * (k + 1) // 2 + 1
-    M = gauge.rigidity_certificate(unit(rng, rows, k), unit(rng, rows, k))
-    assert M is not None and np.linalg.eigvalsh(M)[0] > 0
-
-
 def test_a_certificate_can_exist_where_first_order_freedom_is_left() -> None:
     """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k, so S = I."""
     basis = np.eye(3)
@@ -391,12 +368,15 @@ def test_a_certificate_can_exist_where_first_order_freedom_is_left() -> None:
 
 
 def test_no_certificate_where_a_second_gauge_exists() -> None:
+    """Also of rows of zeros, which keep their length in every gauge, so that their span says nothing."""
     a, b = np.sqrt([1 / 3, 2 / 3]), np.sqrt([2 / 3, 1 / 3])
     A, B = a * np.array([[1, 1], [-1, 1]]), b * np.array([[1, 1], [1, -1]])
     assert gauge.rigidity_certificate(A, B) is None
     rng = np.random.default_rng(0)
     a1, a2, b = unit(rng, 3, 2)
     assert gauge.rigidity_certificate(np.stack([a1, a2]), b[None]) is None
+    rows, nothing = rng.normal(size=(9, 2)), np.zeros((3, 2))
+    assert gauge.rigidity_certificate(nothing, rows) is None and gauge.rigidity_certificate(rows, nothing) is None
 
 
 # ---- purpose
@@ -420,9 +400,11 @@ def test_rows_are_reduced_in_blocks_and_keep_their_kind(monkeypatch: pytest.Monk
     """More rows than a block holds give the singular values of all of them; single precision stays single."""
     A = np.random.default_rng(0).standard_normal((60, 3))
     wanted = np.linalg.svd(gauge.counting.outer_rows(A), compute_uv=False)
-    monkeypatch.setattr(gauge.algebra, "BLOCK_NUMBERS", 6)
+    monkeypatch.setattr(gauge.algebra, "BLOCK_NUMBERS", 30)
     np.testing.assert_allclose(np.linalg.svd(gauge.counting.reduced_outer(A), compute_uv=False), wanted, rtol=1e-12)
     assert gauge.counting.reduced_outer(A.astype(np.float32)).dtype == np.float32
+    A[10:20] *= 1e-200  # more than a block of rows without weight
+    assert gauge.linear_gauge_dimension(A) == 0
 
 
 @given(tables(), st.floats(0, 2))
@@ -524,9 +506,7 @@ def test_blocks_do_not_change_neighbours(monkeypatch: pytest.MonkeyPatch) -> Non
 
 # ---- refusals
 
-TABLE = np.arange(6.0).reshape(3, 2) + 1
-
-
+TABLE, RNG = np.arange(6.0).reshape(3, 2) + 1, np.random.default_rng(0)
 NO_DIRECTIONS = (np.ones((2, 3)), np.ones(3), np.array([[0.0, 1.0], [0.0, 0.0]]), np.full((2, 2), np.nan))
 test_bad_input_is_refused_with_a_reason = refused(
     *((lambda E=E: stretch_within((0.5, E), 0.1), "^E ") for E in NO_DIRECTIONS),
@@ -543,10 +523,7 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.diagonal_gauge_dimension(TABLE[0]), r"shape \(2,\)"),
     (lambda: gauge.diagonal_gauge_dimension(TABLE * np.inf), r"A\[0, 0\] = inf: A holds NaN or infinity"),
     (lambda: gauge.find_gauge(np.ones((3, 2)), TABLE), "rank 1 but width 2"),
-    (
-        lambda: gauge.random_linear_gauge(3, spread=1, rng=np.random.default_rng(0), rows=np.ones((4, 2))),
-        r"rows has shape \(4, 2\), expected \(n, 3\)",
-    ),
+    (lambda: gauge.random_linear_gauge(3, spread=1, rng=RNG, rows=TABLE), r"rows has shape \(3, 2\), expected"),
     (lambda: gauge.stretch_along(np.array([1.0, -2.0]), 0.5), r"outside \(-1, 0.5\)"),
     (lambda: gauge.stretch_along(np.array([1.0, 2.0]), -0.5), r"outside \(-0.5, infinity\)"),
     (lambda: gauge.stretch_along(np.array([0.0, -2.0]), 0.5), r"outside \(-infinity, 0.5\)"),
@@ -565,7 +542,6 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.is_on_sphere(TABLE, tol="x"), "^tol is 'x'"),
     (lambda: gauge.apply_linear_gauge(TABLE, TABLE, np.eye(2) * np.nan), "R holds NaN or infinity"),
     (lambda: gauge.gauge_for_neighbours(TABLE, 0, 1), "^chosen is 1; expected ids of rows"),
-    (lambda: gauge.swap_squares([2.0, 0.0], [2.0, 3.0]), "zeros"),
     (lambda: gauge.second_plane_gauge([1.0, 0], [2.0, 0], [1.0, 1]), "not parallel"),
     (lambda: gauge.second_linear_gauge(TABLE[:1], [1.0, 1]), "leaves 2 linear directions"),
     (lambda: gauge.second_linear_gauge([[1.0, 1], [1.0, -1]], [1.0, 0]), "no second gauge"),
@@ -589,7 +565,6 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.linear_stretch_along(np.ones((2, 3)), 0.5), r"E has shape \(2, 3\); expected \(k, k\)"),
     (lambda: gauge.linear_stretch_along(np.eye(2), np.nan), "^t is nan; expected a finite number"),
     (lambda: gauge.stretch_along([1, -1], np.nan), "^t is nan; expected a finite number"),
-    (lambda: gauge.stretch_along([1, -1], "x"), "^t is 'x'; expected a finite number"),
     (lambda: gauge.random_diagonal_gauge(2, spread=1.0, rng=0), "expected a numpy.random.Generator"),
     (lambda: gauge.random_linear_gauge(2, spread=1.0, rng=0), "expected a numpy.random.Generator"),
     (lambda: gauge.random_linear_directions(np.eye(3), 2, rng=0), "expected a numpy.random.Generator"),
@@ -604,10 +579,7 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.rigidity_certificate(np.eye(3), np.eye(3)[None]), r"B has shape \(1, 3, 3\); expected one table"),
     (lambda: gauge.second_linear_gauge([[1.0, 1], [1.0, -1]], [1.0]), r"b has shape \(1,\); expected \(2,\)"),
     (lambda: gauge.second_plane_gauge([1.0, 0], [1.0], [1.0, 1]), r"a2 has shape \(1,\); expected \(2,\)"),
-    (
-        lambda: gauge.steck_objectives(np.eye(3), TABLE, TABLE[:2], decay=1.0),
-        "a column of X, a row of A and a row of B",
-    ),
+    (lambda: gauge.steck_objectives(np.eye(3), TABLE, TABLE[:2], decay=1.0), "a column of X, a row of A and a row of"),
     (lambda: gauge.steck_objectives(np.eye(len(TABLE)), TABLE, TABLE, decay=-1.0), "decay is -1"),
 )
 
@@ -618,13 +590,6 @@ def test_a_sphere_is_as_round_as_its_width_and_not_its_length_allow() -> None:
     X[0] *= 1 + 1e-14
     assert not gauge.is_on_sphere(X) and gauge.is_on_sphere(X, tol=2e-14)
     assert gauge.is_on_sphere(np.eye(2), tol=0.0)
-
-
-def test_no_certificate_where_one_table_is_free() -> None:
-    """A row of zeros keeps its length in every gauge, so its span says nothing, whatever the other table says."""
-    rows, nothing = np.random.default_rng(0).normal(size=(9, 2)), np.zeros((3, 2))
-    assert gauge.rigidity_certificate(rows, rows) is not None
-    assert gauge.rigidity_certificate(nothing, rows) is None and gauge.rigidity_certificate(rows, nothing) is None
 
 
 @pytest.mark.parametrize("kind", [np.float16, torch.float16, torch.bfloat16, Fraction])
@@ -648,11 +613,6 @@ def test_tables_that_lapack_cannot_take_are_taken_in_floats(kind: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
-def test_a_direction_is_stretched_by_a_fraction() -> None:
-    for delta in (np.array([1.0, -1.0]), torch.tensor([1.0, -1.0], dtype=torch.float64)):
-        assert gauge.stretch_along(delta, Fraction(3, 4)).tolist() == gauge.stretch_along(delta, 0.75).tolist()
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.uint64])
 def test_the_ids_of_queries_are_no_mask(dtype: type) -> None:
     X, ids = torch.randn(6, 3, generator=torch.Generator().manual_seed(0)), [5, 1, 2, 3, 4, 0]
@@ -663,10 +623,3 @@ def test_neighbours_by_dot_products_that_16_bits_cannot_hold() -> None:
     X = np.random.default_rng(0).integers(-200, 200, (6, 64))
     found, wanted = gauge.neighbours(X.astype(np.float16), 2, "dot"), gauge.neighbours(X, 2, "dot")
     assert found.tolist() == wanted.tolist()
-
-
-def test_a_long_table_with_a_block_of_tiny_rows_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course_lib.gauge.algebra.BLOCK_NUMBERS", 30)
-    rows = np.random.default_rng(0).normal(size=(50, 2))
-    rows[10:20] *= 1e-200
-    assert gauge.linear_gauge_dimension(rows) == 0

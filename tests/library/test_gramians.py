@@ -13,7 +13,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from refused import refused
 from scipy.signal import lfilter
 from strategies import exact_arrays, label_matrices
 
@@ -117,9 +116,13 @@ REFUSED = [
     (lambda: gramians.optimal_alpha(1, 0), "sigma is 0"),
     (lambda: gramians.optimal_alpha(-1, 1), "delta is -1"),
     (lambda: gramians.optimal_alpha(1, 1, "brownian"), "drift is 'brownian'"),
-    (lambda: gramians.optimal_beta(mean_square=0, variance=0), "expected at least one above 0"),
-    (lambda: gramians.same_batch_share(0), "batch_size is 0; expected at least 1"),
-    (lambda: gramians.same_batch_share(-3), "batch_size is -3; expected at least 1"),
+    (lambda: gramians.nearest_psd([[np.nan, 0.0], [0.0, 1.0]]), r"matrix\[0, 0\] = nan"),
+    (lambda: gramians.nearest_psd(np.ones((2, 3))), r"matrix has shape \(2, 3\)"),
+    (lambda: gramians.SAGram(2, 1, 1, budget="5"), "budget is '5'"),
+    (lambda: gramians.SAGram(2, 1, 1).update(["0"], [[1.0]]), "indices must be integers from 0 to 1"),
+    (lambda: gramians.gramian([[1.0], [2.0]], weights=["1", "2"]), "weights is .*; expected an array of real numbers"),
+    (lambda: gramians.cross_gramian([[1.0]], [[1j]]), "partners is .*; expected an array of real numbers"),
+    (lambda: gramians.cross_gramian(torch.ones(1, 1), torch.ones(1, 1) * 1j), "partners must be real"),
 ]
 
 
@@ -274,17 +277,6 @@ def test_the_projection_is_the_nearest_matrix_of_the_cone() -> None:
     assert np.allclose(gramians.nearest_psd(other @ other.T), other @ other.T)
 
 
-test_what_an_estimator_cannot_use_is_refused_by_name = refused(
-    (lambda: gramians.nearest_psd([[np.nan, 0.0], [0.0, 1.0]]), r"matrix\[0, 0\] = nan"),
-    (lambda: gramians.nearest_psd(np.ones((2, 3))), r"matrix has shape \(2, 3\)"),
-    (lambda: gramians.SAGram(2, 1, 1, budget="5"), "budget is '5'"),
-    (lambda: gramians.SAGram(2, 1, 1).update(["0"], [[1.0]]), "indices must be integers from 0 to 1"),
-    (lambda: gramians.gramian([[1.0], [2.0]], weights=["1", "2"]), "weights is .*; expected an array of real numbers"),
-    (lambda: gramians.cross_gramian([[1.0]], [[1j]]), "partners is .*; expected an array of real numbers"),
-    (lambda: gramians.cross_gramian(torch.ones(1, 1), torch.ones(1, 1) * 1j), "partners must be real"),
-)
-
-
 def test_of_a_stack_of_matrices_each_one_is_made_symmetric_first() -> None:
     stack = np.random.default_rng(0).normal(size=(3, 4, 4))
     found = gramians.nearest_psd(stack)
@@ -325,10 +317,9 @@ def test_numpy_and_torch_agree_and_the_estimate_is_a_constant(make: Callable[[],
 
 
 def test_partners_make_cross_gramians() -> None:
-    rng = np.random.default_rng(0)
-    u, q = some(rng, 6, 3), some(rng, 6, 2)
+    u, q = np.random.default_rng(0).normal(size=(2, 6, 3))
     for estimator in (gramians.BatchGramian(), gramians.SOGram(3, 1), gramians.SAGram(6, 3, 1)):
-        assert np.allclose(estimator.update(range(6), u, q), gramians.cross_gramian(u, q))
+        assert np.allclose(estimator.update(range(6), u, q[:, :2]), gramians.cross_gramian(u, q[:, :2]))
 
 
 def test_the_loss_of_several_batches_is_that_of_each() -> None:
@@ -363,8 +354,7 @@ def test_the_long_run_of_a_random_walk_is_what_the_formula_says() -> None:
         assert measured == pytest.approx(gramians.random_walk_error(alpha, delta=delta, sigma=sigma), rel=0.05)
 
 
-# ---------------------------------------------------------------------------------------------------------
-# precision, restarts, bad batches
+# ---- precision, restarts, bad batches
 
 
 ESTIMATORS = (

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
+import every_tower
 import pytest
 import torch
+from every_tower import HISTORIES, N
 from refused import refused
 from torch import nn
 
 from course_lib import encoders, jacobians, losses
 from course_lib.checking import some
 from course_lib.jacobians import (
-    LazyDecaySGD,
     Motion,
-    RowWiseAdagrad,
     kernel_blocks,
     measure_step,
     per_example_jacobian,
 )
 
-N, H, D = 6, 5, 3
-HISTORIES = np.array([[0, 1, 2], [3, -1, -1], [5, 4, -1], [1, 1, 1], [2, 0, -1], [4, -1, -1]])
+H, D = 5, 3
 X = torch.tensor([0, 3, 1, 3])
 
 
@@ -38,22 +36,8 @@ def orthogonal_features() -> torch.Tensor:
     return torch.linalg.qr(torch.randn(N, N, generator=generator(5), dtype=torch.float64))[0] * 2
 
 
-TOWERS = {
-    "lookup": lambda g: encoders.Lookup(N, D, generator=g),
-    "one-hot": lambda g: encoders.OneHotLinear(N, D, generator=g),
-    "one-hot with bias": lambda g: encoders.OneHotLinear(N, D, True, generator=g),
-    "dense": lambda g: encoders.DenseLinear(features(), D, generator=g),
-    "dense, orthogonal": lambda g: encoders.DenseLinear(orthogonal_features(), D, generator=g),
-    "two layers": lambda g: encoders.TwoLayers(features(), 4, D, generator=g),
-    "embedding, linear": lambda g: encoders.EmbeddingThenLinear(N, 4, D, generator=g),
-    "frozen": lambda g: encoders.EmbeddingThenLinear(N, 4, D, frozen=True, generator=g),
-    "lookup and bias": lambda g: encoders.BiasedLookup(N, D, generator=g),
-    "scaled": lambda g: encoders.ScaledLookup(N, D, generator=g),
-    "exponential": lambda g: encoders.ExponentialLookup(N, D, generator=g),
-    "inverted": lambda g: encoders.InvertedLookup(N, D, generator=g),
-    "mean of history": lambda g: encoders.MeanHistory(encoders.Lookup(N, D, generator=g), HISTORIES),
-    "transformer": lambda g: encoders.HistoryTransformer(N, D, histories=HISTORIES, width=4, generator=g),
-}
+TOWERS = every_tower.of_width(D, features())
+TOWERS["dense, orthogonal"] = lambda g: encoders.DenseLinear(orthogonal_features(), D, generator=g)
 LOOKUPS = {"lookup", "one-hot", "dense, orthogonal", "inverted"}
 TANGENT = LOOKUPS | {"scaled", "exponential"}
 LINEAR = {"lookup", "one-hot", "one-hot with bias", "dense", "dense, orthogonal", "frozen"}
@@ -359,16 +343,6 @@ test_refusals = refused(
     (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),
     (lambda: per_example_jacobian(tower("lookup"), X, parameters=["bias"]), "parameters names"),
     (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 2), lr=1), r"\(B, d\) = \(4, 3\)"),
-    (
-        lambda: measure_step(
-            tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)
-        ),
-        "one number",
-    ),
-    (
-        lambda: measure_step(tower("lookup"), X, lambda q: 1.0, torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)),
-        "loss must give one number, a tensor .*, got float",
-    ),
-    (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
-    (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
+    (lambda: measure_step(tower("lookup"), X, lambda q: q.sum(1), []), "one number"),
+    (lambda: measure_step(tower("lookup"), X, lambda q: 1.0, []), "loss must give one number, a tensor .*, got float"),
 )

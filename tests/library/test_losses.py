@@ -41,17 +41,13 @@ def test_square_is_exact(scores: np.ndarray) -> None:
         assert isinstance(plus[index], Fraction)
 
 
-def test_what_is_left_of_a_loss_at_a_large_score_is_not_rounded_away() -> None:
-    """log(1 + exp(x)) - x = exp(-x) to first order; torch by itself cuts at 20."""
-    left = losses.logistic(0, torch.tensor(25.0, dtype=torch.float64)) - 25
-    assert float(left) == pytest.approx(np.exp(-25), rel=1e-3)
-
-
 def test_extreme_scores() -> None:
     plus, minus = losses.pair_losses("logistic", np.array([-1e4, 0.0, 1e4]))
     assert plus.tolist() == [1e4, math.log(2), 0]
     assert minus.tolist() == [0, math.log(2), 1e4]
     assert losses.logistic(0, -50.0) == pytest.approx(math.exp(-50), rel=1e-15)  # not rounded to 0
+    left = losses.logistic(0, torch.tensor(25.0, dtype=torch.float64)) - 25  # exp(-25); torch by itself cuts at 20
+    assert float(left) == pytest.approx(math.exp(-25), rel=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -116,8 +112,6 @@ test_errors = refused(
     (lambda: losses.square(1, np.array(["a"])), "score must hold numbers"),
     (lambda: losses.square(1, torch.ones(2, dtype=torch.complex64)), "score must be real"),
     (lambda: losses.dot_scores(np.ones((2, 3)), torch.ones(2, 3)), "the same kind of array"),
-    (lambda: losses.bpr([np.inf, 1.0], [0.0, 0.0]), "pos_scores"),  # which costs 0, so that the mean is finite
-    (lambda: losses.bpr([1.0], [-np.inf]), "neg_scores"),
 )
 
 

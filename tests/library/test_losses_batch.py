@@ -130,6 +130,7 @@ test_errors = refused(
 )
 
 
+ONE_NTH = {n: float(np.nextafter(1 / n, 1)) for n in (38, 68, 70)}  # but for rounding
 NO_COUNTS = (1, 2.0, "5", None, float("nan"), 10**400)
 FLOORS = (lambda n: loss_floor(n, 0.2), lambda n: most_probable(n, 0.2), lambda n: largest_tau(n, 0.9))
 test_what_counts_no_films_is_refused = refused(
@@ -137,15 +138,10 @@ test_what_counts_no_films_is_refused = refused(
         (lambda n=n, of=of: of(n), r"n is .*; expected a whole number from 2 to 10{15}")
         for n in NO_COUNTS
         for of in FLOORS
-    )
+    ),
+    *((lambda n=n: largest_tau(n, ONE_NTH[n]), r"probability is 0\.0.*expected more than 1/n") for n in ONE_NTH),
 )
 
 
 def test_the_largest_number_of_films_still_has_an_inverse() -> None:
     assert most_probable(10**15, largest_tau(10**15, 0.5)) == pytest.approx(0.5, rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [38, 68, 70])
-def test_a_probability_that_is_one_nth_but_for_rounding_is_refused(n: int) -> None:
-    with pytest.raises(ValueError, match=r"probability is 0\.0.*expected more than 1/n"):
-        largest_tau(n, float(np.nextafter(1 / n, 1)))

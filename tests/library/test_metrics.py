@@ -6,13 +6,14 @@ import itertools
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refused import refused
+from scipy.sparse import csr_array
 from sympy.utilities.iterables import multiset_permutations
 
 from course_lib import metrics
@@ -94,49 +95,19 @@ def mean_over_orders(scores: np.ndarray, seen: np.ndarray, wanted: set[int], k: 
 
 
 def test_equal_scores_earn_what_chance_earns_whatever_the_ids() -> None:
-    """Constant tables, partly equal rows, zero rows and scores of few whole numbers; ids by popularity, or reversed."""
+    """Hundreds of equal scores, more than the reference can order: constant tables, and half of the items zero."""
     rng = np.random.default_rng(0)
-    shares = 1 / np.arange(1.0, 201)
-    drawn = rng.random((300, 200)) < 0.5 * shares
-    kind = rng.random((300, 200)) < 0.7
+    drawn, kind = rng.random((300, 200)) < 0.5 / np.arange(1.0, 201), rng.random((300, 200)) < 0.7
     train, test = drawn & kind, drawn & ~kind
-    whole = rng.integers(-2, 3, (300, 4)), rng.integers(-2, 3, (200, 4))
-    normal = rng.normal(size=(300, 4)), rng.normal(size=(200, 4))
-    tables = {
-        "constant": (np.ones((300, 4)), np.ones((200, 4))),
-        "equal halves": (normal[0], normal[1] * (np.arange(200) % 2)[:, None] + 1e-3),
-        "zero rows": (normal[0], normal[1] * (np.arange(200) > 40)[:, None]),
-        "whole numbers": (whole[0] * 1.0, whole[1] * 1.0),
-        "no ties": normal,
-    }
-    for name, (users, items) in tables.items():
+    halves = rng.normal(size=(300, 4)), rng.normal(size=(200, 4)) * (np.arange(200) % 2)[:, None]
+    for users, items in ((np.ones((300, 4)), np.ones((200, 4))), halves):
         ahead = evaluate(users, items, interactions(train), interactions(test), (5, 10))
         turned = (interactions(mask[:, ::-1]) for mask in (train, test))
         back = evaluate(users, items[::-1].copy(), *turned, (5, 10))
-        assert back["ndcg@10"] == pytest.approx(ahead["ndcg@10"], rel=1e-9), name
-        assert back["map@5"] == pytest.approx(ahead["map@5"], rel=1e-9), name
-    constant = evaluate(*tables["constant"], interactions(train), interactions(test), 10)["per_user"]["recall@10"]
-    users = np.flatnonzero(test.any(axis=1))
-    np.testing.assert_allclose(constant, 10 / (200 - train[users].sum(axis=1)))
-
-
-def test_without_ties_the_metrics_are_those_of_the_lists_to_the_last_bit() -> None:
-    rng = np.random.default_rng(1)
-    kind = rng.choice(3, size=(60, 90), p=[0.8, 0.1, 0.1])
-    train, test = interactions(kind == 1), interactions(kind == 2)
-    tables = rng.normal(size=(60, 8)).astype("f4"), rng.normal(size=(90, 8)).astype("f4")
-    found = evaluate(*tables, train, test, (5, 10))
-    by_lists = metrics_from_ranking(top_k(*tables, train, 10), test, (5, 10))
-    assert all(found[f"{name}@{k}"] == by_lists[f"{name}@{k}"] for name in some(METRICS) for k in (5, 10))
-
-
-def test_tables_that_are_trained_are_judged_by_their_numbers() -> None:
-    rng = np.random.default_rng(0)
-    tables = rng.normal(size=(40, 8)).astype("f4"), rng.normal(size=(70, 8)).astype("f4")
-    kind = rng.choice(3, size=(40, 70), p=[0.8, 0.1, 0.1])
-    parts = interactions(kind == 1), interactions(kind == 2)
-    found = evaluate(*(torch.tensor(table, requires_grad=True) for table in tables), *parts, 5)
-    assert found["ndcg@5"] == evaluate(*tables, *parts, 5)["ndcg@5"]
+        assert all(back[name] == pytest.approx(ahead[name], rel=1e-9) for name in ("ndcg@10", "map@5"))
+    constant = evaluate(np.ones((300, 4)), np.ones((200, 4)), interactions(train), interactions(test), 10)
+    seen = train[test.any(axis=1)].sum(axis=1)
+    np.testing.assert_allclose(constant["per_user"]["recall@10"], 10 / (200 - seen))
 
 
 ONE = {"n_users": 1, "n_items": 3}
@@ -151,47 +122,46 @@ def test_what_ties_does_not_depend_on_the_scale(scale: float) -> None:
     assert found == [0.5, 0.5, 0.0]
 
 
-def test_a_tie_at_the_cut_is_decided_by_id_also_far_to_the_right() -> None:
-    items = np.full((5000, 1), 1.0)
-    items[4999] = 2.0
-    assert top_k(np.ones((3, 1)), items, interactions(np.zeros((3, 5000)) > 0), 4).tolist() == [[4999, 0, 1, 2]] * 3
-
-
 def small():
     train, test = (interactions(np.eye(2, 3, above) > 0) for above in (0, 1))
     return np.ones((2, 2)), np.ones((3, 2)), train, test
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda u, v, a, b: (u[:1], v, a, b, 1), "users has shape"),
-        (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "users has width 2 but items has width 1"),
-        (lambda u, v, a, b: (u * np.nan, v, a, b, 1), "users holds NaN"),
-        (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinity"),
-        (lambda u, v, a, b: (u, torch.tensor(v * np.inf), a, b, 1), "items holds NaN or infinite entries"),
-        (lambda u, v, a, b: (u * 1e200, v * 1e200, a, b, 1), r"scores hold NaN or \+inf"),
-        (lambda u, v, a, b: (u, v, a, b, 0), "k is 0"),
-        (lambda u, v, a, b: (u, v, a, b, 2.5), "k is 2.5"),
-        (lambda u, v, a, b: (u, v, a, b, ()), "k is empty"),
-        (lambda u, v, a, b: (u, v, "x", b, 1), "train is 'x'; expected Interactions"),
-        (lambda u, v, a, b: (u, v, a, "x", 1), "test is 'x'; expected Interactions"),
-        (lambda u, v, a, b: (u, v, a, a, 1), "shares 2 pairs with train"),
-        (lambda u, v, a, b: (u, v, a, interactions(np.zeros((2, 3)) > 0), 1), "test is empty"),
-        (lambda u, v, a, b: (u, v, a, interactions(np.ones((2, 4)) > 0), 1), "expected the same"),
-    ],
+U, V, TRAIN, TEST = small()
+TWO = Interactions([0, 1], [2, 0], n_users=2, n_items=5)
+NOBODY = interactions(np.zeros((2, 3)) > 0)
+test_errors_name_what_is_wrong = refused(
+    (lambda: evaluate(U[:1], V, TRAIN, TEST, 1), "users has shape"),
+    (lambda: evaluate(U, V[:, :1], TRAIN, TEST, 1), "users has width 2 but items has width 1"),
+    (lambda: evaluate(U * np.nan, V, TRAIN, TEST, 1), "users holds NaN"),
+    (lambda: evaluate(U, V * np.inf, TRAIN, TEST, 1), "items holds NaN or infinity"),
+    (lambda: evaluate(U, torch.tensor(V * np.inf), TRAIN, TEST, 1), "items holds NaN or infinite entries"),
+    (lambda: evaluate(U * 1e200, V * 1e200, TRAIN, TEST, 1), r"scores hold NaN or \+inf"),
+    (lambda: evaluate(U, V, TRAIN, TEST, 0), "k is 0"),
+    (lambda: evaluate(U, V, TRAIN, TEST, 2.5), "k is 2.5"),
+    (lambda: evaluate(U, V, TRAIN, TEST, ()), "k is empty"),
+    (lambda: evaluate(U, V, "x", TEST, 1), "train is 'x'; expected Interactions"),
+    (lambda: evaluate(U, V, TRAIN, "x", 1), "test is 'x'; expected Interactions"),
+    (lambda: evaluate(U, V, TRAIN, TRAIN, 1), "shares 2 pairs with train"),
+    (lambda: evaluate(U, V, TRAIN, NOBODY, 1), "test is empty"),
+    (lambda: evaluate(U, V, TRAIN, interactions(np.ones((2, 4)) > 0), 1), "expected the same"),
+    (lambda: top_k(U, V, "x", 1), "train is 'x'"),
+    (lambda: top_k(U, V, TRAIN, 1, block=-1), "block is -1"),  # which would go through nobody
+    (lambda: metrics_from_ranking([[0, 5], [0, 1]], TWO, (2,)), r"ranked\[0\] holds 5"),
+    (lambda: metrics_from_ranking([[0, 1], [-2, 1]], TWO, (2,)), r"ranked\[1\] holds -2"),
+    (lambda: metrics_from_ranking([[2, 2], [0, 1]], TWO, (2,)), r"ranked\[0\] holds item 2 twice"),
+    (lambda: metrics_from_ranking([[0, 0], [0, 1]], TWO, (2,)), r"ranked\[0\] holds item 0 twice"),
+    (lambda: metrics_from_ranking([[0.0, 1.0], [0.0, 1.0]], TWO, (2,)), "dtype float64; expected whole ids"),
+    (lambda: metrics_from_ranking([[0, 1]], TWO, (1,)), r"shape \(1, 2\)"),
+    (lambda: metrics_from_ranking([[0, 1], [0, 1]], TWO, (3,)), "cutoffs is 3"),
+    (lambda: metrics_from_ranking([[0, 1], [0, 1]], TWO, (0,)), "cutoffs is 0"),
+    (lambda: metrics_from_ranking([[0, 1], [0, 1]], TWO, ()), "cutoffs is"),
+    (lambda: metrics_from_ranking([[0, 1], [0, 1]], NOBODY, (1,)), "test is empty"),
 )
-def test_errors_name_what_is_wrong(change, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        evaluate(*change(*small()))
 
 
-@pytest.mark.parametrize(("given", "words"), [({"train": "x"}, "train is 'x'"), ({"block": -1}, "block is -1")])
-def test_a_list_is_never_left_empty_in_silence(given: dict[str, Any], words: str) -> None:
-    """A block of -1 users would go through nobody."""
-    users, items, train, _ = small()
-    with pytest.raises(ValueError, match=words):
-        top_k(users, items, **{"train": train, "k": 1} | given)
+def test_places_of_a_ranking_may_be_left_empty() -> None:
+    assert metrics_from_ranking([[2, -1], [-1, -1]], TWO, (1, 2))["recall@2"] == 0.5
 
 
 @pytest.mark.seconds
@@ -206,18 +176,6 @@ def test_memory_is_bounded_by_the_block() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     top_k(users, items, train, 5)
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 2e8
-
-
-def test_read_only_tables_are_taken_without_a_warning(recwarn):
-    train = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
-    test = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
-    popular = np.broadcast_to(train.col_counts[:, None], (3, 1))
-    found = evaluate(np.ones((2, 1)), popular, train, test, 1)
-    assert found["precision@1"] == 0.5 and not recwarn.list
-
-
-# ------------------------------------------------------------------------------------------- the two ways to rank, and
-# ranx
 
 
 @given(problems())
@@ -301,46 +259,40 @@ def test_ranx_says_the_same(name: str, k: int) -> None:
     assert len(set(theirs.round(6))) > 1  # the problems are not all alike
 
 
-@pytest.mark.parametrize(
-    ("ranked", "cutoffs", "words"),
-    [
-        ([[0, 5], [0, 1]], (2,), r"ranked\[0\] holds 5"),
-        ([[0, 1], [-2, 1]], (2,), r"ranked\[1\] holds -2"),
-        ([[2, 2], [0, 1]], (2,), r"ranked\[0\] holds item 2 twice"),
-        ([[0, 0], [0, 1]], (2,), r"ranked\[0\] holds item 0 twice"),
-        ([[0.0, 1.0], [0.0, 1.0]], (2,), "dtype float64; expected whole ids"),
-        ([[0, 1]], (1,), r"shape \(1, 2\)"),
-        ([[0, 1], [0, 1]], (3,), "cutoffs is 3"),
-        ([[0, 1], [0, 1]], (0,), "cutoffs is 0"),
-        ([[0, 1], [0, 1]], (), "cutoffs is"),
-    ],
-)
-def test_a_ranking_that_is_none_is_refused(ranked: list, cutoffs: tuple[int, ...], words: str) -> None:
-    test = Interactions([0, 1], [2, 0], n_users=2, n_items=5)
-    with pytest.raises(ValueError, match=words):
-        metrics_from_ranking(ranked, test, cutoffs)
-    assert metrics_from_ranking([[2, -1], [-1, -1]], test, (1, 2))["recall@2"] == 0.5
-    with pytest.raises(ValueError, match="test is empty"):
-        metrics_from_ranking([[0, 1], [0, 1]], Interactions([], [], n_users=2, n_items=5), (1,))
+KINDS = {
+    "int16": lambda x: x.astype(np.int16),
+    "lists": np.ndarray.tolist,
+    "of another byte order": lambda x: x.astype(">f4"),
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "read-only": lambda x: np.broadcast_to(x, x.shape),
+    "trained": lambda x: torch.tensor(x, requires_grad=True),
+    "float16": lambda x: torch.tensor(x).half(),
+    "bfloat16": lambda x: torch.tensor(x).bfloat16(),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_every_kind_are_ranked_by_their_numbers(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    tables = [rng.integers(-200, 200, (rows, 8)) * 1.0 for rows in (40, 70)]  # 16 bits hold these alone
+    parts = rng.choice(3, size=(40, 70), p=[0.8, 0.1, 0.1])
+    train, test = interactions(parts == 1), interactions(parts == 2)
+    given = [KINDS[kind](table) for table in tables]
+    assert np.array_equal(top_k(*given, train, 10), top_k(*tables, train, 10))
+    assert evaluate(*given, train, test, 5)["ndcg@5"] == evaluate(*tables, train, test, 5)["ndcg@5"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_sixteen_bits_rank_as_float32_does(dtype: torch.dtype) -> None:
-    generator = torch.Generator().manual_seed(0)
-    users, items = (torch.randn(n, 16, generator=generator).to(dtype) for n in (50, 300))
-    train = interactions(np.zeros((50, 300)) > 0)
-    assert np.array_equal(top_k(users, items, train, 10), top_k(users.float(), items.float(), train, 10))
+def test_sixteen_bits_beside_more_are_ranked_by_the_more(dtype: torch.dtype) -> None:
     fine = torch.tensor([[1.0], [1.0001]])
     assert top_k(torch.ones(1, 1, dtype=dtype), fine, interactions(np.zeros((1, 2)) > 0), 1).tolist() == [[1]]
 
 
-def test_arrays_of_any_layout_are_ranked_and_no_others() -> None:
-    users, items, train, _ = small()
-    users, items = users + np.arange(2)[:, None], items * np.arange(3)[:, None]
-    for left in (users[::-1][::-1], users[::-1].copy()[::-1], users.astype(">f4"), users.tolist()):
-        assert np.array_equal(top_k(left, items, train, 2), top_k(users, items, train, 2))
-    for wrong in (users.astype(object), users.astype(str), users * 1j, torch.tensor(users * 1j)):
-        with pytest.raises(ValueError, match="users has"):
+def test_what_holds_no_real_numbers_is_not_ranked() -> None:
+    users, items, train = U, V, TRAIN
+    for wrong in (users.astype(object), users.astype(str), users * 1j, torch.tensor(users * 1j), csr_array(users)):
+        with pytest.raises(ValueError, match=r"users (has|is a csr_array)"):
             top_k(wrong, items, train, 1)
 
 

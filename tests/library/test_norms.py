@@ -72,7 +72,6 @@ test_bad_arguments_are_named = refused(
     (lambda: norms.update_probability(np.array([0.1, -0.1]), 2), r"p holds -0.1 at \(1,\)"),
     (lambda: norms.update_probability(math.nan, 2), "p holds nan"),
     (lambda: norms.update_probability(0.5, 0), "batch_size is 0; expected a whole number of at least 1"),
-    (lambda: norms.update_probability(0.5, 2.0), "batch_size is 2.0"),
     (lambda: norms.update_probability(0.5, 2, negatives=3), "n_items is needed for 3 uniform negatives"),
     (lambda: norms.expected_updates(0.5, batch_size=2, steps=-1), "steps is -1"),
     (lambda: norms.coupled_updates(0.5, [[0.1]]), r"uniforms has shape \(1, 1\)"),
@@ -134,8 +133,7 @@ def test_gradients_flow_through_the_path() -> None:
     assert (h2.grad > 0).all()
 
 
-# -------------------------------------------------------------------------------------------------------------
-# prediction
+# ---- prediction
 
 
 @given(positive, st.floats(0.01, 10), st.floats(0.01, 2), st.floats(1e-3, 1e9))

@@ -20,34 +20,27 @@ def keys(cells, *names):
     return [tuple(cell[name] for name in names) for cell in cells]
 
 
-def test_table_5_has_every_cell_once():
-    losses = ("unbiased", "in_batch", "popularity", "pos_neg")
-    wanted = {
-        (loss, ratio, *column, metric)
-        for loss, ratio, column, metric in itertools.product(losses, RATIOS, COLUMNS, METRICS)
-    }
-    found = keys(table("P3", "T5"), *SAME_MODEL, "metric")
-    assert len(found) == 480 and set(found) == wanted
+ROWS = {
+    "T4": list(itertools.product(("unbiased", "sogram"), RATIOS)),
+    "T5": list(itertools.product(("unbiased", "in_batch", "popularity", "pos_neg"), RATIOS)),
+    "T6": [
+        *(("unbiased", None), ("popularity", None)),
+        *itertools.product(("in_batch_omega", "pos_neg_omega"), RATIOS),
+    ],
+}
 
 
-def test_table_6_has_every_cell_once():
-    rows = [("unbiased", None), ("popularity", None)]
-    rows += [(loss, ratio) for loss in ("in_batch_omega", "pos_neg_omega") for ratio in RATIOS]
-    wanted = {(*row, *column, metric) for row in rows for column in COLUMNS for metric in METRICS}
-    found = keys(table("P3", "T6"), *SAME_MODEL, "metric")
-    assert len(found) == 288 and set(found) == wanted
+@pytest.mark.parametrize(("name", "count"), [("T4", 40), ("T5", 480), ("T6", 288)])
+def test_the_tables_of_p3_hold_a_percentage_in_every_cell_once(name, count):
+    parts = (*SAME_MODEL, "metric") if name != "T4" else SAME_MODEL
+    found, metrics = table("P3", name), METRICS if name != "T4" else ("",)
+    wanted = {(*row, *column, metric)[: len(parts)] for row in ROWS[name] for column in COLUMNS for metric in metrics}
+    assert len(found) == count and set(keys(found, *parts)) == wanted
+    assert all(0 < cell["value"] < 100 for cell in some(found))
 
 
-def test_table_4_has_every_cell_once_and_agrees_with_table_5():
-    wanted = {(loss, ratio, *column) for loss in ("unbiased", "sogram") for ratio in RATIOS for column in COLUMNS}
-    found = keys(table("P3", "T4"), *SAME_MODEL)
-    assert len(found) == 40 and set(found) == wanted
+def test_table_4_agrees_with_table_5():
     assert p3.disagreements_with_table_4() == 0
-
-
-@pytest.mark.parametrize("name", ["T4", "T5", "T6"])
-def test_values_are_percentages(name):
-    assert all(0 < cell["value"] < 100 for cell in some(table("P3", name)))
 
 
 @pytest.mark.parametrize("name", ["T5", "T6"])
@@ -79,17 +72,11 @@ def test_table_5c_holds_precision_and_recall():
     assert max(left_half) < largest_precision
 
 
-def test_value_finds_one_cell():
-    where = {"dataset": "ml-1m", "pointwise": "square", "metric": "P@5"}
-    assert value("P3", "T6", loss="unbiased", ratio=None, **where) == 17.07
-    assert value("P3", "T6", loss="pos_neg_omega", ratio=1e-1, **where) == 18.68
-    assert value("P3", "T5", loss="pos_neg", ratio=1e-5, **where) == 7.29
-    with pytest.raises(ValueError, match="selects 5 cells"):
-        value("P3", "T5", loss="unbiased", **where)
-
-
 test_errors_name_what_was_given = refused(
     (lambda: table("P3", "T9"), r"'T9'.*P3 T3"),
+    (lambda: value("P3", "T5", loss="unbiased", dataset="ml-1m", pointwise="square", metric="P@5"), "selects 5 cells"),
+    (lambda: p0.printed(9, "pearson"), "selects 0 cells"),  # the paper prints none: "no significant correlation"
+    (lambda: p4.printed("simple", "sampling_hours"), "selects 0 cells"),
     (lambda: select(table("P3", "T5"), metrik="P@5"), r"'metrik'.*'metric'"),
     (lambda: papers._number("P3", "7,2"), "'7,2'"),
     (lambda: papers._number("P4", "0.03 %"), "'0.03 %'"),
@@ -161,9 +148,8 @@ def test_table_2_of_p0_holds_two_shares_for_each_of_three_experiments():
 
 def test_numbers_of_the_text_of_p0():
     assert (p0.printed(8, "pearson"), p0.printed(10, "pearson"), p0.printed(4, "share_near_90")) == (0.66, 0.56, 0.2)
-    assert all(cell["place"].startswith(("Section 4", "Table 2")) for cell in some(table("P0", "numbers")))
-    with pytest.raises(ValueError, match="selects 0 cells"):
-        p0.printed(9, "pearson")  # the paper prints none: "no significant correlation"
+    for paper, places in (("P0", ("Section 4", "Table 2")), ("P4", ("Section 4", "Appendix"))):
+        assert all(cell["place"].startswith(places) for cell in some(table(paper, "numbers")))
 
 
 @pytest.mark.seconds
@@ -193,6 +179,7 @@ def test_the_smallest_significant_correlation_has_the_p_value_of_its_level(n):
 
 def test_table_2_of_p4_has_every_cell_once_and_a_percentage_for_each_of_sogram():
     cells = table("P4", "T2")
+    assert [row["dataset"] for row in table("P4", "T1")] == ["simple", "fr", "en"]
     wanted = [
         (d, *m)
         for d in ("simple", "fr", "en")
@@ -224,14 +211,6 @@ def test_a_wrong_percentage_would_be_noticed(monkeypatch):
     monkeypatch.setattr(p4, "_map", lambda dataset, alpha: 0.1 if alpha is None else 0.11)
     assert p4.impossible_improvements() == 1  # 9.89 to 10.11, and 0.05 for the percentage
     assert len(p4.improvements_off_by_a_rounding()) == 2 and p4.worse_than_sampling() == []
-
-
-def test_sizes_and_numbers_of_the_text_of_p4():
-    assert [row["dataset"] for row in table("P4", "T1")] == ["simple", "fr", "en"]
-    assert table("P4", "T3") == [{"dataset": "movielens", "users": 72_000, "movies": 10_000, "ratings": 10_000_000}]
-    assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in some(table("P4", "numbers")))
-    with pytest.raises(ValueError, match="selects 0 cells"):
-        p4.printed("simple", "sampling_hours")
 
 
 # ------------------------------------------------------------------------------------------------------------------ P1

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 from long_tails import long_tailed
+from refused import refused
 
 from course_lib import in_batch
+from course_lib.interactions import Interactions
 from course_lib.training import objectives, paths
 from course_lib.training.objectives import GRADIENTS, full_data, random_start
 
@@ -87,8 +89,6 @@ def test_looks_do_not_disturb_and_a_longer_path_begins_alike() -> None:
 
 def test_separable_labels_have_no_minimiser_and_the_rule_is_met_on_the_way() -> None:
     """One positive a user, width 2: the logistic objective goes to 0 as the tables grow without end."""
-    from course_lib.interactions import Interactions
-
     data = full_data("unbiased", Interactions(range(6), range(6), n_users=6, n_items=6))
     begin = random_start((6, 6), 6, np.random.default_rng(1), 0.5)
     path = paths.descend(paths.DenseObjective("logistic", data), begin, at=paths.log_even(200), look=lambda u, v: {})
@@ -104,20 +104,15 @@ def test_looks_are_even_in_the_logarithm() -> None:
     assert ratios.max() < 1.3 and set(paths.log_even(300)[:-1]) <= set(looks)
 
 
-@pytest.mark.parametrize(("given", "name"), [((-3,), "last"), ((2.5,), "last"), ((100, 0), "per_factor_10")])
-def test_a_number_of_iterations_that_is_none_is_refused(given: tuple[float, ...], name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is {given[-1]}; expected a whole number"):
-        paths.log_even(*given)
+test_numbers_that_are_none_are_refused = refused(
+    (lambda: paths.log_even(-3), "^last is -3; expected a whole number"),
+    (lambda: paths.log_even(2.5), "^last is 2.5; expected a whole number"),
+    (lambda: paths.log_even(100, 0), "^per_factor_10 is 0; expected a whole number"),
+    (lambda: paths.DenseObjective("hinge", full_data("unbiased", DATA)), "point_loss"),
+)
 
 
 def test_what_is_not_finite_is_refused() -> None:
-    users, items = start()
+    (users, items), objective = start(), paths.DenseObjective("square", full_data("unbiased", DATA))
     with pytest.raises(FloatingPointError, match="iteration 0"):
-        paths.descend(
-            paths.DenseObjective("square", full_data("unbiased", DATA)),
-            (users * np.nan, items),
-            at=[1],
-            look=lambda u, v: {},
-        )
-    with pytest.raises(ValueError, match="point_loss"):
-        paths.DenseObjective("hinge", full_data("unbiased", DATA))
+        paths.descend(objective, (users * np.nan, items), at=[1], look=lambda u, v: {})

@@ -44,13 +44,6 @@ def test_correlation_and_slope_agree_with_scipy_on_numpy_and_torch(seed: int) ->
         assert float(popularity.log_log_slope(tensor, counts)) == pytest.approx(slope, abs=10 * accuracy)
 
 
-def test_correlation_carries_a_gradient() -> None:
-    items, counts = sample(0)
-    table = torch.tensor(items, requires_grad=True)
-    popularity.norm_correlation(table.norm(dim=1), counts).backward()
-    assert table.grad.abs().sum() > 0
-
-
 # ------------------------------------------------------------------------------------------------------------- lists
 
 
@@ -85,8 +78,7 @@ def test_lists_without_known_items_hold_less_of_the_head_by_chance() -> None:
     assert popularity.chance_share(stranger, 0.25) == pytest.approx((0 + 1 / 4) / 2)
 
 
-# -------------------------------------------------------------------------------------------------------------
-# direction
+# ---- direction
 
 
 @given(seeds)
@@ -100,18 +92,16 @@ def test_direction_is_that_of_the_paper(seed: int) -> None:
     np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-12)
 
 
-def test_the_direction_has_the_gradient_of_a_unit_vector() -> None:
+def test_direction_and_correlation_have_their_gradients() -> None:
     items = torch.tensor(np.random.default_rng(0).normal(size=(8, 3)), requires_grad=True)
     counts = np.arange(8)
     assert torch.autograd.gradcheck(lambda x: popularity.popularity_direction(x, counts, 0.25), items)
+    assert torch.autograd.gradcheck(lambda x: popularity.norm_correlation(x.norm(dim=1), counts), items)
 
 
 def test_the_pull_of_labels_in_a_list_is_that_of_an_array() -> None:
-    labels, law = [[1, 1, 0], [1, 0, 0]], popularity.TripleLaw()
-    for ours, theirs in zip(
-        popularity.pull_parts(labels, law), popularity.pull_parts(np.array(labels), law), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
+    parts = [popularity.pull_parts(make([[1, 1, 0], [1, 0, 0]]), popularity.TripleLaw()) for make in (list, np.array)]
+    assert all(np.array_equal(*both) for both in some(zip(*parts, strict=True)))
 
 
 def test_the_cross_fitted_one_finds_a_direction_that_is_there() -> None:
@@ -261,12 +251,8 @@ test_bad_arguments_are_named = refused(
     (lambda: popularity.chance_share([[0, 1]]), "^known is .*; expected Interactions"),
     (lambda: popularity.pull_parts([[1.0, np.nan]], popularity.TripleLaw()), "labels must hold zeros and ones only"),
     (lambda: popularity.pull_matrix([[1, 0]], "redraw"), "^law is 'redraw'; expected TripleLaw"),
-    (
-        lambda: popularity.average_popularity([[0], [0, 1]], [1, 2]),
-        "^ranked_items is .*; expected an array, whose rows are of one length",
-    ),
+    (lambda: popularity.average_popularity([[0], [0, 1]], [1, 2]), "^ranked_items is .*whose rows are of one length"),
     (lambda: shuffled(0), "expected a whole number of at least 1"),
-    (lambda: shuffled(2.5), "expected a whole number of at least 1"),
     (lambda: popularity.top_share([[-1]], [1, 2]), "nothing was recommended"),
     (lambda: popularity.top_share([0, 1], [1, 2]), r"ranked_items has shape \(2,\)"),
     (lambda: popularity.average_popularity([[0.5]], [1, 2]), "dtype float64; expected integers"),
@@ -275,11 +261,7 @@ test_bad_arguments_are_named = refused(
     (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap in 4"),
     (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
     (lambda: popularity.cross_fitted_correlation(*FOUR, rng=0), NO_GENERATOR),
-    (
-        lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds=3),
-        "folds is 3; expected a whole number from 2 to 2",
-    ),
-    (lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds="2"), "^folds is '2'"),
+    (lambda: popularity.cross_fitted_correlation(*FOUR, rng=RNG, folds=3), "folds is 3; .* number from 2 to 2"),
     (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
     (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width is 0; expected a whole number of at least 1"),
     (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "^counts is constant"),
@@ -289,7 +271,6 @@ test_bad_arguments_are_named = refused(
     (lambda: popularity.correlation_across_parts(*FOUR, [0, 0, 0, 0]), "part holds one part only, 0"),
     (lambda: popularity.correlation_across_parts(*FOUR, [0, 1]), r"part has shape \(2,\)"),
     (lambda: popularity.TripleLaw("everybody"), "users is 'everybody'; expected one of pairs, users"),
-    (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
     (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "user 1 has no positive"),
     (lambda: popularity.pull_matrix([[1, 1]]), "user 0 has no item left"),
     (lambda: popularity.pull_matrix([[0, 1, 0], [1, 1, 0]], BY_COUNT), "user 1 has no item left"),

@@ -10,13 +10,11 @@ import pytest
 import torch
 from drafts import one_quickly
 from refused import refused
-from scipy import sparse
 from torch import Tensor
 
-from course_lib import checking, in_batch, losses, metrics
+from course_lib import in_batch, losses
 from course_lib.backbones import MF, LightGCN
 from course_lib.interactions import Interactions
-from course_lib.training.bpr import bpr_epoch
 
 S = 12
 SCORES = torch.randn(S, S, generator=torch.Generator().manual_seed(0))
@@ -92,13 +90,11 @@ IDS = torch.arange(2)
 
 
 test_bad_numbers_are_refused_by_name = refused(
-    (lambda: losses.infonce(NAN, tau=0.1), r"scores\[2, 3\] = nan"),
-    (lambda: losses.cosine_margin(NAN, tau=0.1, margin=0.1), r"scores\[2, 3\] = nan"),
     (lambda: losses.pair_losses("square", NAN), r"scores\[2, 3\] = nan"),
     (lambda: losses.bpr(NAN, SCORES), r"pos_scores\[2, 3\] = nan"),
     (lambda: losses.bpr(SCORES, NAN), r"neg_scores\[2, 3\] = nan"),
     (lambda: losses.bpr(torch.zeros(2), torch.tensor([0.0, -torch.inf])), r"neg_scores\[1\] = -inf"),
-    (lambda: losses.bpr(np.array([0.0, np.inf]), np.zeros(2)), r"pos_scores\[1\] = inf"),
+    (lambda: losses.bpr([0.0, np.inf], [0.0, 0.0]), r"pos_scores\[1\] = inf"),  # which costs 0: the mean is finite
     (lambda: losses.bpr(torch.ones(8), torch.ones(8, 8)), r"pos_scores has shape \(8,\) and neg_scores \(8, 8\)"),
     (lambda: losses.bpr(torch.ones(0), torch.ones(0)), "at least one triple"),
     (lambda: MF(3, 3, 2, generator=torch.Generator()).loss(IDS, IDS[:1], IDS[:1]), r"\(2,\), \(1,\) and \(1,\)"),
@@ -123,14 +119,3 @@ def test_a_graph_is_averaged_over_in_float32() -> None:
         found.backward()
     torch.testing.assert_close(found, plain, rtol=1e-2, atol=0)
     assert model.users.grad is not None and bool(model.users.grad.isfinite().all())
-
-
-def test_tables_of_other_kinds_are_taken_or_refused_by_name() -> None:
-    data = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
-    users, items = np.array([[1, 0], [0, 1]], dtype=np.int8), np.array([[1, 2], [3, 4], [5, 6]], dtype=np.int8)
-    assert metrics.top_k(users, items, data, 1).tolist() == metrics.top_k(users * 1.0, items * 1.0, data, 1).tolist()
-    with pytest.raises(ValueError, match="users is a csr_array; expected a NumPy array or a tensor"):
-        metrics.top_k(sparse.csr_array(users), items, data, 1)
-    with pytest.raises(ValueError, match="users must be an array or tensor of float32 or float64"):
-        bpr_epoch(torch.ones(2, 2, dtype=torch.bfloat16), torch.ones(3, 2), data, lr=0.1, rng=np.random.default_rng(0))
-    assert checking.table(users.astype(np.float16), "users").dtype == np.float32

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from refused import refused
 from torch.nn import functional
 
 from course_lib import losses
@@ -22,18 +23,34 @@ LOG_Q = np.log(RNG.dirichlet(np.ones(6)))
 IDS = np.array([3, 1, 3, 0, 1, 7])  # item 3 stands in columns 0 and 2, item 1 in columns 1 and 4
 
 
+def unchanged(cosine: torch.Tensor) -> torch.Tensor:
+    return cosine
+
+
 def by_hand(
-    scores: torch.Tensor, tau: torch.Tensor | float, log_q: np.ndarray | None, ids: np.ndarray | None
+    scores: torch.Tensor,
+    tau: torch.Tensor | float,
+    out: torch.Tensor,
+    columns: Iterable[int],
+    log_q: np.ndarray | None = None,
+    changed: Callable[[torch.Tensor], torch.Tensor] = unchanged,
 ) -> torch.Tensor:
-    """The loss a row at a time, with torch's cross entropy over the candidates that count."""
+    """The loss a row at a time, with torch's cross entropy over the candidates that are not left out."""
     values = []
-    for row in range(len(scores)):
-        kept = [c for c in range(scores.shape[1]) if c == row or ids is None or ids[c] != ids[row]]
-        logits = scores[row, kept] / tau
+    for row, column in enumerate(columns):
+        kept = torch.nonzero(~out[row]).flatten()
+        logits = torch.where(kept == column, changed(scores[row, column]), scores[row, kept]) / tau
         if log_q is not None:
             logits = logits - torch.from_numpy(log_q)[kept]
-        values.append(functional.cross_entropy(logits[None], torch.tensor([kept.index(row)])))
+        values.append(functional.cross_entropy(logits[None], torch.nonzero(kept == column)[0]))
     return torch.stack(values).mean()
+
+
+def hits_of(ids: np.ndarray | None, columns: int) -> torch.Tensor:
+    """(4, columns): where another column holds the item of the row."""
+    if ids is None:
+        return torch.zeros(4, columns, dtype=torch.bool)
+    return torch.from_numpy((ids[:4, None] == ids) & ~np.eye(4, columns, dtype=bool))
 
 
 @pytest.mark.parametrize("log_q", [None, LOG_Q])
@@ -48,7 +65,7 @@ def test_it_is_the_cross_entropy_over_the_candidates_that_count(
         [torch.tensor(SCORES[:, :columns], requires_grad=True), torch.nn.Parameter(torch.tensor(0.3))] for _ in "12"
     )
     found = losses.in_batch_softmax(ours[0], tau=ours[1], log_q=shift, item_ids=items)
-    expected = by_hand(theirs[0], theirs[1], shift, items)
+    expected = by_hand(*theirs, hits_of(items, columns), range(4), shift)
     for value, leaves in ((found, ours), (expected, theirs)):
         value.backward()
         assert all(leaf.grad is not None for leaf in some(leaves))
@@ -110,10 +127,6 @@ PLACES = torch.tensor(COLUMNS)
 TANH = np.tanh(SCORES)  # for the margins, which take cosines
 
 
-def unchanged(cosine: torch.Tensor) -> torch.Tensor:
-    return cosine
-
-
 def angle_wider(cosine: torch.Tensor) -> torch.Tensor:
     return torch.cos(torch.arccos(cosine) + 0.2)
 
@@ -153,19 +166,11 @@ def test_a_mask_of_ones_own_has_the_gradients_of_the_loss_without_it(name: str, 
     )
     found = loss(ours[0].masked_fill(out, -math.inf), tau=ours[1])
     scores, tau = (leaf.double() for leaf in theirs)
-    values = []
     if name == "with item_ids":  # two masks, of which neither lies in the other
-        hits = torch.zeros_like(out)
-        hits[[0, 2, 1], [2, 0, 4]] = True
+        hits = hits_of(IDS, 6)
         assert bool((hits & ~out).any()) and bool((out & ~hits).any())
         out = out | hits
-    for row, column in some(enumerate(columns)):
-        kept = torch.nonzero(~out[row]).flatten()
-        logits = torch.where(kept == column, changed(scores[row, column]), scores[row, kept]) / tau
-        if name == "with log_q":
-            logits = logits - torch.from_numpy(LOG_Q)[kept]
-        values.append(functional.cross_entropy(logits[None], torch.nonzero(kept == column)[0]))
-    expected = torch.stack(values).mean()
+    expected = by_hand(scores, tau, out, columns, LOG_Q if name == "with log_q" else None, changed)
     found.backward()
     expected.backward()
     rough = {"rtol": 10 * torch.finfo(dtype).eps, "atol": torch.finfo(dtype).eps}
@@ -198,10 +203,9 @@ def test_masked_losses_are_differentiated_right_as_functions(name: str) -> None:
 def test_accidental_hits_have_no_part_in_the_gradient_of_the_temperature(stands_there: float) -> None:
     tau, twin = (torch.nn.Parameter(torch.tensor(0.3, dtype=torch.float64)) for _ in "12")
     scores = torch.tensor(SCORES, requires_grad=True)
-    hits = torch.zeros(4, 6, dtype=torch.bool)
-    hits[[0, 2, 1], [2, 0, 4]] = True
+    hits = hits_of(IDS, 6)
     losses.in_batch_softmax(scores.masked_fill(hits, stands_there), tau=tau, item_ids=IDS).backward()
-    by_hand(torch.tensor(SCORES), twin, None, IDS).backward()
+    by_hand(torch.tensor(SCORES), twin, hits, range(4)).backward()
     torch.testing.assert_close(tau.grad, twin.grad, rtol=1e-12, atol=0)
     assert bool((scores.grad[hits] == 0).all()) and bool(scores.grad.isfinite().all())
 
@@ -248,25 +252,22 @@ def test_what_cannot_be_left_out_is_named_and_a_mask_before_it_is_not(
         loss(given, tau=tau)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"scores": np.zeros((3, 2))}, r"expected \(m, n\) with m <= n"),
-        ({"scores": np.zeros((0, 2))}, "expected a matrix"),
-        ({"scores": np.full((2, 2), np.nan)}, r"scores\[0, 0\] = nan"),
-        ({"tau": 0}, "tau is 0; expected a finite number above 0"),
-        ({"tau": torch.tensor(0.5)}, "one number as a tensor beside scores that are a tensor"),
-        ({"scores": torch.zeros(2, 2), "tau": torch.tensor([0.5, 0.5])}, r"tau is a tensor of shape \(2,\)"),
-        ({"scores": torch.zeros(2, 2), "tau": torch.tensor(-1.0)}, "tau is .*1.*; expected a finite number above 0"),
-        ({"log_q": [0.0]}, r"log_q has shape \(1,\); expected \(2,\)"),
-        ({"log_q": [0.0, -np.inf]}, r"log_q\[1\] = -inf"),
-        ({"item_ids": [1, 2, 3]}, r"item_ids has shape \(3,\); expected \(2,\)"),
-        ({"item_ids": [1.0, 2.0]}, "item_ids must hold integers"),
-        ({"scores": torch.zeros(2, 2), "item_ids": torch.tensor([True, False])}, "item_ids must hold integers"),
-        ({"scores": [[-np.inf, 0.0], [0.0, 0.0]]}, r"scores\[0, 0\] = -inf"),  # a positive
-        ({"scores": [[0.0, np.inf], [0.0, 0.0]]}, r"scores\[0, 1\] = inf"),
-    ],
+def softmax(scores: Any = ((0.0, 0.0), (0.0, 0.0)), **given: Any) -> object:
+    return losses.in_batch_softmax(scores, **{"tau": 1.0} | given)
+
+
+ZEROS = torch.zeros(2, 2)
+test_what_does_not_fit_is_refused = refused(
+    (lambda: softmax(np.zeros((3, 2))), r"expected \(m, n\) with m <= n"),
+    (lambda: softmax(np.zeros((0, 2))), "expected a matrix"),
+    (lambda: softmax(np.full((2, 2), np.nan)), r"scores\[0, 0\] = nan"),
+    (lambda: softmax(tau=0), "tau is 0; expected a finite number above 0"),
+    (lambda: softmax(tau=torch.tensor(0.5)), "one number as a tensor beside scores that are a tensor"),
+    (lambda: softmax(ZEROS, tau=torch.tensor([0.5, 0.5])), r"tau is a tensor of shape \(2,\)"),
+    (lambda: softmax(ZEROS, tau=torch.tensor(-1.0)), "tau is .*1.*; expected a finite number above 0"),
+    (lambda: softmax(log_q=[0.0]), r"log_q has shape \(1,\); expected \(2,\)"),
+    (lambda: softmax(log_q=[0.0, -np.inf]), r"log_q\[1\] = -inf"),
+    (lambda: softmax(item_ids=[1, 2, 3]), r"item_ids has shape \(3,\); expected \(2,\)"),
+    (lambda: softmax(item_ids=[1.0, 2.0]), "item_ids must hold integers"),
+    (lambda: softmax(ZEROS, item_ids=torch.tensor([True, False])), "item_ids must hold integers"),
 )
-def test_what_does_not_fit_is_refused(change: dict, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        losses.in_batch_softmax(**{"scores": np.zeros((2, 2)), "tau": 1.0} | change)

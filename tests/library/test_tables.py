@@ -101,8 +101,6 @@ def test_a_broken_page_is_found(tmp_path: Path) -> None:
         ({"user": "what", "item": "stars", "rating": "who"}, r"column 'stars': it holds float; expected strings"),
         ({"user": "what", "item": "more", "rating": "who"}, r"column 'who': it holds string; expected numbers or time"),
         ({"item": "who"}, r"are the columns \['who', 'who'\]; expected a column for each"),
-        ({"keep": "any"}, r"keep is 'any'"),
-        ({"keep": "highest"}, r"ratings must be given"),
         ({"chunk": 0}, r"chunk is 0"),
     ],
 )

@@ -55,16 +55,20 @@ def works(folder: Path) -> list[dict[str, Any]]:
     return outcome("works", folder)
 
 
+def squares(module: nn.Module, batches: list[Batch]) -> list[Tensor]:
+    return [scenarios.square(module, batch) for batch in batches]
+
+
 def by_hand(
-    steps_of: Callable[[int], Steps], *, clip: float | None = None
-) -> tuple[dict[str, Tensor], list[float], nn.Module, torch.optim.Optimizer]:
-    """Two epochs of Adam in plain torch: (state, mean loss of each epoch, module, optimiser)."""
+    steps_of: Callable[[int], Steps], *, clip: float | None = None, epochs: int = 2, losses_of: Any = squares
+) -> tuple[dict[str, Tensor], list[float]]:
+    """Epochs of Adam in plain torch: (state, mean loss of each epoch)."""
     module, means = line(), []
     optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
-    for epoch in range(2):
+    for epoch in range(epochs):
         found = []
         for group in steps_of(epoch):
-            values = [scenarios.square(module, batch) for batch, _ in group]
+            values = losses_of(module, [batch for batch, _ in group])
             weights = torch.tensor([weight for _, weight in group], dtype=torch.float64)
             optimizer.zero_grad()
             (torch.stack(values) @ (weights / weights.sum())).backward()
@@ -73,7 +77,7 @@ def by_hand(
             optimizer.step()
             found += [value.item() for value in values]
         means.append(float(np.mean(found)))
-    return module.state_dict(), means, module, optimizer
+    return module.state_dict(), means
 
 
 def dealt(count: int, *, examples: bool = False, drop: bool = False, world: int = WORLD) -> Callable[[int], Steps]:
@@ -119,7 +123,7 @@ def same_state(found: dict[str, Tensor], expected: dict[str, Tensor], atol: floa
 def test_a_step_descends_on_the_mean_over_the_processes(works: list[dict[str, Any]], name: str) -> None:
     """1, 2, 3, 7 batches, none in one process, fewer in one than in the other: as by hand, in both."""
     make_steps, clip = EXPECTED[name]
-    state, means, *_ = by_hand(make_steps, clip=clip)
+    state, means = by_hand(make_steps, clip=clip)
     for found in some(works):
         same_state(found[name]["state"], state)
         assert [record["loss"] for record in found[name]["epochs"]] == pytest.approx(means, abs=1e-12)
@@ -244,21 +248,14 @@ def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> Non
 def test_weights_hold_for_gathered_rows_too(works: list[dict[str, Any]]) -> None:
     """Weighed by their numbers, means over the rows of two processes are one mean over all rows; unweighed, not."""
 
-    def state(examples: bool) -> dict[str, Tensor]:
-        module = line()
-        optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
-        for group in itertools.chain.from_iterable(map(dealt(4, examples=examples), range(2))):
-            z = [module(x) for (x, _), _ in group]
-            means = torch.stack([(own @ torch.cat(z).T).logsumexp(1).mean() for own in z])
-            weights = torch.tensor([weight for _, weight in group], dtype=torch.float64)
-            optimizer.zero_grad()
-            (means @ (weights / weights.sum())).backward()
-            optimizer.step()
-        return module.state_dict()
+    def gathered(module: nn.Module, batches: list[Batch]) -> list[Tensor]:
+        z = [module(x) for x, _ in batches]
+        return [(own @ torch.cat(z).T).logsumexp(1).mean() for own in z]
 
+    weighed, not_weighed = (by_hand(dealt(4, examples=one), losses_of=gathered)[0] for one in (True, False))
     for found in some(works):
-        same_state(found["weighted rows"]["state"], state(True))
-    assert (state(True)["weight"] - state(False)["weight"]).abs().max() > 1e-6
+        same_state(found["weighted rows"]["state"], weighed)
+    assert (weighed["weight"] - not_weighed["weight"]).abs().max() > 1e-6
 
 
 @pytest.mark.parametrize("gather", sharing.GATHERS)
@@ -293,12 +290,7 @@ def test_other_numbers_of_processes_go_on_from_a_checkpoint(works: list[dict[str
     with pytest.warns(UserWarning, match="written by 2 processes and goes on in 1"):
         alone = scenarios.trained(None, epochs=3, **given)
     assert alone["epochs"][:2] == works[0]["resume"]["epochs"] and len(alone["epochs"]) == 3
-    module, optimizer = by_hand(dealt(3))[2:]
-    for batch in numbers(3, np.random.default_rng([SEED, 2])):
-        optimizer.zero_grad()
-        scenarios.square(module, batch).backward()
-        optimizer.step()
-    same_state(alone["state"], module.state_dict())
+    same_state(alone["state"], by_hand(lambda epoch: dealt(3, world=2 if epoch < 2 else 1)(epoch), epochs=3)[0])
 
 
 def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[dict[str, Any]]) -> None:
@@ -410,38 +402,10 @@ def test_gradients_add_up_by_their_kind(alone: FabricProcesses) -> None:
         processes.Team.add_gradients(team, [dense], [1, 1])
 
 
-def test_rows_are_asked_for_only_where_every_process_has_a_batch(
-    alone: FabricProcesses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for present in (1, 2):
-        monkeypatch.setattr(processes.Team, "current", SimpleNamespace(present=present, size=2, wait=lambda work: None))
-        if present == 2:
-            assert alone.total(torch.ones(1)) == 1
-            continue
-        for ask in some([alone.total, alone.concatenated, alone.gathered]):
-            with pytest.raises(ValueError, match=r'1 of 2 processes .* expected Plan\(remainder="drop"\)'):
-                ask(torch.ones(2, 1))
-
-
 def test_which_errors_are_those_of_a_broken_connection() -> None:
     broken = [torch.distributed.DistNetworkError("x"), RuntimeError("[gloo/pair.cc] closed by peer")]
     other = [RuntimeError("out of memory"), ValueError("gloo")]
     assert [processes._broken(error) for error in (*broken, *other)] == [True, True, False, False]
-
-
-def test_a_watch_hears_why_another_process_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two watches on one store, as of two processes. The one that reports waits until the other has read it."""
-    monkeypatch.setattr(processes, "BEAT", 0.02)
-    store = torch.distributed.HashStore()
-    first, second = (processes._Watch(store, rank, 2) for rank in range(2))
-    begun = time.monotonic()
-    second.report("ValueError: no")
-    assert store.add("read/1", 0) == 1 and time.monotonic() - begun < processes.CLOSED / 2
-    first.hurry()
-    assert first.lost == {1: "failed: ValueError: no"} and first.words() == "process 1 of 2 failed: ValueError: no"
-    for watch in (first, second):
-        watch.stop()
-        assert not watch._thread.is_alive()
 
 
 def test_who_leaves_when_the_store_is_gone_leaves_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -496,29 +460,19 @@ def test_what_processes_were_given_is_told_apart_by_names_order_and_numbers() ->
     assert alike._bytes([object()]) == alike._bytes([object()])  # of what has no bytes, the kind; not where it lies
 
 
-def test_a_wait_looks_up_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short pauses that double, up to two thousandths of a second; a process that is lost meanwhile ends it."""
-    pauses: list[float] = []
-    monkeypatch.setattr(processes, "time", SimpleNamespace(sleep=pauses.append))
-    answers = iter([*[False] * 10, True])
-    work = SimpleNamespace(is_completed=lambda: next(answers), wait=lambda: pauses.append(0))
+def test_a_wait_ends_when_a_process_is_lost_meanwhile() -> None:
     watch = SimpleNamespace(lost={}, words=lambda: "process 1 of 2 died")
-    team = SimpleNamespace(_watch=watch, _pending=None)
-    processes.Team.wait(team, work)
-    assert pauses == [*(pytest.approx(2e-5 * 2**turn) for turn in range(7)), 2e-3, 2e-3, 2e-3, 0]
-    watch.lost, work.is_completed = {1: "died"}, lambda: False
+    team, looks = SimpleNamespace(_watch=watch, _pending=None), []
+
+    def is_completed() -> bool:
+        looks.append(1)
+        watch.lost = {1: "died"} if len(looks) == 10 else {}
+        return False
+
+    work = SimpleNamespace(is_completed=is_completed)
     with pytest.raises(processes.ProcessLost, match="process 1 of 2 died"):
         processes.Team.wait(team, work)
     assert team._pending is work
-
-
-def test_process_0_keeps_the_table_that_all_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
-    told: list[Any] = []
-    kept = processes._store(SimpleNamespace(global_rank=0, broadcast=told.append))
-    found = processes._store(SimpleNamespace(global_rank=1, broadcast=lambda _: told[0]))
-    kept.set("x", "1")
-    assert found.get("x") == b"1"
 
 
 def test_a_process_that_cannot_leave_is_ended_and_says_why(
