@@ -13,7 +13,7 @@ from audit import planted
 
 from course_lib.audit import FURTHER, Report, Training, audit, compare
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.questions import scores, searched
+from course_lib.audit.questions import searched
 from course_lib.audit.questions.rules import FURTHER_RULES
 from course_lib.audit.snapshots.change import change, first_times
 from course_lib.interactions import Interactions
@@ -51,18 +51,6 @@ def test_nothing_is_described_where_the_rows_do_not_belong() -> None:
 
 
 # ---- calibration and temperature
-
-
-def test_losses_are_those_of_a_softmax_by_hand(report: Report) -> None:
-    assert report.bench is not None
-    found = scores.choices(report.bench)
-    logits = found.scores.astype(np.float64) / 0.7 + found.log_counts
-    chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    mine = -np.log(chance[found.rows, found.items])
-    np.testing.assert_allclose(found.losses(1 / 0.7, found.log_counts), mine, rtol=1e-4)
-    known = MODEL.pairs.row_counts[report.bench.chosen]
-    assert sorted(np.isinf(found.scores).sum(axis=1)) == sorted(known)
-    assert len(found.rows) == len(report.bench.held_out)
 
 
 def test_the_temperature_by_which_pairs_were_drawn_is_found_and_another_is_noted() -> None:

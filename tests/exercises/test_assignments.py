@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from classroom_helpers import classroom, grade_table, needs_nbgrader
+from classroom_helpers import classroom, grade_table, hands_out_no_secret, needs_nbgrader
 from drafts import one_quickly
 from in_process import NEW, verdict_on
 
@@ -21,10 +21,8 @@ from exercises.engine import chapters, proof, simulate
 from exercises.engine.grading import judge
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL_KINDS = "gauge-freedom"  # the assignment that every hostile kind is tried on; the others get a few
-FEW = ["hostile-patched-library", "hostile-hidden-tests", "hostile-lying-eq"]
-HOSTILE = [kind for kind in simulate.expected(ALL_KINDS) if kind.startswith("hostile-")]
-CASES = [(name, kind) for name in NEW for kind in (HOSTILE if name == ALL_KINDS else FEW)]
+FEW = ["hostile-patched-library", "hostile-hidden-tests", "hostile-lying-eq"]  # test_classroom.py has them all
+CASES = [(name, kind) for name in NEW for kind in FEW]
 
 
 @pytest.fixture(scope="module")
@@ -116,21 +114,8 @@ def test_a_wrong_answer_loses_its_part_and_the_feedback_says_why(term: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEW)
 def test_the_release_holds_no_solution_and_no_hidden_check(term: Path, name: str) -> None:
-    released = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "import hidden", "hidden.", "Rubric", "Does not follow"):
-        assert secret not in released, secret
-    text = "\n".join("".join(cell["source"]) for cell in json.loads(released)["cells"])
-    for cell in simulate.source(name)["cells"]:
-        for kept in simulate.SOLUTION.findall("".join(cell["source"]) + "\n"):
-            for line in filter(None, map(str.strip, kept.split("\n"))):
-                assert len(line) < 16 or line not in text, line
-    answers = [
-        cell["cell_type"] == "code" and cell["metadata"]["nbgrader"]["solution"]
-        for cell in simulate.source(name)["cells"]
-    ]
-    assert text.count("raise NotImplementedError('Write your answer here.')") == sum(answers)
-    for step in ("source", "release"):  # what lies beside an assignment would be handed out with it
-        assert [path.name for path in (term / step / name).iterdir()] == [f"{name}.ipynb"]
+    hands_out_no_secret(term, name)
+    assert [path.name for path in (term / "source" / name).iterdir()] == [f"{name}.ipynb"]  # it would be handed out
 
 
 @pytest.mark.slow
