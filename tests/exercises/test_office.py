@@ -58,13 +58,19 @@ class Class:
         self.run("grade", *arguments)
         return self.rows(WEEK_1)
 
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.course / "grades" / f"{name}.csv").open(encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
     def rows(self, assignment: str) -> Rows:
-        with (self.course / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
-            return {row["student"]: row for row in csv.DictReader(file)}
+        return {row["student"]: row for row in self.table(assignment)}
 
     def looks(self, assignment: str = WEEK_1) -> str:
-        with (self.course / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
-            return "\n".join(row["look_at"] for row in csv.DictReader(file))
+        return "\n".join(row["look_at"] for row in self.table(assignment))
+
+    def states(self) -> list[str]:
+        """What became of each file."""
+        return [row["state"] for row in self.table("files")]
 
     def totals(self, assignment: str = WEEK_1) -> dict[str, float]:
         return {student: float(row["total"]) for student, row in self.rows(assignment).items() if row["total"]}
@@ -283,9 +289,7 @@ def test_every_version_can_be_had_again(term: Class) -> None:
         term.all(term.folder(anna__ddc=content))
     ledger = Ledger(term.course)
     assert [ledger.content(receipt.sha256 or "") for receipt in ledger.receipts()] == versions
-    with (term.course / "grades" / "files.csv").open(encoding="utf-8") as file:
-        states = [row["state"] for row in csv.DictReader(file)]
-    assert states == ["kept"] * 4 + ["counts", "cannot count"]
+    assert term.states() == ["kept"] * 4 + ["counts", "cannot count"]
 
 
 def test_what_nbgraders_exchange_collected_is_taken_in(term: Class) -> None:
@@ -577,8 +581,7 @@ def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> N
     (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     (term.course / "deadlines.toml").write_text("[assignments.gauge-freedom]\nweight = 3\n", encoding="utf-8")
     term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4), "asmith/gauge-freedom.ipynb": work(WEEK_2, 2)}))
-    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
-        rows = {row["student"]: row for row in csv.DictReader(file)}
+    rows = term.rows("gradebook")
     assert (rows["asmith"][WEEK_1], rows["asmith"][WEEK_2]) == ("4.0", "2.0")
     assert float(rows["asmith"]["percent"]) == 25  # (1 x 4/10 + 3 x 2/10) / 4
     assert rows["asmith"]["open"] == "ddc; gauge-freedom"
@@ -605,8 +608,7 @@ def test_exports_have_the_columns_that_a_platform_asks_for(
         "blackboard": "Student ID, Last Name, First Name",
     }
     assert f"export: {missing[system]}: empty for everybody" in capsys.readouterr().out
-    with (term.course / "grades" / f"{system}.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = term.table(system)
     (row,) = (row for row in rows if expected.items() <= row.items())
     assert float(row[WEEK_1]) == 4
     assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
@@ -631,8 +633,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
     term.run("export", "--to", "moodle")
     assert f"export: in {WEEK_1}, points must still be given to jmueller\n" in capsys.readouterr().out
-    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
-        rows = {row["student"]: (row[WEEK_1], row["open"]) for row in csv.DictReader(file)}
+    rows = {student: (row[WEEK_1], row["open"]) for student, row in term.rows("gradebook").items()}
     assert rows == {"amiller": ("9.0", ""), "asmith": ("9.0", ""), "jmueller": ("", WEEK_1)}
 
 
@@ -696,8 +697,7 @@ def test_the_same_answers_saved_again_count_with_their_first_time(term: Class) -
         row = term.all(term.files(handed(content, when)))["anna"]
         assert (row["total"], row["penalty"], row["look_at"]) == ("10.0", "0.0", "")
         assert row["handed_in"].startswith("2026-11-20T10")
-    with (term.course / "grades" / "files.csv").open(encoding="utf-8") as file:
-        assert [one["state"] for one in csv.DictReader(file)] == ["counts", *["same answers again"] * 2]
+    assert term.states() == ["counts", *["same answers again"] * 2]
 
 
 def _stripped(cells: list[Any]) -> None:
