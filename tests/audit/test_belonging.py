@@ -23,7 +23,7 @@ from course_lib.audit import CATALOGUE, Verdict, audit, cli, compare, report_of
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import belonging
 from course_lib.audit.questions.audiences import ALIKE, strangers_rows
-from course_lib.audit.questions.belonging import mismatched_rows
+from course_lib.audit.questions.belonging import drawn_swaps, mismatched_rows
 from course_lib.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch
 
@@ -367,6 +367,18 @@ def test_ids_that_slipped_in_the_file_are_found(slip: str, tmp_path: Path) -> No
     (tmp_path / "pairs.csv").write_text("\n".join(["user_id,item_id", *lines]))
     verdict = report_of([str(tmp_path)])[NAME]
     assert verdict.verdict == "fault" and re.search(said, verdict.support)
+
+
+def test_what_a_swap_is() -> None:
+    """Neither of the swapped pairs is a pair, users have equally many, and pairs come from the pairs."""
+    pairs = planted.clean(0).pairs
+    swaps = drawn_swaps(pairs, np.random.default_rng(0))
+    assert pairs.contains(swaps.u, swaps.i).all() and pairs.contains(swaps.v, swaps.j).all()
+    assert not pairs.contains(swaps.u, swaps.j).any() and not pairs.contains(swaps.v, swaps.i).any()
+    assert len(swaps.u) > 15_000 and swaps.users == 300
+    labels = pairs.labels()
+    shares = np.bincount(swaps.j, minlength=600) / len(swaps.j)
+    assert np.corrcoef(shares, labels.sum(axis=0))[0, 1] > 0.9
 
 
 def test_the_share_of_swaps_is_that_of_all_swaps() -> None:

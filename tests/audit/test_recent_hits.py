@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from audit import planted
 
-from course_lib import hits
+from course_lib import hits, metrics
 from course_lib.audit import Report, audit, remedies
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.pairs import pairs_of
@@ -68,6 +68,29 @@ def test_the_two_lines_make_the_tables_that_were_measured() -> None:
     exec("\n".join(found.actions[0].code), room)
     users, items = found.remedied(RECENT_HITS)
     np.testing.assert_allclose(room["users"] @ room["items"].T, users @ items.T, atol=1e-9)
+
+
+def test_the_choice_knows_nothing_of_the_users_on_whom_it_is_judged() -> None:
+    """Where all that these users want is their best item by the tables alone, the choice stays; of the others, not."""
+    given = model(3.0)
+    best = metrics.top_k(given.users, given.items, given.pairs, 1)[:, 0]
+
+    def bench(side: int | None) -> Bench:
+        held_out = given.held_out
+        if side is not None:
+            moved = np.isin(held_out.users, first.chosen[first.halves[side]])
+            items = np.where(moved, best[held_out.users], held_out.items)
+            held_out = Interactions.merged(
+                held_out.users, items, n_users=USERS, n_items=ITEMS, times=held_out.times, keep="first"
+            )
+        counts = given.pairs.col_counts.astype(float)
+        return Bench(Evidence(given.items, given.users, counts, given.pairs, held_out))
+
+    first = bench(None)
+    assert bench(1).added == first.added != bench(0).added
+    chosen = remedies.recent_hits(first)
+    assert chosen is not None and chosen.users == len(first.halves[1]) and chosen.chosen == first.added
+    assert sorted(np.concatenate(first.halves).tolist()) == [*range(len(first.chosen))]
 
 
 def test_users_beyond_the_bench_are_served_by_the_same_rule(monkeypatch: pytest.MonkeyPatch) -> None:
