@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -54,3 +55,19 @@ class Graded:
 def grade_table(folder: Path, assignment: str = simulate.FIRST) -> dict[str, dict[str, str]]:
     with (folder / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def hands_out_no_secret(folder: Path, assignment: str) -> None:
+    """The release holds no solution, no hidden check and no rubric; a place for each answer, and nothing beside it."""
+    released = (folder / "release" / assignment / f"{assignment}.ipynb").read_text(encoding="utf-8")
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "import hidden", "hidden.", "Rubric", "Does not follow"):
+        assert secret not in released, secret
+    text = "\n".join("".join(cell["source"]) for cell in json.loads(released)["cells"])
+    cells = simulate.source(assignment)["cells"]
+    for cell in cells:
+        for kept in simulate.SOLUTION.findall("".join(cell["source"]) + "\n"):
+            for line in filter(None, map(str.strip, kept.split("\n"))):
+                assert len(line) < 16 or line not in text, line
+    answers = [cell["cell_type"] == "code" and cell["metadata"]["nbgrader"]["solution"] for cell in cells]
+    assert text.count("raise NotImplementedError('Write your answer here.')") == sum(answers)
+    assert [path.name for path in (folder / "release" / assignment).iterdir()] == [f"{assignment}.ipynb"]

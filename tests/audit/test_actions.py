@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,12 @@ import pytest
 import torch
 import yaml
 from audit import planted
+from bs4 import BeautifulSoup
 
 from course_lib import gauge, geometry, losses, metrics
 from course_lib.audit import CATALOGUE, Report, Training, audit, example
 from course_lib.audit import actions as todo
-from course_lib.audit.actions import MOST, actions, headline
+from course_lib.audit.actions import actions, headline
 from course_lib.audit.questions import correction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, RECENT_HITS, REMEDIES, WORDS, Change, Effect, weighed
@@ -46,13 +46,6 @@ def report() -> Report:
 
 
 # ---- what is measured
-
-
-def test_pairs_without_times_have_no_list_of_what_was_popular_lately() -> None:
-    found = planted.report("clean", 4)
-    assert [effect.remedy for effect in found.baselines] == [POPULAR, "random"]
-    assert all(set(effect.beyond) == {POPULAR} for effect in found.remedies)
-    assert found.baselines[1].overlap_after is None and found.baselines[1].beyond == {}
 
 
 def test_times_stay_with_their_pairs() -> None:
@@ -171,50 +164,6 @@ def test_what_changes_repair_is_a_fault_where_one_repairs_it_and_else_noted() ->
     assert [blind[name].verdict for name in REPAIRED_BY] == ["noted", "cannot tell", "noted"]
 
 
-LOSSES = (None, "in-batch-softmax", "in_batch", "unbiased", "bpr", "als", "other")
-
-
-def random_model(seed: int) -> Report:
-    """60 to 150 users, 110 to 200 items; popularity, lengths, a common part and noise of any size; any loss."""
-    draw = np.random.default_rng([seed, 11])
-    m, n, width = (int(draw.integers(*ends)) for ends in ((60, 150), (110, 200), (4, 24)))
-    users, items = draw.normal(size=(m, width)), draw.normal(size=(n, width))
-    popularity = draw.uniform(0, 3) * draw.normal(size=n)
-    keys = users @ items.T * draw.uniform(0, 2) + popularity + draw.gumbel(size=(m, n))
-    chosen = np.argsort(-keys, axis=1)[:, : draw.integers(8, 20)]
-    rows = np.repeat(np.arange(m), chosen.shape[1])
-    train, test = Interactions(rows, chosen.ravel(), n_users=m, n_items=n).split_random(0.8, draw)
-    items = items * np.exp(draw.normal(0, 0.3) * popularity[:, None] + draw.uniform(0, 0.5) * draw.normal(size=(n, 1)))
-    items += draw.uniform(0, 1) * draw.normal(size=width) + draw.uniform(0, 1) * draw.normal(size=(n, width))
-    items += draw.normal(0, 0.3) * popularity[:, None] * draw.normal(size=width)
-    loss = LOSSES[seed % len(LOSSES)]
-    known = {"loss": loss, "batch_size": 32, "temperature": float(draw.uniform(0.05, 2))}
-    negatives = {"negatives": ("uniform", "popularity")[seed % 2]} if loss == "bpr" else {}
-    training = Training(**known, **negatives)  # type: ignore[arg-type]
-    return audit(items, users, pairs=train, held_out=test, training=training, draws=1, rng=draw)
-
-
-@pytest.mark.parametrize("seed", range(14))
-def test_no_advice_of_a_random_model_contradicts_its_table(seed: int) -> None:
-    """What is advised, in words or as an action, helps and stays personal; a list of hits that ranks better is told."""
-    report = random_model(seed)
-    effects, listed = [*report.remedies], report.actions
-    if report["mismatched-rows"].verdict == "fault":
-        assert not effects and [action.of for action in listed] == ["mismatched-rows"]
-        return
-    assert len(effects) == 7 and report["mismatched-rows"].verdict in ("fine", "cannot tell")
-    advice = " ".join(each.advice for each in (*report.verdicts, *report.further))
-    done = {action.of for action in listed} & {effect.remedy for effect in effects}
-    assert not advised_against(effects, advice, done), (advice, done)
-    assert unfounded(report.verdicts, effects) == []
-    best = max(report.baselines[:-1], key=lambda effect: effect.after)
-    assert (best.after > best.before) == ("this model" in report.headline)
-    if best.after > best.before:
-        assert best.remedy in {action.of for action in listed}
-    gains = [action.gain for action in listed if action.gain is not None]
-    assert gains == sorted(gains, reverse=True) and len(listed) <= MOST
-
-
 # ---- the headline
 
 
@@ -275,6 +224,12 @@ def test_each_remedy_after_the_first_is_an_alternative() -> None:
     sure = [replace(each, difference=0.1, low=0.09, overlap_after=0.1, coverage_after=1.0) for each in drawn(NAMES, 1)]
     titles = [each.title for each in actions(planted.report("clean", 4).verdicts, sure, [], k=10)]
     assert len(titles) == 3 and [each.startswith("Or ") for each in titles] == [False, True, True]
+
+
+def test_a_report_has_at_most_five_actions() -> None:
+    clean = planted.report("clean", 4)
+    faults = [replace(each, verdict="fault") for each in clean.verdicts if each.id != "mismatched-rows"]
+    assert len(replace(clean, verdicts=tuple(faults)).actions) == todo.MOST
 
 
 def test_headlines_of_other_kinds() -> None:
@@ -360,34 +315,19 @@ def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
 # ---- the page
 
 
-class Open(HTMLParser):
+def seen(page: str) -> list[str]:
     """The words of a page that are seen before anything is unfolded."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.folded = self.unseen = 0
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.folded += tag == "details"
-        self.unseen += tag in ("style", "head")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.folded -= tag == "details"
-        self.unseen -= tag in ("style", "head")
-
-    def handle_data(self, data: str) -> None:
-        if not self.folded and not self.unseen:
-            self.words += data.split()
+    parsed = BeautifulSoup(page, "html.parser")
+    for hidden in parsed(["head", "style", "details"]):
+        hidden.decompose()
+    return parsed.get_text(" ").split()
 
 
 def test_the_page_says_at_most_900_words_before_anything_is_unfolded(report: Report) -> None:
     """Of implicit's model, with five faults or notes, and of models of which each fault was planted."""
     for each in (report, *(planted.report(name, 0, sphere=False) for name in ("hubs", "ddc-gain"))):
         page = each.html()
-        words = Open(page).words
-        assert 300 < len(words) <= 900
+        assert 300 < len(seen(page)) <= 900
         for fold in re.findall(r"<details>(?:(?!</?details>).)*</details>", page, flags=re.DOTALL)[:1]:
             assert fold.count("<summary>") == 1
 
@@ -410,13 +350,6 @@ def test_the_order_of_the_page_and_of_the_text(report: Report) -> None:
 
 
 # ---- what a verdict means
-
-
-def test_a_direction_of_popularity_is_noted_and_never_a_fault(report: Report) -> None:
-    for found in (report, planted.report("popularity-direction", 0)):
-        assert "popularity-direction" in found.ids("noted")
-        assert "popularity-direction" not in {action.of for action in found.actions}
-    assert planted.report("clean", 0)["popularity-direction"].verdict == "fine"
 
 
 def test_the_gauge_is_called_by_one_word(report: Report) -> None:

@@ -91,24 +91,15 @@ def test_names_of_files_are_no_marks_of_markdown() -> None:
 def test_the_keys_of_the_json_are_those_of_its_version() -> None:
     """A key may be added here; where one goes or changes its meaning, SCHEMA_VERSION changes."""
     found = json.loads(json.dumps(planted.report("ddc-gain", 0).to_dict()))
-    of_effect = {
-        "remedy",
-        "before",
-        "after",
-        "difference",
-        "low",
-        "high",
-        "users",
-        "beyond",
-        "chosen",
-        "overlap_recent",
-    }
+    of_verdict = {"id", "title", "chapter", "verdict", "support", "figures", "advice", "theorem"}
+    of_effect = {"remedy", "before", "after", "difference", "low", "high"}
+    of_effect |= {"users", "beyond", "chosen", "overlap_recent"}
     shown = ("popularity", "overlap", "coverage", "gini")
     of_effect |= {f"{name}_{when}" for name in shown for when in ("before", "after")}
     expected = {
         "actions": {"title", "why", "decision", "code", "gain", "of"},
-        "verdicts": {"id", "title", "chapter", "verdict", "support", "figures", "advice", "theorem"},
-        "further": {"id", "title", "chapter", "verdict", "support", "figures", "advice", "theorem"},
+        "verdicts": of_verdict,
+        "further": of_verdict,
         "remedies": of_effect | {"advisable"},
         "baselines": of_effect,
         "smaller": {"kind", "megabytes", "exact_megabytes", "recall", "by_group", "change", "by_length"},

@@ -158,16 +158,6 @@ def test_popularity_in_the_directions_of_a_sphere_is_reported() -> None:
     assert abs(look(unit(400, 8), counts=counts, rng=rng()).axis.correlation) < 0.2
 
 
-@pytest.mark.parametrize("scale", [1e-3, 63.0])
-def test_a_common_scale_is_no_imbalance(scale: float) -> None:
-    """A c and B / c have the scores and the cosines of A and B: whatever judges the training may not see c."""
-    A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
-    assert look(B / scale, A * scale, rng=rng()).imbalance < 1e-12
-    tilted = rng(2).standard_normal((90, 6)) * [4, 2, 1, 1, 1, 0.5]
-    plain, scaled = (look(tilted / c, A * c, rng=rng()).imbalance for c in (1.0, scale))
-    assert plain > 0.2 and scaled == pytest.approx(plain)
-
-
 def test_what_is_not_printed_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Off the sphere every gauge is free: the slow counts of free dimensions would change no sentence."""
     for name in ("visible_diagonal_dimension", "visible_linear_dimension"):

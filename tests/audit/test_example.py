@@ -33,10 +33,3 @@ def test_the_tables_are_those_of_a_model_of_these_pairs(seed: int) -> None:
 def test_a_seed_that_was_not_trained_is_refused(seed: Any) -> None:
     with pytest.raises(ValueError, match=f"seed is {seed}"):
         example.tables(seed)
-
-
-def test_implicit_makes_the_same_tables_again() -> None:
-    pytest.importorskip("implicit")
-    with np.load(example.FILE, allow_pickle=False) as stored:
-        for name, table in make_example.trained(1).items():
-            np.testing.assert_array_equal(stored[name], table)

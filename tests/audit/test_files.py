@@ -8,7 +8,6 @@ import math
 import pickle
 import re
 import struct
-import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -324,18 +323,10 @@ def test_numbers_with_a_point_are_rows_where_they_are_whole():
             pairs.pairs_of(np.array([[0, 1], [2, wrong]]), "pairs", people(), people())
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "message"),
-    [
-        (["u", "q"], [10, 20], "pair 1 has the user q, .* none of the table's .* expected one of the 4 ids, such as"),
-        (["u", "v"], [10, 11], "pair 1 has the item 11"),
-        (["u", "v"], ["10", "eleven"], "pair 1 has the item eleven"),
-    ],
-)
-def test_unknown_names_are_refused(left, right, message):
-    tables = people(["u", "v", "w", "x"]), people([10, 30, 20, 40])
-    with pytest.raises(ValueError, match=message):
-        pairs.pairs_of((np.array(left), np.array(right)), "pairs", *tables)
+def test_an_unknown_name_is_refused_and_a_known_one_is_named():
+    names = np.array(["u", "q"]), np.array([0, 1])
+    with pytest.raises(ValueError, match=r"user q, .* none of the table's .* expected one of the 4 ids, such as"):
+        pairs.pairs_of(names, "pairs", people(["u", "v", "w", "x"]), people())
 
 
 # ---- bad files: each maker writes one, and says what the message must hold
@@ -451,25 +442,13 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "ids that repeat": ("a.npz", _npz(a=ROWS, ids=np.arange(40) // 2), "names 2 rows"),
     "too few ids": ("a.npz", _npz(a=ROWS, ids=np.arange(9)), "there are 9 ids for 40 rows"),
     "one id for all": ("a.npz", _npz(a=ROWS, ids=7), "the ids have the shape ()"),
-    "ids in .npz that are NaN": (
-        "a.npz",
-        _npz(a=ROWS, ids=np.array(_instead(3, np.nan))),
-        f"id in row 3 is nan; {WANTED_ID}",
-    ),
-    "null id": (
-        "a.parquet",
-        _arrow(item_id=_instead(3, None)),
-        f"item_id holds 1 nulls, the first in row 3; {WANTED_ID}",
-    ),
+    "ids in .npz that are NaN": ("a.npz", _npz(a=ROWS, ids=np.array(_instead(3, np.nan))), "id in row 3 is nan"),
+    "null id": ("a.parquet", _arrow(item_id=_instead(3, None)), "item_id holds 1 nulls, the first in row 3"),
     "null text id": ("a.parquet", _arrow(item_id=[*TEXTS[:39], None]), "item_id holds 1 nulls, the first in row 39"),
     "empty id": ("a.parquet", _arrow(item_id=[*TEXTS[:39], ""]), "column item_id: the id in row 39 is empty"),
     "id with a fraction": ("a.parquet", _arrow(item_id=_instead(4, 4.5)), f"id in row 4 is 4.5; {WANTED_ID}"),
     "NaN id": ("a.parquet", _arrow(item_id=np.array(_instead(4, np.nan))), "column item_id: the id in row 4 is nan"),
-    "float ids that lost digits": (
-        "a.parquet",
-        _arrow(item_id=np.array(_instead(4, 2.0**60))),
-        "id in row 4 is 1.15292150",
-    ),
+    "float ids that lost digits": ("a.parquet", _arrow(item_id=np.array(_instead(4, 2.0**60))), "row 4 is 1.1529215"),
     "ids that are no text": ("a.parquet", _arrow(item_id=UUIDS), "column item_id: the id in row 0 is b'\\xc8"),
     "dates as ids": ("a.parquet", _arrow(item_id=(range(40), "date32")), "column item_id is of the type date32"),
     "null dimension": ("a.parquet", _arrow(x9=[*map(float, range(39)), None]), "x9 holds 1 nulls, the first in row 39"),
@@ -478,11 +457,7 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "no tensors": ("a.pt", _pt({"epoch": 3}), "it holds no table"),
     "text in .parquet": ("a.parquet", _text("x"), "pyarrow"),
     "text in .safetensors": ("a.safetensors", _text("x"), "safetensors"),
-    "long header in .safetensors": (
-        "a.safetensors",
-        lambda path: path.write_bytes(struct.pack("<Q", 2**60) + json.dumps({}).encode()),
-        "safetensors",
-    ),
+    "long header": ("a.safetensors", lambda path: path.write_bytes(struct.pack("<Q", 2**60) + b"{}"), "safetensors"),
 }
 
 
@@ -508,11 +483,7 @@ BAD_PAIRS: dict[str, tuple[str, Any, str]] = {
     "a row that is not there": ("p.csv", _csv_with("0,40"), "pair 1 has the item 40"),
     "a negative row": ("p.csv", _csv_with("-1,3"), "pair 1 has the user -1"),
     "words": ("p.csv", _csv_with("anna,3"), "pair 1 has the user anna"),
-    "one column": (
-        "p.csv",
-        _csv_with("7"),
-        "1 column; expected at least 2, split by tabs, commas, semicolons or spaces",
-    ),
+    "one column": ("p.csv", _csv_with("7"), "1 column; expected at least 2, split by tabs, commas, semicolons or"),
     "another sign": ("p.csv", _text("user|item\n0|1\n"), "line 1 has 1 column; expected at least 2, split by tabs"),
     "no pair": ("p.csv", _text("user,item\n"), "holds no pair"),
     "no text": ("p.csv", lambda path: path.write_bytes(b"\xff\xfe\x00\x81"), "it is no text"),
@@ -939,16 +910,6 @@ def test_a_column_without_a_name_is_called_by_its_place(tmp_path):
     assert found.pairs.pairs.tolist() == [[2, 3]] and found.read.endswith("not used: column 1")
 
 
-def test_a_time_may_name_its_zone(tmp_path):
-    """Without a warning of NumPy's, which would stand above the report."""
-    header = "user_id,item_id,when\n"
-    lines = "0,2,2024-05-02T01:00:00Z\n1,3,2024-05-02T02:00:00+02:00\n"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = read_text(tmp_path, header.replace("when", "timestamp") + lines)
-    assert found.pairs.times is not None and np.diff(found.pairs.times).tolist() == [-3600]
-
-
 @pytest.mark.parametrize(
     ("written", "seconds"),
     [
@@ -956,9 +917,11 @@ def test_a_time_may_name_its_zone(tmp_path):
         ("20240501235959,20240502000001", 2),
         ("20240501,20241301", 800),  # no dates
         ("2024-05-01 10:00:00 UTC,2024-05-01 11:00:00 UTC", 3_600),
+        ("2024-05-02T01:00:00Z,2024-05-02T05:00:00+02:00", 7_200),
     ],
 )
-def test_dates_may_be_written_as_numbers(written, seconds, tmp_path):
+@pytest.mark.filterwarnings("error")  # of NumPy's, which would stand above the report
+def test_dates_may_be_written_as_numbers_and_name_their_zone(written, seconds, tmp_path):
     first, second = written.split(",")
     found = read_text(tmp_path, f"user_id,item_id,timestamp\n0,2,{first}\n1,3,{second}\n")
     assert found.pairs.times is not None and np.ptp(found.pairs.times) == seconds

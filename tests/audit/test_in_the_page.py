@@ -151,7 +151,7 @@ def test_by_the_keyboard_alone(opened: Shown) -> None:
 
 
 KINDS = {  # how the files are made, and what is said besides
-    **{kind: (partial(files, kind), []) for kind in ("normal", "long", "shifted", "few")},
+    **{kind: (partial(files, kind), []) for kind in ("long", "shifted", "few")},
     "in text": (
         in_text,
         ["--columns", "user=reader", "item=sku", "time=when", "--temperature", "0.1", "--loss", "in-batch-softmax"],

@@ -36,10 +36,8 @@ def test_the_axes_give_the_best_scores_of_each_rank(rank: int) -> None:
 def test_it_stands_in_json_page_and_text(report: Report) -> None:
     found = json.loads(json.dumps(report.to_dict(), allow_nan=False))["smaller"]
     assert [each["kind"] for each in found] == [each.kind for each in report.smaller] and len(found) == 3
-    assert set(found[0]) == {"kind", "megabytes", "exact_megabytes", "recall", "by_group", "change", "by_length"}
     page, said = report.html(), report.text()
     assert 'id="smaller"' in page
     for each in report.smaller:
         assert f"{each.recall:.3f}" in page and " ".join(each.text().split()) in " ".join(said.split())
     assert planted.report("clean", 5).smaller
-    assert max(len(line) for line in said.splitlines() if "https://" not in line) <= 76

@@ -374,20 +374,17 @@ def test_pairs_of_items_that_the_new_table_lacks_are_refused() -> None:
         (["{}/empty"], "items: {}/empty: it holds no file items"),
         (["{}/old", "--again", "{}/new"], "old and new: one snapshot was given; expected two"),
         (["{}/old", "{}/new", "--items", "x.npy"], "--items was given with two snapshots; expected the tables in the"),
-        (["{}/old", "{}/short"], "the new items ({}/short/items.npy) 60; expected the same number, or ids"),
         (["{}/old/items.npy", "{}/old/users.npz"], "(of one model, the second table goes after --users)"),
         (["{}/old", "{}/narrow"], "the new items ({}/narrow/items.npy) 3; expected one width"),
-        (["{}/old", "{}/new", "--again", "{}/short"], "pairs were given, but not every snapshot has users"),
     ],
 )
 def test_a_wrong_call_is_refused_and_names_its_folder(
     arguments: list[str], reason: str, folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("empty", "double", "short", "narrow"):
+    for name in ("empty", "double", "narrow"):
         (folders / name).mkdir(exist_ok=True)
     np.save(folders / "double" / "items.npy", table())
     np.savez(folders / "double" / "items.npz", table())
-    np.save(folders / "short" / "items.npy", table(60, 8))
     np.save(folders / "narrow" / "items.npy", table(250, 3))
     assert cli([part.format(folders) for part in arguments]) == 2
     said = capsys.readouterr().err

@@ -4,20 +4,16 @@ right, wrong, empty and hostile submissions, and the classroom's commands.
 
 import contextlib
 import json
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from classroom_helpers import SHORT, Graded, classroom, grade_table, needs_nbgrader
+from classroom_helpers import Graded, hands_out_no_secret
 
 from course_lib.lessons.shared.grading.sandbox import ALL_WALLS
 from exercises.engine import simulate
-from exercises.engine.office.room import Room
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = simulate.expected()
@@ -40,21 +36,6 @@ def test_the_reference_gets_full_marks(graded: Graded) -> None:
     assert row["out_of"] == "34.0"
     assert row["to_grade_by_hand"] == "1"  # its task 6 waits for a person
     assert not row["look_at"]
-
-
-def test_marks_by_hand_complete_the_reference(graded: Graded) -> None:
-    """A person's marks in nbgrader's gradebook reach the table and the feedback: 34 of 34."""
-    from nbgrader.api import Gradebook
-
-    student = next(name for name in graded.rows if name.startswith("reference-"))
-    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "two-tower-course") as book:
-        grade = book.find_grade("criticise", "in-batch-bias", "in-batch-bias", student)
-        grade.manual_score, grade.needs_manual_grade = 6, False
-        book.db.commit()
-    classroom("feedback", "--course", graded.folder)
-    row = grade_table(graded.folder)[student]
-    assert (row["total"], row["to_grade_by_hand"]) == ("34.0", "0")
-    assert "34.0 / 34.0" in page(graded, "reference").replace("\n", " ")
 
 
 def test_an_empty_submission_gets_nothing(graded: Graded) -> None:
@@ -131,18 +112,7 @@ def test_the_feedback_runs_no_script_of_a_student(graded: Graded) -> None:
 
 
 def test_the_release_holds_no_solution_and_no_hidden_check(graded: Graded) -> None:
-    released = (graded.folder / "release/in-batch-bias/in-batch-bias.ipynb").read_text(encoding="utf-8")
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "hidden", "exercises.", "Rubric", "Does not follow"):
-        assert secret not in released.replace("hidden\\n", ""), secret
-    source = json.loads((ROOT / "exercises/in_batch_bias/assignment.ipynb").read_text())
-    lines = set(released.split("\\n"))
-    for cell in source["cells"]:
-        text = "".join(cell["source"])
-        for kept in simulate.SOLUTION.findall(text + "\n"):
-            for line in filter(None, map(str.strip, kept.split("\n"))):
-                assert len(line) < 12 or line not in released, line
-    assert lines
-    assert len(list((graded.folder / "release").rglob("*.*"))) == 1
+    hands_out_no_secret(graded.folder, simulate.FIRST)
 
 
 def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> None:
@@ -160,57 +130,6 @@ def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> N
                 join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
                 where student_id = ?"""
             assert database.execute(query, (student,)).fetchone()[0] == total
-
-
-def booked(course: Path) -> list[Path]:
-    """The notebooks of those whose grading has ended."""
-    room = Room(course, "in-batch-bias")
-    students = [path.name.partition("--")[0] for path in course.glob("verdicts/in-batch-bias/*.booked")]
-    return [room.notebook("autograded", student) for student in students if room.booked(student)]
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    needs_nbgrader()
-    simulate.write_class(
-        tmp_path / "in", ["reference", "wrong-diagonal", "hostile-endless-sleep", "empty", "reference"]
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "exercises.engine.classroom",
-        "all",
-        *SHORT,
-        "--submissions",
-        str(tmp_path / "in"),
-        "--course",
-        str(tmp_path),
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 400  # a busy computer is no fault of the code
-    while len(booked(tmp_path)) < 2:
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    before = {path: path.stat().st_mtime_ns for path in booked(tmp_path)}
-    assert 2 <= len(before) < 5
-    classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
-    assert all(path.stat().st_mtime_ns == when for path, when in before.items()), (
-        "a finished submission was graded again"
-    )
-    rows = grade_table(tmp_path)
-    assert [float(rows[name]["total"]) for name in sorted(rows)] == [0, 0, 28, 28, 19]
-    assert len(list(tmp_path.glob("feedback/*/in-batch-bias/*.html"))) == 5
-    classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
-    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
 @pytest.mark.parametrize(

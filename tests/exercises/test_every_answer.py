@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons.shared.grading import notebooks
-from exercises.engine import chapters, simulate
-from exercises.engine.grading import judge
+from exercises.engine import simulate
 from exercises.engine.grading.harmless import harmless_html
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,19 +181,6 @@ def test_a_notebook_as_it_was_handed_out_has_no_cell_of_the_students() -> None:
         notebook = notebooks.rebuilt(pristine, notebooks.handed_in(content))
         assert not any(notebooks.is_own(cell) for cell in notebook.cells)
         assert not notebooks.is_worked_on(notebook, released())
-
-
-@pytest.mark.seconds
-def test_split_and_moved_answers_earn_what_they_would_have_earned(cells: Cells, tmp_path: Path) -> None:
-    """The review's case: helpers first and the function second, in one cell split in two; and one typed anew."""
-    at = place(cells, "share_pushed_down")
-    cells[at : at + 1] = [{**cells[at], "source": "helper = np.bincount"}, cells[at]]
-    mine = own("code", cells.pop(place(cells, "best_score"))["source"])
-    cells.insert(1, mine)
-    once = notebooks.rebuilt(released(), notebooks.handed_in(json.dumps({"cells": cells}).encode()))
-    (tmp_path / SOURCE.name).write_text(notebooks.nbformat.writes(once), encoding="utf-8")
-    verdict = judge.judge(chapters.hand_over(simulate.FIRST, tmp_path), tmp_path / SOURCE.name)
-    assert {name: check["message"] for name, check in verdict["checks"].items() if not check["passed"]} == {}
 
 
 # ---- pictures ----

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from drafts import one_quickly
-from honest_notebooks import PRECISE, SINGLE, STYLES, notebook, written
+from honest_notebooks import STYLES, notebook
 from in_process import ASSIGNMENTS, marks
 
-from exercises.engine import chapters, simulate
+from exercises.engine import chapters
 from exercises.engine.grading import judge
 
 pytestmark = pytest.mark.seconds
@@ -19,18 +19,6 @@ pytestmark = pytest.mark.seconds
 def test_an_honest_solution_earns_every_point(assignment: str, style: str) -> None:
     found = marks(notebook(style, assignment), assignment)
     assert {check: message for check, message in found.items() if message} == {}
-
-
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("assignment", ASSIGNMENTS)
-def test_a_style_is_another_way_than_the_reference(assignment: str, style: str) -> None:
-    answers, _ = written(style, assignment)
-    reference = {cell["source"] for cell in simulate.reference(assignment)["cells"]}
-    assert answers and not reference & set(answers.values())
-    if style in SINGLE:
-        made_from, old, new = SINGLE[style]
-        doubles = {name for name, source in written(made_from, assignment)[0].items() if old in source}
-        assert {name for name in doubles if new in answers[name]} == doubles - set(PRECISE.get(assignment, ()))
 
 
 @pytest.mark.slow

@@ -87,11 +87,3 @@ def _tasks() -> dict[str, str]:
             task = match[1].lower()
         found[cell["metadata"]["nbgrader"]["grade_id"]] = task
     return found
-
-
-def test_the_generator_draws_different_notebooks_of_every_kind() -> None:
-    """Else two hundred of them would show no more than one."""
-    drawn = [json.dumps(draw(seed)) for seed in range(40)]
-    assert len(set(drawn)) == 40
-    assert any("below()" in one for one in drawn) and any("ThreadPool" in one for one in drawn)
-    assert any("%%time" in one for one in drawn) and any("helper = 3" in one for one in drawn)

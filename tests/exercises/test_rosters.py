@@ -72,15 +72,6 @@ def test_columns_by_flags_and_a_file_of_no_platform(tmp_path: Path) -> None:
         rosters.people_of(export, columns, "klingon")
 
 
-def test_an_export_in_another_language_lists_its_columns_so_that_one_can_say_which_is_which(tmp_path: Path) -> None:
-    path = tmp_path / "teilnehmer.csv"
-    path.write_text("Vorname\tNachname\tMatrikel\tGruppe\nJörg\tMüller\t471\tA\n", encoding="utf-16")
-    with pytest.raises(BadRoster, match=r"\['Vorname', 'Nachname', 'Matrikel', 'Gruppe'\].*Say which they are: --col"):
-        rosters.people_of(path, {})
-    (one,) = rosters.people_of(path, {"student": ["Matrikel"], "name": ["Vorname", "Nachname"]})
-    assert (one.student, one.name) == ("471", "Jörg Müller")
-
-
 def test_a_number_identifies_whoever_changes_name_and_login(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     export = tmp_path / "export.csv"
     export.write_text(CANVAS, encoding="utf-8")

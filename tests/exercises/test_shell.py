@@ -314,12 +314,3 @@ def test_a_cell_with_thousands_of_magics_is_not_read_for_minutes() -> None:
 def test_sympys_numbers_are_numbers(value: object, expected: object) -> None:
     found = plain.from_plain(json.loads(json.dumps(plain.to_plain(value))))
     assert found == expected and type(found) is type(expected)
-
-
-def test_sympys_rationals_earn_the_points(cells: Cells, tmp_path: Path) -> None:
-    for cell in cells:
-        if cell["cell_type"] == "code" and "solution" in cell["metadata"]["nbgrader"]:
-            cell["source"] = cell["source"].replace(
-                "from fractions import Fraction", "from sympy import Rational as Fraction"
-            )
-    assert not failed(verdict(cells, tmp_path))

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("copydetect", reason="copydetect is missing: pip install '.[classroom]'")
 
+from honest_notebooks import written
+
 from exercises.engine import similarity, simulate, variants
-from tests.exercises.test_honest import written
 
 pytestmark = pytest.mark.seconds
 

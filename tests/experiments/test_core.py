@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +19,6 @@ from course_lib.experiments.core import code, extend, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
 
 pytestmark = pytest.mark.seconds
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -367,42 +361,6 @@ def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatc
     assert "experiment 'NONE' does not exist" in capsys.readouterr().out
     assert experiments.cli(["run", "TOY", "--only", "x"]) == 2
     assert "expected key=value" in capsys.readouterr().out
-
-
-HELD_UP = """
-import dataclasses, json, sys, time
-from pathlib import Path
-from course_lib import experiments
-from course_lib.experiments.core import registry
-original = registry.get("P3-T6")
-def held_up(cell):
-    rows = original.run_cell(cell)
-    time.sleep(60 * any(Path(sys.argv[1]).rglob("*.json")))  # after its first cell
-    return rows
-registry.REGISTRY["P3-T6"] = dataclasses.replace(original, run_cell=held_up)
-experiments.run("P3-T6", seeds=(0, 1), only=json.loads(sys.argv[2]), store=Path(sys.argv[1]), progress=False)
-"""
-
-
-@pytest.mark.pipeline
-def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    """SIGKILL in the middle; the second start runs only the missing cells and gives the rows of an undisturbed run."""
-    only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}
-    given: dict[str, Any] = {"seeds": (0, 1), "only": only, "progress": False}
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", HELD_UP, str(tmp_path / "killed"), json.dumps(only)]
-    killed = subprocess.Popen(command, env=environment)
-    folder = tmp_path / "killed" / "P3-T6"
-    while killed.poll() is None and not any(folder.glob("*.json")):
-        time.sleep(0.02)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.wait(timeout=30) == -signal.SIGKILL
-    kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
-    assert len(kept) == 1
-    resumed = experiments.run("P3-T6", store=tmp_path / "killed", **given)
-    whole = experiments.run("P3-T6", store=tmp_path / "whole", **given)
-    assert resumed.rows == whole.rows and len(list(folder.glob("*.json"))) == 4
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:

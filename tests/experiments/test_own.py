@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
@@ -29,10 +30,6 @@ def sigmoid(scores, batch):
     signs = 2 * torch.eye(len(scores), dtype=scores.dtype) - 1
     return -F.logsigmoid(signs * scores).sum(1).mean()
 """
-
-
-ESTIMATOR = '@own.estimator("mine")\nclass E:\n  def __init__(self, *a): pass\n  def update(self, i, r): return'
-RIVAL = "from course_lib.debiasing.rival import Rival\n"
 
 
 @pytest.fixture(scope="session")
@@ -172,156 +169,160 @@ def test_a_file_called_like_a_set_of_the_paper_does_not_take_its_place(shop, tmp
 
 
 # ------------------------------------------------------------------------------------------------- many mistakes
-DATA = {  # what is wrong with the file or the flags -> how it is made, what the message must say
-    "no file": (lambda t, p: (p / "none.csv", {}), "--data is .none.csv.; expected a file that exists in"),
-    "another ending": (lambda t, p: (saved(t, p / "shop.xls"), {}), r"shop\.xls.*expected a name that ends in \.csv"),
-    "an empty file": (lambda t, p: (written(p / "e.csv", ""), {}), "pandas cannot read it.*expected a table"),
-    "a wrong column": (lambda t, p: (saved(t, p / "s.csv"), {"user": "person"}), "no column 'person'.*who, what"),
-    "one column twice": (lambda t, p: (saved(t, p / "s.csv"), {"item": "who"}), "expected a column for each"),
-    "a missing id": (lambda t, p: (saved(t.assign(who=t.who.where(t.index != 3)), p / "s.csv"), {}), "line 5"),
-    "a rating in words": (
-        lambda t, p: (saved(t.assign(stars=t.stars.astype(str).where(t.index != 1, "good")), p / "s.csv"), {}),
-        "line 3 holds 'good'; expected a finite number",
-    ),
+def saved(table: pd.DataFrame, path: Path, **how) -> Path:
+    table.to_csv(path, index=False, **how)
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def one_cell(column: str, at: int, value: object) -> Callable[[pd.DataFrame, Path], pd.DataFrame]:
+    """The table with one cell replaced."""
+    return lambda t, p: t.assign(**{column: t[column].astype(object).where(t.index != at, value)})
+
+
+DATA = {  # what is wrong -> the table or the file, flags, what the message must say
+    "no file": (lambda t, p: p / "none.csv", {}, "--data is .none.csv.; expected a file that exists in"),
+    "another ending": (lambda t, p: saved(t, p / "s.xls"), {}, r"s\.xls.*expected a name that ends in \.csv"),
+    "an empty file": (lambda t, p: written(p / "e.csv", ""), {}, "pandas cannot read it.*expected a table"),
+    "a wrong column": (lambda t, p: t, {"user": "person"}, "no column 'person'.*who, what"),
+    "one column twice": (lambda t, p: t, {"item": "who"}, "expected a column for each"),
+    "a missing id": (one_cell("who", 3, np.nan), {}, "line 5"),
+    "a rating in words": (one_cell("stars", 1, "good"), {}, "line 3 holds 'good'; expected a finite number"),
     "a rating in words below an emptied row": (
-        lambda t, p: (
-            saved(t.assign(stars=["1", "1", "1", "good"] * (len(t) // 4)).reindex([0, -1, 2, 3]), p / "s.csv"),
-            {},
-        ),
+        lambda t, p: t.assign(stars=["1", "1", "1", "good"] * (len(t) // 4)).reindex([0, -1, 2, 3]),
+        {},
         "line 5 holds 'good'",
     ),
     "decimal commas between tabs": (
-        lambda t, p: (saved(t.assign(stars="4,5"), p / "s.tsv", sep="\t"), {}),
+        lambda t, p: saved(t.assign(stars="4,5"), p / "s.tsv", sep="\t"),
+        {},
         "line 2 holds '4,5'; expected a decimal point, or semicolons between the columns",
     ),
-    "milliseconds": (lambda t, p: (saved(t.assign(when=1000 * t.when), p / "s.csv"), {}), "expected --time-unit ms"),
+    "milliseconds": (lambda t, p: t.assign(when=1000 * t.when), {}, "expected --time-unit ms"),
     "no times to split by": (
-        lambda t, p: (saved(t.drop(columns="when"), p / "s.csv"), {"time": None, "split": "time"}),
+        lambda t, p: t.drop(columns="when"),
+        {"time": None, "split": "time"},
         "--split time: s.csv has no times; expected --time COLUMN",
     ),
     "no ratings to cut": (
-        lambda t, p: (saved(t.drop(columns="stars"), p / "s.csv"), {"rating": None, "min_rating": 4}),
+        lambda t, p: t.drop(columns="stars"),
+        {"rating": None, "min_rating": 4},
         "--min-rating: s.csv has no ratings; expected --rating COLUMN",
     ),
-    "a threshold above all": (lambda t, p: (saved(t, p / "s.csv"), {"min_rating": 9}), "expected at most 5"),
-    "a core that empties": (lambda t, p: (saved(t, p / "s.csv"), {"core": 50}), "0 pairs with --core 50"),
-    "a time that is missing": (
-        lambda t, p: (saved(t.assign(when=t.when.where(t.index != 5)), p / "s.csv"), {}),
-        "'when': line 7 holds 'nan'; expected a finite number",
-    ),
+    "a threshold above all": (lambda t, p: t, {"min_rating": 9}, "expected at most 5"),
+    "a core that empties": (lambda t, p: t, {"core": 50}, "0 pairs with --core 50"),
+    "a time that is missing": (one_cell("when", 5, np.nan), {}, "'when': line 7 holds 'nan'; expected a finite number"),
     "another encoding": (
-        lambda t, p: (saved(t.assign(who="Zoë " + t.who.astype(str)), p / "s.csv", encoding="cp1252"), {}),
+        lambda t, p: saved(t.assign(who="Zoë " + t.who.astype(str)), p / "s.csv", encoding="cp1252"),
+        {},
         "s.csv is no utf-8 .*; expected --encoding, such as cp1252",
     ),
-    "an unknown encoding": (
-        lambda t, p: (saved(t, p / "s.csv"), {"encoding": "klingon"}),
-        "--encoding is 'klingon'; expected one that Python knows",
-    ),
+    "an unknown encoding": (lambda t, p: t, {"encoding": "klingon"}, "is 'klingon'; expected one that Python knows"),
     "dates of two formats": (
-        lambda t, p: (saved(t.assign(when=["31.12.2020", "12/31/2020"] * (len(t) // 2)), p / "s.csv"), {}),
+        lambda t, p: t.assign(when=["31.12.2020", "12/31/2020"] * (len(t) // 2)),
+        {},
         "'31.12.2020' and others; expected seconds since 1970 or dates in one format",
     ),
     "days that may be months": (
-        lambda t, p: (saved(t.assign(when=["01.02.2020", "05.06.2020"] * (len(t) // 2)), p / "s.csv"), {}),
+        lambda t, p: t.assign(when=["01.02.2020", "05.06.2020"] * (len(t) // 2)),
+        {},
         "'01.02.2020' may be 2020-01-02 or 2020-02-01; expected dates such as 2026-12-31",
     ),
-    "one user": (
-        lambda t, p: (saved(t.assign(who="me", what=t.index), p / "s.csv"), {}),
-        "1 users and .* expected two of each",
-    ),
-    "one item": (
-        lambda t, p: (saved(t.assign(what="it", who=t.index), p / "s.csv"), {}),
-        "and 1 items; expected two of each",
-    ),
-    "nothing left to find": (
-        lambda t, p: (saved(t.assign(who=t.index // 5, what=t.index % 5), p / "s.csv"), {}),
-        "user '0' has all 5 items",
-    ),
-    "equal times": (
-        lambda t, p: (saved(t.assign(when=9), p / "s.csv"), {"split": "time"}),
-        "are equal; expected --spl",
-    ),
+    "one user": (lambda t, p: t.assign(who="me", what=t.index), {}, "1 users and .* expected two of each"),
+    "one item": (lambda t, p: t.assign(what="it", who=t.index), {}, "and 1 items; expected two of each"),
+    "nothing left to find": (lambda t, p: t.assign(who=t.index // 5, what=t.index % 5), {}, "user '0' has all 5 items"),
+    "equal times": (lambda t, p: t.assign(when=9), {"split": "time"}, "are equal; expected --spl"),
     "dates as numbers": (
-        lambda t, p: (saved(t.assign(when=20240101 + t.index % 28), p / "s.csv"), {}),
+        lambda t, p: t.assign(when=20240101 + t.index % 28),
+        {},
         "20240101 seems to be a date; expected dates with signs",
     ),
-    "no time as 0": (
-        lambda t, p: (saved(t.assign(when=t.when.where(t.index != 5, 0)), p / "s.csv"), {}),
-        "line 7 holds 0.0, far below others",
-    ),
+    "no time as 0": (one_cell("when", 5, 0.0), {}, "line 7 holds 0.0, far below others"),
     "seconds taken for milliseconds": (
-        lambda t, p: (saved(t, p / "s.csv"), {"time_unit": "ms"}),
+        lambda t, p: t,
+        {"time_unit": "ms"},
         "in the year 1970; expected another --time-unit, such as s",
     ),
     "a date beyond reach": (
-        lambda t, p: (saved(t.assign(when=["2020-01-01", "9999-12-31"] * (len(t) // 2)), p / "s.csv"), {}),
+        lambda t, p: t.assign(when=["2020-01-01", "9999-12-31"] * (len(t) // 2)),
+        {},
         "'when': .*; expected dates from 1678 to 2261",
     ),
     "a word among dates": (
-        lambda t, p: (
-            saved(t.assign(when=["2020-01-01"] * 5 + ["soon"] + ["2020-01-01"] * (len(t) - 6)), p / "s.csv"),
-            {},
-        ),
+        lambda t, p: one_cell("when", 5, "soon")(t.assign(when="2020-01-01"), p),
+        {},
         "line 7 holds 'soon'; expected a date in each",
     ),
     "a header once more": (
-        lambda t, p: (written(p / "s.csv", 2 * t.to_csv(index=False)), {}),
+        lambda t, p: written(p / "s.csv", 2 * t.to_csv(index=False)),
+        {},
         "'when': line 4802 holds 'when'; expected a finite number",
     ),
-    "an id of spaces": (
-        lambda t, p: (saved(t.assign(who=t.who.where(t.index != 3, "  ")), p / "s.csv"), {}),
-        "line 5 holds '  '; expected an id",
-    ),
+    "an id of spaces": (one_cell("who", 3, "  "), {}, "line 5 holds '  '; expected an id"),
     "a zero byte": (
-        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("thing", "th\0ing", 1)), {}),
+        lambda t, p: written(p / "s.csv", t.to_csv(index=False).replace("thing", "th\0ing", 1)),
+        {},
         "line 2 holds .*; expected an id",
     ),
     "a column of this name twice": (
-        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("stars", "who", 1)), {"rating": None}),
+        lambda t, p: written(p / "s.csv", t.to_csv(index=False).replace("stars", "who", 1)),
+        {"rating": None},
         "--user: s.csv has two columns 'who'; expected a name for each",
     ),
     "lines longer than the header": (
-        lambda t, p: (written(p / "s.csv", t.to_csv(index=False).replace("\n", ",x\n").replace(",x", "", 1)), {}),
+        lambda t, p: written(p / "s.csv", t.to_csv(index=False).replace("\n", ",x\n").replace(",x", "", 1)),
+        {},
         "its lines have more columns than its header",
     ),
     "lists of items": (
-        lambda t, p: ((t.assign(what=[[1, 2]] * len(t)).to_parquet(p / "s.parquet"), p / "s.parquet")[1], {}),
+        lambda t, p: (t.assign(what=[[1, 2]] * len(t)).to_parquet(p / "s.parquet"), p / "s.parquet")[1],
+        {},
         "line 2 holds several values; expected a row for each pair",
     ),
-    "another split": (lambda t, p: (saved(t, p / "s.csv"), {"split": "users"}), "--split is 'users'; expected one of"),
+    "another split": (lambda t, p: t, {"split": "users"}, "--split is 'users'; expected one of"),
 }
+
+
+def loss(body: str) -> str:
+    return f'@own.loss("mine")\ndef f(s, b): {body}'
+
+
+def sampler(body: str) -> str:
+    return f'@own.sampler("mine")\ndef f(t, n, r): {body}'
+
+
+def estimator(body: str) -> str:
+    return f'@own.estimator("mine")\nclass E:\n  def __init__(self, *a): pass\n  def update(self, i, r): {body}'
+
+
+RIVAL = "from course_lib.debiasing.rival import Rival\n"
 FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the message must say
     "no decorator": ("def f(scores, batch): pass", "registers nothing; expected a decorator"),
     "a file that fails": ("import nothing_of_this_name", "line 4: ModuleNotFoundError.*expected a file that runs"),
-    "a vector": (
-        '@own.loss("mine")\ndef f(s, b): return s.sum(1).exp()',
-        r"it returns torch.float32 of shape \(8,\); expected one number",
-    ),
-    "a float": (
-        '@own.loss("mine")\ndef f(s, b): return s.exp().mean().item()',
-        "it returns float; expected one number",
-    ),
+    "a vector": (loss("return s.sum(1).exp()"), r"it returns torch.float32 of shape \(8,\); expected one number"),
+    "a float": (loss("return s.exp().mean().item()"), "it returns float; expected one number"),
     "a detached part": (
-        '@own.loss("mine")\ndef f(s, b): return (s.detach().exp() * s.exp()).mean()',
+        loss("return (s.detach().exp() * s.exp()).mean()"),
         "says a slope of .* in which the loss has .*; expected that they agree",
     ),
-    "no gradient": ('@own.loss("mine")\ndef f(s, b): return s.detach().exp().mean()', "no gradient; expected torch"),
-    "a loss below 0": ('@own.loss("mine")\ndef f(s, b): return -s.exp().mean()', "expected a finite number above 0"),
+    "no gradient": (loss("return s.detach().exp().mean()"), "no gradient; expected torch"),
+    "a loss below 0": (loss("return -s.exp().mean()"), "expected a finite number above 0"),
     "chance of its own": (
-        '@own.loss("mine")\ndef f(s, b): return (s * torch.rand(8, 8)).exp().mean()',
+        loss("return (s * torch.rand(8, 8)).exp().mean()"),
         "draws from torch's random state, which all share.*expected that it draws nothing",
     ),
-    "scores in place": ('@own.loss("mine")\ndef f(s, b): return s.detach().mul_(2).sum() + s.exp().mean()', "in place"),
+    "scores in place": (loss("return s.detach().mul_(2).sum() + s.exp().mean()"), "in place"),
     "a sampler out of range": (
-        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n) + len(t) - n + 1',
+        sampler("return np.arange(n) + len(t) - n + 1"),
         "the position 27; expected positions from 0 to 26",
     ),
-    "a sampler without rng": (
-        '@own.sampler("mine")\ndef f(t, n, r): return np.arange(n)',
-        "that it draws from the given",
-    ),
+    "a sampler without rng": (sampler("return np.arange(n)"), "that it draws from the given"),
     "an estimator of a side": (
-        ESTIMATOR + " r.mean(0)",
+        estimator("return r.mean(0)"),
         r"update returns torch.float32 of shape \(3,\); expected a tensor of shape \(d, d\)",
     ),
     "a method that is none": (
@@ -329,37 +330,31 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
         "it is no Rival; expected a subclass",
     ),
     "a fixed size": (
-        '@own.loss("mine")\ndef f(s, b): return (torch.eye(8) * s).exp().mean()',
+        loss("return (torch.eye(8) * s).exp().mean()"),
         r"RuntimeError: .*expected loss\(scores, batch\) that runs on \(8, 8\) and \(5, 5\)",
     ),
     "a batch in place": (
-        '@own.loss("mine")\ndef f(s, b): return s.exp().mean() / b.col_counts.add_(1).sum()',
+        loss("return s.exp().mean() / b.col_counts.add_(1).sum()"),
         "it changes the col_counts that it was given",
     ),
-    "a constant": ('@own.loss("mine")\ndef f(s, b): return (0 * s).sum() + 1', "its gradient is 0 in both tables"),
+    "a constant": (loss("return (0 * s).sum() + 1"), "its gradient is 0 in both tables"),
     "an unused parameter": (
         '@own.loss("mine")\nclass L(torch.nn.Linear):\n  def __init__(self): super().__init__(1, 1)\n'
         "  def forward(self, s, b): return s.exp().mean()",
         "its parameter 'weight' has no gradient",
     ),
-    "another device": (
-        '@own.loss("mine")\ndef f(s, b): return (s.to("meta")).exp().mean()',
-        "on meta tensors; expected .* on their device",
-    ),
+    "another device": (loss('return (s.to("meta")).exp().mean()'), "on meta tensors; expected .* on their device"),
     "a seeded sampler": (
-        '@own.sampler("mine")\ndef f(t, n, r):\n  np.random.seed(r.integers(9)); return np.random.randint(9, size=n)',
+        sampler("np.random.seed(r.integers(9)); return np.random.randint(9, size=n)"),
         "draws from numpy.random, which all share, or seeds it; expected the generator",
     ),
-    "rows in place": (
-        ESTIMATOR + " r.mul_(2).T @ r",
-        "update changes the rows",
-    ),
+    "rows in place": (estimator("return r.mul_(2).T @ r"), "update changes the rows"),
     "a matrix that is no Gramian": (
-        ESTIMATOR + " torch.triu(r.T @ r)",
+        estimator("return torch.triu(r.T @ r)"),
         "update returns a matrix that is not finite or not symmetric",
     ),
     "an estimator with a memory of others": (
-        "seen = []\n" + ESTIMATOR.replace("return", "seen.append(0); return len(seen) *") + " (r.T @ r)",
+        "seen = []\n" + estimator("seen.append(0); return len(seen) * (r.T @ r)"),
         "two estimators that saw the same differ",
     ),
     "a slope of the other side": (
@@ -369,7 +364,7 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
         "says a slope of .* in which the loss has",
     ),
     "a Gramian of another type": (
-        ESTIMATOR + " (r.T @ r).double()",
+        estimator("return (r.T @ r).double()"),
         r"update returns torch.float64 of shape \(3, 3\); expected .* of the type of the rows",
     ),
     "a second setting": (
@@ -405,16 +400,6 @@ FUNCTIONS = {  # what is wrong with the file of functions -> its text, what the 
 }
 
 
-def saved(table: pd.DataFrame, path: Path, **how) -> Path:
-    table.to_csv(path, index=False, **how)
-    return path
-
-
-def written(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
-
-
 def test_whole_floats_of_parquet_and_padded_ids_of_items_are_the_ids_that_they_were(shop, tmp_path) -> None:
     table = pd.read_csv(shop)
     numbers = table.what.str[6:]
@@ -430,8 +415,9 @@ def test_whole_floats_of_parquet_and_padded_ids_of_items_are_the_ids_that_they_w
 
 @pytest.mark.parametrize("mistake", DATA)
 def test_a_mistake_in_the_data_is_named(shop, tmp_path, mistake) -> None:
-    make, says = DATA[mistake]
-    path, changed = make(pd.read_csv(shop, dtype={"who": str}), tmp_path)
+    make, changed, says = DATA[mistake]
+    made = make(pd.read_csv(shop, dtype={"who": str}), tmp_path)
+    path = made if isinstance(made, Path) else saved(made, tmp_path / "s.csv")
     with pytest.raises(ValueError, match=says):
         read(Source(path, **{**COLUMNS, **changed}))
 

