@@ -420,8 +420,9 @@ def test_both_ways_give_the_gravity_of_the_library(size: int) -> None:
     shown = TwoMatrices(size=size)
     left, right = sides(size)
     gravity = words.number(float(gramians.gravity(left, right)))
-    assert f"the same mean squared score, {gravity}." in shown.summary()
-    assert all(f"{gravity} from {way}<" in shown.picture() for way in ("all pairs", "two matrices"))
+    digits = f"{float(gramians.gravity(left, right)):#.4g}"
+    assert f"the same mean squared score, {digits}." in shown.summary()
+    assert all(f"{digits} by {way}" in shown.picture() for way in ("all pairs", "the product"))
     [row] = [row for row in shown.table()[1] if row[0] == str(size)]
     assert row[2] == row[3] == gravity
 

@@ -99,8 +99,8 @@ def test_what_it_says_of_each_recipe(recipe: dict[str, Any], words: str) -> None
 @pytest.mark.parametrize(
     ("recipe", "words", "faded"),
     [
-        ({}, "A film gets 7 of 15 pushes: the gradient ends where a film arrives as a constant", 2),
-        ({"gather": "none"}, "A film gets 7 of 15 pushes: a machine knows its own films only", 2),
+        ({}, "A film loses 8 of 15 pushes: the gradient ends where a film arrives as a constant", 2),
+        ({"gather": "none"}, "A film loses 8 of 15 pushes: a machine knows its own films only", 2),
         ({"gather": "gradients"}, "Every film gets all of its 15 pushes, as on one machine.", 0),
         (
             {"rows": "all"},
@@ -112,7 +112,7 @@ def test_what_it_says_of_each_recipe(recipe: dict[str, Any], words: str) -> None
             "Every film gets all of its 15 pushes, as on one machine. But the gradient of the temperature is wrong.",
             0,
         ),
-        ({"batch": 1}, "A film gets 0 of 1 push: ", 2),
+        ({"batch": 1}, "A film loses its one push: ", 2),
         ({"processes": 1}, "On one machine every film gets all of its 7 pushes.", 0),
         ({"processes": 1, "batch": 2}, "On one machine every film gets its one push.", 0),
     ],
