@@ -18,6 +18,7 @@ export default showing(NAMES, class extends Interactive {
     parts.pairsText = svg("text", { class: "cw-hero-text cw-start", x: LEFT, y: 24 });
     const start = LEFT + CELL * MOST + 2 * GAP;
     parts.matricesText = ["people", "films"].map((side, k) => svg("text", { class: "cw-hero-text cw-start", x: start + k * (CELL * width + GAP), y: 24 }, side));
+    parts.times = svg("text", { class: "cw-hero-text cw-middle", x: start + CELL * width + GAP / 2, y: TOP + (CELL * width) / 2 + 6 }, "×");
     [parts.equals, parts.scale] = [["", 32, 4], [" cw-soft", 146, 3]].map(([look, from, lines]) => Array.from({ length: lines }, (_, line) => (
       svg("text", { class: `cw-hero-text cw-start${look}`, x: start, y: TOP + CELL * width + from + 26 * line }))));
     parts.bars = h("div", { class: "cw-bars" });
@@ -26,7 +27,7 @@ export default showing(NAMES, class extends Interactive {
       head: { look: "cw-square-hero", title: "All pairs, or two small matrices", lead: "Add examples: the square of all pairs grows. Then press Two matrices: they give the same number, and they never grow." },
       controls: [parts.size.box, parts.fold],
       picture: drawing({ width: start + 300, height: TOP + CELL * MOST + 12 }, { "aria-label": "A square of cells and two small matrices; the text gives their number" },
-        (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.equals, parts.scale),
+        (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.times, parts.equals, parts.scale),
       more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Multiplications for all ${thousands(rows.all)} examples`), parts.bars) },
     });
   }
@@ -46,7 +47,7 @@ export default showing(NAMES, class extends Interactive {
     parts.square.style.opacity = folded ? "0" : "1";
     parts.matrices.style.opacity = folded ? "1" : "0.7";
     parts.pairsText.textContent = `${thousands(size * size)} pairs`;
-    const lines = ["Mean squared score:", `${found.mean.toPrecision(4)} by all pairs`, `${found.product.toPrecision(4)} by the product,`, "cell by cell, summed"];
+    const lines = ["Mean squared score", `of all pairs: ${found.mean.toPrecision(4)}`, "Cell × cell, summed:", found.product.toPrecision(4)];
     lines.forEach((line, k) => (parts.equals[k].textContent = line));
     parts.frame.setAttribute("d", `M${LEFT} ${TOP}h${CELL * size}v${CELL * size}h${-CELL * size}z`);
     const [long, short] = multiplications(rows);

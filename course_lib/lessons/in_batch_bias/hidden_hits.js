@@ -70,7 +70,7 @@ function story({ films, moment, repair, everything }) {
   const [found, shown] = films.found[repair][moment];
   const fans = films.lists[repair][moment].map((place) => films.counts[place]).sort((a, b) => a - b)[2];
   const how = { none: "without a repair", logq: "with log q subtracted in training", serving: "with the log of the count added when serving" }[repair];
-  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of the recommendations are right, and ${films.popular[0].toFixed(1)} % in a list of hits. The median film of the five has ${fans} fans, ${films.names[0]} has ${films.counts[0]}.` +
+  return `After ${thousands(MOMENTS[moment])} ${moment === 1 ? "batch" : "batches"}, ${how}, ${found.toFixed(1)} % of the recommendations are right; simply listing the hits gives ${films.popular[0].toFixed(1)} %. The median film of the five has ${fans} fans, ${films.names[0]} has ${films.counts[0]}.` +
     (everything ? ` The lists show ${shown} of ${films.counts.length} films, the list of hits ${films.popular[1]}.` : "");
 }
 

@@ -163,8 +163,9 @@ class Grid {
     this.key = key;
     const { count, lost } = pushes(state, found);
     this.root.setAttribute("aria-label", name);
-    this.far.forEach(({ block }) => {
+    this.far.forEach(({ block, word }) => {
       block.setAttribute("class", `cw-block ${lost && gather === "constant" ? "cw-hatched" : ""}`);
+      word.textContent = lost && processes <= 2 && !narrow ? "lost" : "";
       block.setAttribute("style", `opacity:${lost ? (gather === "none" ? 0.12 : 0.45) : 1}`);
     });
     this.count.setAttribute("class", `cw-hero-text cw-hero-count${count.length > 10 ? " cw-small" : ""}`);
@@ -182,7 +183,8 @@ class Grid {
     const made = each.flatMap((p) => each.map((other) => {
       const inside = svg("g", { class: "cw-block" }, svg("path", { class: "cw-petal", d: `M0 0h${block}v${block}h${-block}z` }), square >= 5 ? svg("path", { class: "cw-frame", d: lines }) : null,
         p === other ? svg("path", { class: "cw-item cw-plain", d: own }) : svg("path", { class: "cw-hatch", d: hatch(0, 0, block, Math.max(6, block / 9)) }));
-      return { far: p !== other, block: inside, root: svg("g", { transform: `translate(${(left + other * step + gap).toFixed(1)} ${(top + p * step + gap).toFixed(1)})` }, inside) };
+      const word = svg("text", { class: "cw-hero-text cw-middle", x: (block / 2).toFixed(1), y: (block / 2 + 5).toFixed(1) });
+      return { far: p !== other, block: inside, word, root: svg("g", { transform: `translate(${(left + other * step + gap).toFixed(1)} ${(top + p * step + gap).toFixed(1)})` }, inside, word) };
     }));
     this.far = made.filter(({ far }) => far);
     const words = (kind, x, y, text) => svg("text", { class: `cw-hero-text ${kind}`, x, y }, text);

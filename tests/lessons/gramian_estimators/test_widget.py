@@ -422,7 +422,7 @@ def test_both_ways_give_the_gravity_of_the_library(size: int) -> None:
     gravity = words.number(float(gramians.gravity(left, right)))
     digits = f"{float(gramians.gravity(left, right)):#.4g}"
     assert f"the same mean squared score, {digits}." in shown.summary()
-    assert all(f"{digits} by {way}" in shown.picture() for way in ("all pairs", "the product"))
+    assert all(words in shown.picture() for words in (f"of all pairs: {digits}<", f">{digits}<"))
     [row] = [row for row in shown.table()[1] if row[0] == str(size)]
     assert row[2] == row[3] == gravity
 
