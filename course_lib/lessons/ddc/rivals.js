@@ -61,11 +61,11 @@ function story(state) {
   const { name, methods } = state.panels[state.panel];
   const now = METHODS.filter((one) => good(place(methods[one], state.training)));
   const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
-  const safe = METHODS.filter((one) => good(place(methods[one], MEAN)) && sure(methods[one]));
+  const safe = now.filter((one) => sure(methods[one]));
   const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
   return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}. ` +
-    (state.training === MEAN ? `${safe.length ? `Of ${list(safe)} alone` : "Of none of them"} the 95 % interval of the accuracy lies above 0.` : "") +
+    (state.training === MEAN && now.length ? `Of these, ${safe.length ? `only ${list(safe)} ${safe.length === 1 ? "has" : "have"}` : "none has"} a 95 % interval of the accuracy above 0.` : "") +
     (state.everything ? ` In all three trainings ${doing(always)}.` : "");
 }
 

@@ -15,7 +15,7 @@ export default showing(NAMES, class extends Interactive {
     const most = Math.sqrt(films.counts[0]);
     parts.dots = films.counts.map((count) => svg("circle", { class: "cw-star", r: (3 + (9 * Math.sqrt(count)) / most).toFixed(1), "fill-opacity": (0.25 + (0.6 * Math.sqrt(count)) / most).toFixed(2) }));
     parts.name = svg("text", { class: "cw-hero-text cw-star-name" }, films.names[0]);
-    parts.ghosts = svg("path", { class: "cw-specks cw-ghosts" });
+    parts.ghosts = svg("path", { class: "cw-specks" });
     parts.count = svg("text", { class: "cw-hero-text cw-end cw-hero-count", x: FRAME.width - 12, y: 48 });
     parts.bars = h("div", { class: "cw-bars" });
     const { width, height } = FRAME;

@@ -154,6 +154,18 @@ def the_served_model_beats_neighbours(stored: Any) -> Difference:
     return Difference.paired(served(stored, "recall@10"), counted)
 
 
+@finding(
+    "Later in time the served model shows more films than item neighbours with today's hits",
+    case="data set",
+    cases="MovieTweetings",
+    rests_on=(RESULT,),
+)
+def the_served_model_shows_more_films(stored: Any) -> Difference:
+    """Films in at least one list of ten: of the served model, minus of item neighbours with hits, over trainings."""
+    counted = served(stored, "films shown item neighbours with hits", "list")
+    return Difference.paired(served(stored, "films shown"), counted)
+
+
 def of_hits(stored: Any, data: str, metric: str, space: str) -> list[float]:
     """What IVF finds of the lists with today's hits, over the seeds."""
     return of_ivf(stored, data, metric, space, WITH_HITS)

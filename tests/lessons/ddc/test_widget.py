@@ -458,6 +458,15 @@ def test_the_words_count_the_methods_in_the_corner() -> None:
     assert any("none does" in Rivals(panel=panel, everything=True).summary() for panel in range(len(PANELS)))
 
 
+def test_an_interval_above_0_is_said_of_methods_in_the_corner_and_of_no_other() -> None:
+    for panel, stored in enumerate(PANELS):
+        mean = {name: np.mean(found["points"], axis=0) for name, found in stored["methods"].items()}
+        corner = [name for name, (popular, accuracy) in mean.items() if popular < 0 < accuracy]
+        above = [name for name in corner if mean[name][1] > stored["methods"][name]["halves"][1]]
+        said = re.findall(r"Of these, (?:only )?(.*) ha(?:s|ve) a 95 % interval", Rivals(panel=panel).summary())
+        assert said == ([" and ".join(above) or "none"] if corner else [])
+
+
 def test_the_same_in_python_prints_the_stored_numbers() -> None:
     shown = Rivals(training=1, panel=2)
     said, names = printed(shown.python())
