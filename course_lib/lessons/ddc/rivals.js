@@ -32,7 +32,7 @@ export default showing(NAMES, class extends Interactive {
     const spots = METHODS.map((name) => place(methods[name], state.training));
     const free = apart(spots, parts.marks, this.narrow ? 1.4 : 1); // on a phone labels are larger: .cw-pill
     parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
-    parts.marks.forEach(({ name, root }) => root.classList.toggle("cw-unsure", state.training === MEAN && !sure(methods[name])));
+    parts.marks.forEach(({ name, root }) => root.classList.toggle("cw-unsure", state.training !== MEAN || !sure(methods[name])));
     parts.list.replaceChildren(...METHODS.map((name) => tally(name, state)));
     parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
     this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
@@ -64,8 +64,8 @@ function story(state) {
   const safe = now.filter((one) => sure(methods[one]));
   const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
   const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
-  return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}. ` +
-    (state.training === MEAN && now.length ? `Of these, ${safe.length ? `only ${list(safe)} ${safe.length === 1 ? "has" : "have"}` : "none has"} a 95 % interval of the accuracy above 0.` : "") +
+  return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}.` +
+    (state.training === MEAN && now.length ? ` Of these, ${safe.length ? `only ${list(safe)} ${safe.length === 1 ? "has" : "have"}` : "none has"} a 95 % interval of the accuracy above 0.` : "") +
     (state.everything ? ` In all three trainings ${doing(always)}.` : "");
 }
 

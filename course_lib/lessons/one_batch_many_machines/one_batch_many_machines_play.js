@@ -170,7 +170,7 @@ class Grid {
     });
     this.count.setAttribute("class", `cw-hero-text cw-hero-count${count.length > 10 ? " cw-small" : ""}`);
     this.count.textContent = count;
-    this.under.textContent = !lost ? "pushes on a film arrive" : gather === "none" ? "wrong answers of a person are missing" : "pushes on a film are lost, silently";
+    this.under.textContent = !lost ? "pushes on a film arrive" : gather === "none" ? "wrong answers are missing" : "pushes on a film are lost, silently";
   }
 
   build({ processes, batch }, { width, height, side, left, top, at }) {
