@@ -1,154 +1,152 @@
-// The hero of the chapter: eight debiasing methods as marks in a plane of popularity and accuracy, training by training.
-import { drawing, h, list, number, signed, svg } from "../shared/widgets/kit.js";
-import { Interactive, hero, selection, showing } from "../shared/widgets/controls.js";
+// The hero of the chapter: a row for each debiasing method, a box for each data set and model, and who keeps the promise in all of them.
+import { capital, drawing, h, list, number, signed, svg } from "../shared/widgets/kit.js";
+import { Interactive, hero, key, showing } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 
-const NAMES = ["panels", "training", "panel", "everything"];
-const METHODS = ["IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC"];
+const NAMES = ["panels", "training", "everything"];
+const METHODS = { IPS: "weights of the loss", DICE: "loss and draws", MACR: "loss and ranking", PC: "ranking", PAAC: "loss", DCCL: "loss", TPAB: "model", DDC: "user vectors" }; // what each changes
+const NO_MODEL = "list of hits";
 const MEAN = 3; // the place after the three trainings
-const PLANE = { width: 560, height: 390, left: 54, right: 12, top: 12, bottom: 44, across: [-18, 28], up: [-18, 12] };
-const HIGH = 22; // of a label
-const DIRECTIONS = Array.from({ length: 16 }, (_, k) => [Math.cos((k * Math.PI) / 8), Math.sin((k * Math.PI) / 8)]);
-const SHIFTS = [22, 34, 46, 58, 70, 82, 94, 110, 130, 150, 170, 190].flatMap((far) => DIRECTIONS.map((way) => way.map((part) => Math.round(far * part))));
+const REACH = [30, 20]; // % of popularity and of accuracy from the middle of a box to its edge
+const WIDE = { width: 900, names: 152, across: 158, down: 36, gap: 7, counts: 84, heads: [17, 37], top: 46, dot: 5.5 };
+const NARROW = { width: 358, names: 50, across: 62, down: 25, gap: 4, counts: 42, heads: [13, 28], top: 35, dot: 4.5 };
 
 export default showing(NAMES, class extends Interactive {
-  build(parts, { panels }) {
-    this.control(selection, "panel", { text: "Data and model", options: panels.map(({ name }, k) => [String(k), `${k + 1}: ${name}`]), onset: (k) => this.set({ panel: Number(k) }) });
-    const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, state) => which(state) });
-    parts.marks = METHODS.map((name) => mark(name));
-    parts.list = h("ul", { class: "cw-tally", "data-paper": true });
-    parts.hits = h("p", {});
+  build(parts, state) {
+    const play = this.filmOf("training", { text: "Training", last: MEAN, milliseconds: 900, words: (_, now) => which(now) });
+    parts.verdict = h("strong", { class: "cw-verdict" });
+    this.draw(parts, state);
     return hero(this, {
-      head: { title: "Which method keeps the promise?", lead: "Labels are methods; without one a model stands where the lines cross. Filled: the 95 % interval of accuracy leaves out 0." },
-      controls: [h("div", { class: "cw-row" }, play), parts.panel.box],
-      picture: h("div", { class: "cw-hero-stage" }, plane(parts.marks), h("div", {}, h("p", { class: "cw-card-title" }, h("span", { class: "cw-verdict" }, `${everywhere({ panels }).length} of ${METHODS.length}`), " methods keep it everywhere. ", h("span", { class: "cw-soft" }, "Data and model where it is kept on average:")), parts.list)),
-      more: { view: h("div", { class: "cw-card" }, parts.hits) },
+      head: { title: "Eight methods promise lists that are less popular and more accurate", lead: "In each box: left is less popular, up is more accurate. Green: the promise is kept." },
+      controls: [h("div", { class: "cw-row" }, play)],
+      picture: [parts.stage = h("div", { class: "cw-hero-grid" }, parts.picture),
+        h("div", { class: "cw-under-grid" }, h("p", {}, parts.verdict, " keep it in every box"), h("ul", { class: "cw-legend" }, LEGEND.map(([words, ...marks]) => key(words, marks))))],
+      more: { view: h("p", { class: "cw-card" }, "Distances in a box grow with the square root of the change, so that a small change can be seen; beyond its edge a point stands at the edge.") },
     });
   }
 
+  /** The grid, anew where the room becomes a phone's. */
+  draw(parts, { panels }) {
+    [parts.drawnFor, parts.picture, parts.boxes, parts.counts] = [this.narrow, ...grid(this.narrow ? NARROW : WIDE, panels)];
+    parts.stage?.replaceChildren(parts.picture);
+  }
+
   refresh(parts, state) {
-    const { methods, hits } = state.panels[state.panel];
-    this.story = story(state);
-    const spots = METHODS.map((name) => place(methods[name], state.training));
-    const free = apart(spots, parts.marks, this.narrow ? 1.4 : 1); // on a phone labels are larger: .cw-pill
-    parts.marks.forEach(({ name, move }, k) => move(spots[k], free[k], state.training === MEAN ? methods[name].halves[1] : 0));
-    parts.marks.forEach(({ name, root }) => root.classList.toggle("cw-unsure", state.training !== MEAN || !sure(methods[name])));
-    parts.list.replaceChildren(...METHODS.map((name) => tally(name, state)));
-    parts.hits.textContent = `A list of hits instead of the model: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %.`;
-    this.fold({ numbers: () => [HEADS, rows(state), `${state.panels[state.panel].name}: changes against the model without a method, in %.`], python: asPython(state) });
+    if (parts.drawnFor !== this.narrow) this.draw(parts, state);
+    const kept = greens(state);
+    this.story = story(state, kept);
+    parts.boxes.forEach(({ name, panel, show }) => show(place(state, name, panel), kept.includes(`${name} ${panel}`), state.training === MEAN && sure(state, name, panel), told(state, name, panel)));
+    Object.keys(METHODS).forEach((name, k) => (parts.counts[k].textContent = `${state.panels.filter((_, panel) => kept.includes(`${name} ${panel}`)).length} of ${state.panels.length}`));
+    parts.verdict.textContent = `${full(state, kept).length} of ${Object.keys(METHODS).length}`;
+    this.fold({ numbers: () => [HEADS, rows(state), "Changes against the model without a method, in %."], python: asPython(state) });
   }
 });
 
 // ---- what is shown -------------------------------------------------------------------------------------------------------
 
 /** Change of popularity and of accuracy, in one training or on average. */
-const place = ({ points }, training) => (training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training]);
+function place({ panels, training }, name, panel) {
+  const { points } = panels[panel].methods[name];
+  return training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training];
+}
 
-/** Whether the accuracy changes by more than its 95 % interval, taken alone. */
-const sure = (method) => Math.abs(place(method, MEAN)[1]) > method.halves[1];
+const half = ({ panels }, name, panel) => panels[panel].methods[name].halves[1]; // of the 95 % interval of the mean accuracy
+
+/** Whether accuracy rises on average by more than its 95 % interval, taken alone. */
+const sure = (state, name, panel) => place({ ...state, training: MEAN }, name, panel)[1] > half(state, name, panel);
 
 const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 
-/** In how many of the three trainings a method makes lists less popular and more accurate. */
-const inCorner = ({ points }) => points.filter(good).length;
+/** Method and place of the data and model, "IPS 0", wherever lists become less popular and more accurate. */
+const greens = (state) => Object.keys(METHODS).flatMap((name) => state.panels.map((_, panel) => [name, panel]))
+  .filter(([name, panel]) => good(place(state, name, panel))).map((pair) => pair.join(" "));
 
-/** The methods that do so on average, in every choice of data and model. */
-const everywhere = ({ panels }) => METHODS.filter((one) => panels.every(({ methods }) => good(place(methods[one], MEAN))));
+const full = ({ panels }, kept) => Object.keys(METHODS).filter((name) => panels.every((_, panel) => kept.includes(`${name} ${panel}`)));
+
+/** In how many of the three trainings a method makes lists less popular and more accurate. */
+const inCorner = ({ panels }, name, panel) => panels[panel].methods[name].points.filter(good).length;
 
 const which = ({ training }) => (training === MEAN ? "mean of the three" : `${training + 1} of 3`);
+const when = ({ training }) => (training === MEAN ? "On average" : `In training ${training + 1}`);
 
-function story(state) {
-  const { name, methods } = state.panels[state.panel];
-  const now = METHODS.filter((one) => good(place(methods[one], state.training)));
-  const always = METHODS.filter((one) => inCorner(methods[one]) === 3);
-  const safe = now.filter((one) => sure(methods[one]));
-  const doing = (names) => (names.length ? `${list(names)} ${names.length === 1 ? "does" : "do"}` : "none does");
-  const when = state.training === MEAN ? "On average" : `In training ${state.training + 1}`;
-  return `${name}. ${when}, ${now.length || "none"} of the ${METHODS.length} methods ${now.length > 1 ? "give" : "gives"} less popular and more accurate lists${now.length ? `: ${list(now, 8)}` : ""}.` +
-    (state.training === MEAN && now.length ? ` Of these, ${safe.length ? `only ${list(safe)} ${safe.length === 1 ? "has" : "have"}` : "none has"} a 95 % interval of the accuracy above 0.` : "") +
-    (state.everything ? ` In all three trainings ${doing(always)}.` : "");
+function story(state, kept) {
+  const { panels, training } = state;
+  const everywhere = full(state, kept);
+  const lost = panels.filter((_, panel) => !kept.some((one) => one.endsWith(` ${panel}`))).map(({ name }) => name);
+  const certain = kept.map((one) => one.split(" ")).filter(([name, panel]) => sure(state, name, panel)).map(([name, panel]) => `${name} on ${panels[panel].name}`);
+  return `${when(state)}, ${everywhere.length ? list(everywhere) : "no method"} makes lists less popular and more accurate with every data set and model` +
+    `${lost.length ? `; with ${list(lost)}, no method does` : ""}. ` +
+    (training === MEAN ? `Of the ${kept.length} green boxes, only ${list(certain)} ${certain.length === 1 ? "has" : "have"} an interval above 0.` : `${kept.length} boxes are green.`);
 }
 
-const HEADS = ["Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings in the corner"];
+const told = ({ panels, training }, name, panel) => {
+  const [popularity, accuracy] = place({ panels, training }, name, panel);
+  return `${name}, ${panels[panel].name}: popularity ${signed(popularity)} %, accuracy ${signed(accuracy)} %`;
+};
 
-const rows = ({ panels, panel }) => METHODS.map((name) => {
-  const found = panels[panel].methods[name];
-  const [popularity, accuracy] = place(found, MEAN);
-  return [name, signed(popularity), number(found.halves[0]), signed(accuracy), number(found.halves[1]), `${inCorner(found)} of 3`];
-});
+const HEADS = ["Data and model", "Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings that keep the promise"];
 
-function asPython({ panels, panel, training }) {
-  const [data, backbone] = panels[panel].name.split(", ");
-  return [
-    "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import CHANGES, METHODS, SETS, Rivals", "",
-    `[data] = [key for key, name in SETS.items() if name == "${data}"]`,
-    't3 = experiments.load_result("P1-T3", "laptop")',
-    "for method in METHODS:",
-    `    popularity, accuracy = (t3.values(change, data=data, backbone="${backbone}", method=method) for change in CHANGES)`,
-    '    print(method, [f"{value:+.1f}" for value in popularity], [f"{value:+.1f}" for value in accuracy])',
-    `Rivals(training=${training}, panel=${panel})`].join("\n");
-}
+const rows = ({ panels }) => panels.flatMap(({ name: data, methods, hits }, panel) => [
+  ...Object.entries(methods).map(([name, { halves }]) => {
+    const [popularity, accuracy] = place({ panels, training: MEAN }, name, panel);
+    return [data, name, signed(popularity), number(halves[0]), signed(accuracy), number(halves[1]), `${inCorner({ panels }, name, panel)} of 3`];
+  }),
+  [data, NO_MODEL, signed(hits[0]), "", signed(hits[1]), "", ""]]);
+
+const asPython = ({ training }) => [
+  "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import CHANGES, METHODS, SETS, Rivals", "",
+  't3 = experiments.load_result("P1-T3", "laptop")',
+  "for data, name in SETS.items():",
+  '    for backbone in ("MF", "LightGCN"):',
+  "        for method in METHODS:",
+  "            popularity, accuracy = (t3.values(change, data=data, backbone=backbone, method=method) for change in CHANGES)",
+  '            print(name, backbone, method, [f"{value:+.1f}" for value in popularity], [f"{value:+.1f}" for value in accuracy])',
+  `Rivals(training=${training})`].join("\n");
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-const scale = (value, [low, high], from, to) => from + ((Math.min(Math.max(value, low), high) - low) / (high - low)) * (to - from);
-const x = (value) => scale(value, PLANE.across, PLANE.left, PLANE.width - PLANE.right);
-const y = (value) => scale(value, PLANE.up, PLANE.height - PLANE.bottom, PLANE.top);
+const frame = (x, y, width, height, look) => svg("rect", { class: look, x, y, width, height, rx: 5 });
+const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 
-/** A point that glides, with a bar upwards for the interval of its accuracy, and its label at a free place, joined by a line. */
-function mark(name) {
-  const [bar, leader, point] = [svg("path", { class: "cw-whisker" }), svg("path", { class: "cw-map-leader" }), svg("circle", { r: 6, style: name === "DDC" ? "fill:var(--cw-push)" : "" })];
-  const under = svg("g", { class: "cw-disc" }, bar, leader);
-  const wide = 8 + 10 * name.length;
-  const label = svg("g", {}, svg("g", { class: "cw-pill" }, svg("rect", { x: -wide / 2, y: -HIGH / 2, width: wide, height: HIGH, rx: HIGH / 2 }), svg("text", { y: 5 }, name)));
-  const root = svg("g", { class: `cw-disc cw-method${name === "DDC" ? " cw-own" : ""}` }, point, label);
-  const move = ([popularity, accuracy], [dx, dy], half) => {
-    const here = `translate(${x(popularity).toFixed(1)}px, ${y(accuracy).toFixed(1)}px)`;
-    [under, root].forEach((part) => (part.style.transform = here));
-    label.style.transform = `translate(${dx}px, ${dy}px)`;
-    leader.setAttribute("d", `M0 0L${dx} ${dy}`);
-    bar.setAttribute("d", `M0 ${(y(accuracy + half) - y(accuracy)).toFixed(1)}V${(y(accuracy - half) - y(accuracy)).toFixed(1)}`);
+const LEGEND = [
+  ["on average of three trainings", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
+  ["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")],
+  ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],
+];
+
+/** The picture, its boxes, and the words that count the green boxes of each row. */
+function grid(size, panels) {
+  const { width, names, across, down, gap, counts, heads, top } = size;
+  const all = [...Object.keys(METHODS), NO_MODEL];
+  const left = (panel) => names + panel * (across + gap);
+  const above = (row) => top + row * (down + gap);
+  const words = (x, y, look, text) => svg("text", { x, y, class: look }, text);
+  const [sets, models] = [0, 1].map((part) => panels.map(({ name }) => name.split(", ")[part]));
+  const totals = Object.keys(METHODS).map((_, row) => words(width - counts / 2, above(row) + down / 2 + 5, "cw-hero-text cw-middle", ""));
+  const boxes = Object.keys(METHODS).flatMap((name, row) => panels.map((_, panel) => box(size, name, panel, left(panel), above(row), panels[panel].methods[name].points)));
+  const picture = drawing({ width, height: above(all.length) }, { "aria-label": "A row of boxes for each debiasing method; the text gives the numbers" },
+    sets.map((name, panel) => (name === sets[panel - 1] ? null : words(left(panel) + across + gap / 2, heads[0], "cw-hero-text cw-middle", name))),
+    models.map((name, panel) => words(left(panel) + across / 2, heads[1], "cw-hero-text cw-soft cw-middle", name)),
+    all.map((name, row) => [
+      words(0, above(row) + down / 2 + (size === WIDE && METHODS[name] ? -2 : 5), `cw-hero-text cw-start${METHODS[name] ? " cw-strong" : " cw-soft"}`, size === WIDE ? name : name.replace("list of ", "")),
+      size === WIDE && METHODS[name] && words(0, above(row) + down / 2 + 14, "cw-hero-text cw-soft cw-start", METHODS[name])]),
+    boxes.map(({ root }) => root), totals,
+    panels.map(({ hits }, panel) => { const { root, show } = box(size, NO_MODEL, panel, left(panel), above(all.length - 1), []); show(hits, false, false, `${NO_MODEL}, ${panels[panel].name}: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %`); return root; }));
+  return [picture, boxes, totals];
+}
+
+/** A box: its upper left quarter is the promise; `show(place, kept, sure, words)` moves its point. */
+function box({ across, down, dot }, name, panel, left, top, points) {
+  const part = (value, reach) => Math.max(-1, Math.min(1, Math.sign(value) * Math.sqrt(Math.abs(value) / reach)));
+  const at = ([popularity, accuracy]) => [left + across / 2 + part(popularity, REACH[0]) * (across / 2 - dot - 1), top + down / 2 - part(accuracy, REACH[1]) * (down / 2 - dot - 1)];
+  const [area, point, title] = [frame(left, top, across, down, "cw-box"), svg("circle", { class: "cw-spot", r: dot }), svg("title")];
+  const root = svg("g", {}, title, area, frame(left, top, across / 2, down / 2, "cw-promise"),
+    svg("path", { class: "cw-frame", d: `M${left} ${top + down / 2}h${across}M${left + across / 2} ${top}v${down}` }),
+    points.map((one) => spot(...at(one).map((value) => value.toFixed(1)), dot * 0.4, "cw-ghost")), point);
+  const show = (now, kept, certain, words) => {
+    area.setAttribute("class", `cw-box${kept ? " cw-yes" : ""}${kept && certain ? " cw-sure" : ""}`);
+    point.style.transform = `translate(${at(now).map((value) => `${value.toFixed(1)}px`).join(", ")})`;
+    title.textContent = words;
   };
-  return { name, wide, under, root, move };
-}
-
-/** For each label the nearest shift at which it covers no label and no point, and stays on its side of both lines. */
-function apart(spots, marks, swell) {
-  const points = spots.map(([popularity, accuracy]) => [x(popularity), y(accuracy)]);
-  const taken = points.map(([across, down]) => [across, down, 6, 6]); // the middle of a box, and half its sides
-  const side = ([across, down]) => `${across < x(0)} ${down < y(0)}`;
-  return marks.map(({ wide }, k) => {
-    const boxAt = ([dx, dy]) => [points[k][0] + dx, points[k][1] + dy, (swell * wide) / 2, (swell * HIGH) / 2];
-    const free = (shift) => {
-      const box = boxAt(shift);
-      return inside(box) && side(box) === side(points[k]) && !taken.some((other) => meet(box, other));
-    };
-    const shift = SHIFTS.find(free) ?? SHIFTS[0];
-    taken.push(boxAt(shift));
-    return shift;
-  });
-}
-
-const meet = (a, b) => Math.abs(a[0] - b[0]) < a[2] + b[2] + 2 && Math.abs(a[1] - b[1]) < a[3] + b[3] + 2;
-
-const inside = ([across, down, half, tall]) => across - half > PLANE.left && across < PLANE.width - half && down > PLANE.top + 24 + tall && down < PLANE.height - PLANE.bottom;
-
-/** A method's name, and whether it keeps the promise with each data and model; those that are shown are outlined. */
-const tally = (name, { panels, panel }) => h("li", {}, h("span", {}, name), panels.map(({ methods }, k) => {
-  const kept = good(place(methods[name], MEAN));
-  return h("span", { class: `cw-kept${kept ? " cw-yes" : ""}${k === panel ? " cw-now" : ""}` }, kept ? k + 1 : "–");
-}));
-
-function plane(marks) {
-  const { width, height, left, right, top, bottom } = PLANE;
-  return drawing({ width, height }, { "aria-label": "Debiasing methods by change of popularity and of accuracy; the text gives the numbers" },
-    svg("rect", { class: "cw-corner", x: left, y: top, width: x(0) - left, height: y(0) - top, rx: 8 }),
-    svg("text", { class: "cw-hero-text cw-start", x: left + 10, y: top + 22 }, "the promise"),
-    svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}M${x(0)} ${top}V${height - bottom}` }),
-    [-10, 0, 10, 20].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-middle", x: x(value), y: height - bottom + 14 }, `${signed(value)} %`)),
-    [-15, -10, -5, 0, 5, 10].map((value) => svg("text", { class: "cw-hero-text cw-soft cw-end", x: left - 4, y: y(value) + 5 }, signed(value))),
-    svg("text", { class: "cw-hero-text cw-start", x: left, y: height - 7 }, "← less popular lists"),
-    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: height - 7 }, "more popular lists →"),
-    svg("text", { class: "cw-hero-text cw-end", x: width - right, y: top + 16 }, "↑ more accurate, %"),
-    marks.map(({ under }) => under), marks.map(({ root }) => root));
+  return { name, panel, root, show };
 }

@@ -12,7 +12,16 @@ from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py of the tests
 TRAININGS = 3  # and after them their mean
-METHODS = ("IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC")
+METHODS = {  # and what each changes
+    "IPS": "weights of the loss",
+    "DICE": "loss and draws",
+    "MACR": "loss and ranking",
+    "PC": "ranking",
+    "PAAC": "loss",
+    "DCCL": "loss",
+    "TPAB": "model",
+    "DDC": "user vectors",
+}
 SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "MovieLens-1M"}
 CHANGES = ("AvgPop@10 change %", "MRR@10 change %")
 
@@ -29,20 +38,19 @@ def hits(t3: Any, lists: Any, data: str, backbone: str) -> list[int]:
 
 
 class Rivals(Hero):
-    """Each debiasing method against the same model without it: `Rivals(training=3, panel=0)`.
+    """Each debiasing method against the same model without it: `Rivals(training=3)`.
 
     training  which of the three trainings is shown, counted from 0; 3 is their mean, with 95 % intervals
-    panel     which pair of model and data set is shown, counted from 0
     """
 
     module_name: ClassVar[str] = "rivals"
     caption: ClassVar[str] = (
-        "Across: how much more or less popular the lists become, in per cent. Upwards: how much more or less accurate, "
-        "with 95 % intervals over the three trainings. "
-        "The model without a method stands where the two lines cross. Shaded: the corner that every method promises, "
-        "less popular and more accurate. With JavaScript this picture moves."
+        "A row for each method, a box for each data set and model. Across in a box: how much more or less popular the "
+        "lists become than those of the model without a method, which stands in the middle. Upwards: how much more or "
+        "less accurate. Distances grow with the square root of the change. The shaded quarter is what every method "
+        "promises, less popular and more accurate; a box is green where the promise is kept. "
+        "With JavaScript this picture moves."
     )
 
     panels = Stored(STORED)
     training = Count(TRAININGS, 0, TRAININGS)
-    panel = Count(0, 0, lambda shown: len(shown.panels) - 1)

@@ -1,45 +1,49 @@
 // The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, filmLine, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barLine, choice, filmLine, hero, key, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
-const NAMES = ["film", "model", "moment", "person"];
+const NAMES = ["film", "model", "moment", "person", "everything"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
+const BARS = { plain: ["first loss", "cw-piece-pull"], corrected: ["corrected", "cw-piece-push"], popular: ["most popular", "cw-piece-other"] };
 const KINDS = ["animated", "before 2000", "other"]; // in the order of their marks
 const COVERED = 100; // px that a name rather moves than cover a mark
 const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
-const LABELLED = 4; // films of each kind that are named on the map
-const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
+const [LABELLED, LABELLED_ON_PHONE] = [4, 2]; // films of each kind that are named on the map
+const WIDE = { width: 560, height: 400, reach: 88 }; // reach: hundredths from the centre to the edge
+const NARROW = { width: 340, height: 190, reach: 84 };
 
 export default showing(NAMES, class extends Interactive {
   build(parts, { film }) {
     this.control(choice, "model", { label: "Loss", options: MODELS });
-    this.control(choice, "person", { label: "Ten films for person", options: film.people.map(({ number: name }, k) => [k + 1, name]) });
+    this.control(choice, "person", { label: "Person", options: film.people.map(({ number: name }, k) => [k + 1, name]) });
     const play = this.filmOf("moment", { text: "Passes over the data", last: film.passes.length - 1, milliseconds: 700, words: (_, state) => shown(state).passes });
-    parts.map = h("div", {});
+    [parts.map, parts.liked, parts.whose] = [h("div", {}), h("p", { class: "cw-note" }), h("p", { class: "cw-card-title" })];
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
-    parts.liked = h("p", { class: "cw-note" });
-    parts.found = h("div", { class: "cw-bars", style: "grid-template-columns:repeat(auto-fit,minmax(13rem,1fr))" });
-    return framed(
-      { look: "cw-flow", title: "Watch a two-tower model learn", lead: ["Press Play. All vectors start at random. Which of the three bars ends longest?"] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.model.box),
-      h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films found, over all people ", h("span", { class: "cw-soft" }, `a whole bar is ${wholePercent(LONGEST_BAR)}`)), parts.found),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"),
-          h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10)))), parts.map),
-        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten)),
-      parts.summary, parts.folds.box);
+    parts.bars = Object.fromEntries(Object.entries(BARS).map(([name, [words, look]]) => [name, barLine(words, look, film.popular.recall / LONGEST_BAR)]));
+    return hero(this, {
+      head: { title: "Watch a two-tower model learn", lead: "Press Play. Each mark is a film. Does the model pass the list of the most popular films?" },
+      controls: [h("div", { class: "cw-row" }, play), parts.model.box],
+      picture: h("div", { class: "cw-hero-stage" }, h("div", {}, parts.map,
+        h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
+      h("div", {}, h("p", { class: "cw-card-title" }, "Hidden films found"), h("div", { class: "cw-race" }, Object.values(parts.bars).map(({ box }) => box)), parts.whose, parts.ten)),
+      more: { main: [parts.person.box, parts.liked] },
+    });
   }
 
   refresh(parts, state) {
     const now = shown(state);
+    const { film, model, moment } = state;
     this.story = story(state);
-    parts.map.replaceChildren(map(state, now));
-    parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
-    parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
-    const bars = [...MODELS.map(([name, words]) => [words, state.film.models[name].recall[state.moment], name === state.model ? "cw-piece-pull" : "cw-piece-push"]),
-      ["a list of the most popular films", state.film.popular.recall, "cw-piece-other"]];
-    parts.found.replaceChildren(...bars.map(([words, part, kind]) => namedBar(wholePercent(part), words, barPiece(kind, part / LONGEST_BAR))));
+    parts.map.replaceChildren(map(state, now, this.narrow));
+    parts.whose.replaceChildren(`Best films for person ${now.person.number} `, h("span", { class: "cw-soft" }, "and ratings"));
+    parts.liked.textContent = `Person ${now.person.number} liked, among others, ${list(now.person.liked.map((k) => film.titles[k]))}.`;
+    parts.ten.replaceChildren(...now.ten.slice(0, this.narrow ? 5 : 10).map((k) => line(film, now.person, k)));
+    const found = { popular: film.popular.recall, ...Object.fromEntries(MODELS.map(([name]) => [name, film.models[name].recall[moment]])) };
+    for (const [name, bar] of Object.entries(parts.bars)) {
+      bar.show(found[name] / LONGEST_BAR, wholePercent(found[name]));
+      bar.box.classList.toggle("cw-racing", name === model);
+    }
     this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 });
@@ -57,10 +61,10 @@ function story(state) {
   const now = shown(state);
   const hits = now.ten.filter((k) => now.person.hidden.includes(k));
   const which = model === "plain" ? "with the first loss" : "corrected for popularity";
-  return `After ${now.passes}, ${which}, the model finds ${wholePercent(now.recall)} of the hidden films, and a list of the most popular films finds ${wholePercent(film.popular.recall)}. ` +
-    `A film that the model recommends has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
-    `Of the ${now.person.hidden.length} hidden films of person ${now.person.number}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
-    `${hits.length ? `: ${list(hits.map((k) => film.titles[k]))}` : ""}.`;
+  return `After ${now.passes}, ${which}, the model finds ${wholePercent(now.recall)} of the hidden films; the most popular films are ${wholePercent(film.popular.recall)}. ` +
+    `A film that it recommends has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}.` +
+    (state.everything ? ` Of the ${now.person.hidden.length} hidden films of person ${now.person.number}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
+      `${hits.length ? `: ${list(hits.map((k) => film.titles[k]))}` : ""}.` : "");
 }
 
 const HEADS = ["Passes", ...["first loss", "corrected"].flatMap((name) => [`Hidden films found, ${name}`, `Mean ratings of a film, ${name}`])];
@@ -77,15 +81,16 @@ const asPython = ({ film, model, moment, person }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-function map({ film }, { places, passes }) {
-  const { width, height, reach } = MAP;
+function map({ film }, { places, passes }, narrow) {
+  const size = narrow ? NARROW : WIDE;
+  const { width, height, reach } = size;
   const x = (value) => (width / 2) * (1 + value / reach);
   const y = (value) => (height / 2) * (1 - value / reach);
   let at = 0;
-  const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < LABELLED, place: places[at++] })));
+  const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < (narrow ? LABELLED_ON_PHONE : LABELLED), place: places[at++] })));
   const dots = kinds.flat().sort((a, b) => a.named - b.named);
-  const named = names(dots.filter((dot) => dot.named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])]));
-  return framedMap(MAP, `A map of 48 films after ${passes}`,
+  const named = names(size, dots.filter((dot) => dot.named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) })), dots.map(({ place }) => [x(place[0]), y(place[1])]));
+  return framedMap(size, `A map of 48 films after ${passes}`,
     named.filter(({ far }) => far).map(leader),
     dots.map(({ kind, place }) => filmMark(KINDS.indexOf(kind), x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
     named.map(({ text, start, end, at, left }) => svg("text", { class: `cw-map-name ${end < left ? "cw-end" : "cw-start"}`, x: (end < left ? end : start).toFixed(1), y: (at + 4).toFixed(1) }, text)));
@@ -98,7 +103,7 @@ function leader({ start, end, at, left, top }) {
 }
 
 /** Where names stand: near their dots, where they cover the fewest marks; a name that would cover another is left out. */
-function names(wanted, marks) {
+function names(size, wanted, marks) {
   const taken = [];
   return wanted.flatMap(({ text, left, top }) => {
     const wide = 8.4 * text.length + 6; // about, at the 15 px of a phone
@@ -106,7 +111,7 @@ function names(wanted, marks) {
     const hits = ([start, at]) => marks.filter(([across, down]) => across > start - 6 && across < start + wide + 3 && Math.abs(down - at) < 13).length;
     const cost = (place) => COVERED * hits(place) + away(place);
     const free = around(left, top, wide).filter(([start, at]) => (
-      start > 0 && start + wide < MAP.width && at > 12 && at < MAP.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end + 4 && other.start < start + wide + 4)));
+      start > 0 && start + wide < size.width && at > 12 && at < size.height - 12 && !taken.some((other) => Math.abs(other.at - at) < 18 && start < other.end + 4 && other.start < start + wide + 4)));
     if (!free.length) return [];
     const [start, at] = free.reduce((best, place) => (cost(place) < cost(best) ? place : best));
     taken.push({ at, start, end: start + wide });

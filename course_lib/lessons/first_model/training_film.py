@@ -8,12 +8,12 @@ from typing import ClassVar
 import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, Stored, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("training_film.json")  # made by make_training_film.py
 
 
-class TrainingFilm(WrittenOnce):
+class TrainingFilm(Hero):
     """Twenty passes over the data, stored: `TrainingFilm(model="corrected", moment=8, person=1)`.
 
     model   "plain": in-batch softmax as it stands; "corrected": with the log of each film's share subtracted
@@ -36,3 +36,9 @@ class TrainingFilm(WrittenOnce):
     @traitlets.default("moment")
     def _last_moment(self) -> int:
         return len(self.film["passes"]) - 1
+
+    def static_body(self) -> str:
+        """A page without scripts cannot play the film: where it has not begun, its end stands there."""
+        if self.moment:
+            return super().static_body()
+        return type(self)(model=self.model, person=self.person, everything=self.everything).static_body()

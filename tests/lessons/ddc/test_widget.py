@@ -356,11 +356,6 @@ def test_a_change_that_counts_as_a_rise_is_not_written_as_0() -> None:
     assert "change in popularity by −2 to +0.4 %, more popular in 2 " in told
 
 
-@pytest.mark.parametrize(("panel", "words"), [(2, "none of the 8 methods gives"), (3, "1 of the 8 methods gives")])
-def test_one_method_and_none_are_spoken_of_as_such(panel: int, words: str) -> None:
-    assert f"In training 1, {words} less popular and more accurate lists" in Rivals(training=0, panel=panel).summary()
-
-
 # ---- what is stored
 
 
@@ -422,57 +417,82 @@ def test_what_is_stored_is_what_the_results_say() -> None:
     assert make_rivals.data() == PANELS
 
 
-def places(shown: Rivals) -> dict[str, tuple[float, float]]:
-    """Method -> where its label stands, read from the picture."""
+def kept(training: int) -> set[tuple[str, int]]:
+    """Method and place of the data and model, wherever lists become less popular and more accurate."""
+    found = set()
+    for panel, stored in enumerate(PANELS):
+        for name, method in stored["methods"].items():
+            one = np.mean(method["points"], axis=0) if training == TRAININGS else method["points"][training]
+            if one[0] < 0 < one[1]:
+                found.add((name, panel))
+    return found
+
+
+def boxes(shown: Rivals) -> list[tuple[str, str, float, float]]:
+    """Title, look, and the place of the point within its box (left to right and up, 0 in the middle), by rows."""
     found = re.findall(
-        r'class="cw-disc cw-method[^"]*" style="transform:translate\(([\d.]+)px, ([\d.]+)px\)".*?<text[^>]*>(\w+)<',
+        r'<title>([^<]+)</title><rect class="([^"]+)" x="([\d.]+)" y="([\d.]+)" width="(\d+)" height="(\d+)".*?'
+        r'class="cw-spot" r="[\d.]+" style="transform:translate\(([\d.]+)px, ([\d.]+)px\)"',
         shown.picture(),
     )
-    return {name: (float(x), float(y)) for x, y, name in found}
+    return [
+        (title, look, float(x) - float(left) - float(wide) / 2, float(top) + float(high) / 2 - float(y))
+        for title, look, left, top, wide, high, x, y in found
+    ]
 
 
-@pytest.mark.parametrize("panel", range(len(PANELS)))
-def test_labels_stand_in_the_order_of_their_numbers(panel: int) -> None:
-    methods = PANELS[panel]["methods"]
+@pytest.mark.parametrize("training", range(TRAININGS + 1))
+def test_a_box_is_green_where_both_numbers_keep_the_promise(training: int) -> None:
+    shown, green = Rivals(training=training), kept(training)
+    *methods, a, b, c, d = boxes(shown)
+    assert len(methods) == len(METHODS) * len(PANELS)
+    for k, (title, look, across, up) in enumerate(methods):
+        name, panel = list(METHODS)[k // len(PANELS)], k % len(PANELS)
+        assert title.startswith(f"{name}, {PANELS[panel]['name']}: ")
+        assert ("cw-yes" in look) == ((name, panel) in green) == (across < 0 < up)
+    assert all(across > 50 and up < -10 and "cw-yes" not in look for _, look, across, up in (a, b, c, d))  # the hits
+    counts = [int(count) for count in re.findall(r">(\d) of 4</text>", shown.picture())]
+    assert counts == [sum(name == one for one, _ in green) for name in METHODS]
+
+
+def test_points_stand_in_the_order_of_their_numbers() -> None:
+    places = boxes(Rivals())[: len(METHODS) * len(PANELS)]
+    means = [np.mean(PANELS[panel]["methods"][name]["points"], axis=0) for name in METHODS for panel in range(4)]
+    for axis in (0, 1):
+        steps = np.diff(np.array([place[2 + axis] for place in places])[np.argsort([mean[axis] for mean in means])])
+        assert (steps >= -0.1).all()
+
+
+def test_the_words_count_what_is_green() -> None:
     for training in range(TRAININGS + 1):
-        at = places(Rivals(panel=panel, training=training))
-        assert set(at) == set(METHODS)
-        for axis, sign in ((0, 1), (1, -1)):
-            values = [
-                np.mean([point[axis] for point in found["points"]])
-                if training == TRAININGS
-                else found["points"][training][axis]
-                for found in methods.values()
-            ]
-            steps = np.diff([sign * at[name][axis] for name in np.array(list(methods))[np.argsort(values)]])
-            assert (steps >= -0.2).all()
+        green, words = kept(training), Rivals(training=training).summary()
+        assert not [name for name in METHODS if sum(name == one for one, _ in green) == len(PANELS)]
+        assert "no method makes lists less popular and more accurate with every" in words
+        assert f"{len(green)} " in words
+        nowhere = [PANELS[panel]["name"] for panel in range(4) if panel not in {place for _, place in green}]
+        assert f"with {' and '.join(nowhere)}, no method does" in words
 
 
-def test_the_words_count_the_methods_in_the_corner() -> None:
-    for panel, stored in enumerate(PANELS):
-        good = [name for name, found in stored["methods"].items() if all(pop < 0 < mrr for pop, mrr in found["points"])]
-        words = Rivals(panel=panel, everything=True).summary()
-        assert f"In all three trainings {' and '.join(good) if good else 'none'} do" in words
-        table = {row[0]: row for row in Rivals(panel=panel).table()[1]}
-        assert [name for name, row in table.items() if row[-1] == "3 of 3"] == good
-    assert any("none does" in Rivals(panel=panel, everything=True).summary() for panel in range(len(PANELS)))
+def test_an_interval_above_0_is_said_of_green_boxes_and_of_no_other() -> None:
+    above = [
+        f"{name} on {PANELS[panel]['name']}"
+        for name, panel in sorted(kept(TRAININGS), key=lambda one: list(METHODS).index(one[0]))
+        if np.mean(PANELS[panel]["methods"][name]["points"], axis=0)[1] > PANELS[panel]["methods"][name]["halves"][1]
+    ]
+    assert f"Of the {len(kept(TRAININGS))} green boxes, only {' and '.join(above)} has an interval" in Rivals().summary()
+    assert sum("cw-sure" in look for _, look, *_ in boxes(Rivals())) == len(above)
+    assert not any("cw-sure" in look for _, look, *_ in boxes(Rivals(training=0)))
 
 
-def test_an_interval_above_0_is_said_of_methods_in_the_corner_and_of_no_other() -> None:
-    for panel, stored in enumerate(PANELS):
-        mean = {name: np.mean(found["points"], axis=0) for name, found in stored["methods"].items()}
-        corner = [name for name, (popular, accuracy) in mean.items() if popular < 0 < accuracy]
-        above = [name for name in corner if mean[name][1] > stored["methods"][name]["halves"][1]]
-        said = re.findall(r"Of these, (?:only )?(.*) ha(?:s|ve) a 95 % interval", Rivals(panel=panel).summary())
-        assert said == ([" and ".join(above) or "none"] if corner else [])
+def test_each_row_says_what_its_method_changes() -> None:
+    assert re.findall(r'cw-strong">(\w+)</text><text [^>]*>([^<]+)<', Rivals().picture()) == list(METHODS.items())
 
 
 def test_the_same_in_python_prints_the_stored_numbers() -> None:
-    shown = Rivals(training=1, panel=2)
-    said, names = printed(shown.python())
-    assert names["data"] == "ml-1m-10core" and len(said.splitlines()) == len(METHODS)
+    said, _ = printed(Rivals(training=1).python())
+    assert len(said.splitlines()) == len(METHODS) * len(PANELS)
     popularity, accuracy = PANELS[2]["methods"]["DDC"]["points"][1]
-    line = next(line for line in said.splitlines() if line.startswith("DDC"))
+    line = next(line for line in said.splitlines() if line.startswith("MovieLens-1M MF DDC"))
     assert f"{popularity:+.1f}" in line and f"{accuracy:+.1f}" in line
 
 

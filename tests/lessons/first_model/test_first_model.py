@@ -108,6 +108,9 @@ def test_its_words_are_those_of_its_state() -> None:
     assert film.moment == LAST and film.summary().startswith("After 20 passes, with the first loss,")
     film.model, film.moment = "corrected", 1
     assert film.summary().startswith("After 1 pass, corrected for popularity,")
+    assert "hidden films of person" not in film.summary()
+    film.everything = True
+    assert film.summary().endswith("in the list.") or " in the list: " in film.summary()
 
 
 def test_the_summary_gives_the_stored_numbers() -> None:
@@ -123,6 +126,10 @@ def test_paper_holds_the_map_and_the_ten_films() -> None:
     titles = [film.film["titles"][k] for k in film.film["models"]["plain"]["lists"][-1][0]]
     assert picture.count("<svg") == 1 and picture.count("<li") == 10
     assert all(title.replace("'", "'") in picture.replace("&#39;", "'") for title in titles)
+
+
+def test_a_film_that_has_not_begun_stands_on_paper_at_its_end() -> None:
+    assert TrainingFilm(moment=0).static_body() == TrainingFilm().static_body() != TrainingFilm(moment=1).static_body()
 
 
 def test_a_script_that_stops_says_which_and_why() -> None:
