@@ -5,8 +5,9 @@ judging      PRACTICE-1: lists without a model and four trainings, by three prot
 negatives    PRACTICE-2: losses and temperatures, served with and without today's hits; _verdicts: its predictions
 new_films    PRACTICE-3: films that nobody has rated yet: towers on features, lists, a prior of the ratings to come
 serving      PRACTICE-4: what an index loses and whose items, int8 with a certificate, shortened vectors
+batches      PRACTICE-5: three sizes of a batch, each with its own temperature, learning rate and stop
 """
 
-from course_lib.experiments.practice import judging, negatives, new_films, serving
+from course_lib.experiments.practice import batches, judging, negatives, new_films, serving
 
-__all__ = ["judging", "negatives", "new_films", "serving"]
+__all__ = ["batches", "judging", "negatives", "new_films", "serving"]
