@@ -159,7 +159,7 @@ def chosen(loss: str, before: Window, size: int, passes: int, rate_: scoreboard.
         lambda row: "-".join(str(row[key]) for key in ("data", "loss", "batch", "metric") if row.get(key)),
     ),
     layout=shown("data", "loss", "batch", metrics=(RECALL, "films shown"), digits=3),
-    rules=Rules(path="stored", lists=True, predictions="PENDING"),
+    rules=Rules(path="stored", lists=True, predictions="e47bb013"),
 )
 def batches_cell(cell: BatchesCell) -> list[Row]:
     """One loss at every size of a batch, or the lists without a model.
