@@ -22,7 +22,6 @@ from course_lib.experiments.core.summary import Row, means, tidy
 from course_lib.experiments.practice import negatives, scoreboard
 from course_lib.experiments.practice.judging import rate_of
 from course_lib.experiments.practice.scoreboard import Window
-from course_lib.interactions import Interactions
 from course_lib.training import resumable
 from course_lib.training.on_pairs import new_tables, train_on_pairs
 
@@ -89,15 +88,9 @@ def seconds(cell: BatchesCell) -> float:
 
 
 def windows(data: str) -> tuple[Window, Window]:
-    """(validation, test), as in PRACTICE-2."""
-    known, later = hits.known_later(RECIPES.load(data), 0.9)
-
-    def window(train: Interactions, later: Interactions) -> Window:
-        assert train.times is not None
-        people, films = (np.arange(rows) for rows in train.shape)
-        return Window(train, later, people, films, float(train.times.max()))
-
-    return window(*hits.known_later(known, 8 / 9)), window(known, later)
+    """(validation, test): the ninth tenth of the pairs in time and the last, each behind all that came before."""
+    validation, test = scoreboard.windows(RECIPES.load(data), (0.8, 0.9))
+    return validation, test
 
 
 def popularity_back(loss: str, tables: scoreboard.Tables, window: Window, tau: float) -> scoreboard.Tables:
