@@ -19,10 +19,10 @@ takes seconds.
 data, cells   what is trained on, and what each cell holds; how long everyone trains
 models        trained models and their store;  tuning: settings, and DDC on a trained backbone
 measures      what is measured;  reading: results in the shape that the figures draw;  pictures: beside P1's numbers
-tables        Tables 1 to 5, Figures 1, 3 and 4;  signs: P1-X1;  axis: P1-X2
+tables        Tables 1 to 5, Figures 1, 3 and 4;  signs: P1-X1;  axis: P1-X2;  weight: P1-X3
 """
 
-from course_lib.experiments.p1 import ahead, axis, signs, tables
+from course_lib.experiments.p1 import ahead, axis, signs, tables, weight
 from course_lib.experiments.p1.data import SETS, load_split
 from course_lib.experiments.p1.reading import accuracy_points, projection_panels, sign_groups
 
@@ -36,4 +36,5 @@ __all__ = [
     "sign_groups",
     "signs",
     "tables",
+    "weight",
 ]
