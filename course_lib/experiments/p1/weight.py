@@ -51,7 +51,7 @@ def plan_seconds(cell: TrainedCell) -> float:
     describe=describe,
     finish=scalars_by("data", "backbone", "weight"),
     layout=shown("data", "backbone", "weight", metrics=("MRR@10", "AvgPop@10", *CHANGES), digits=3),
-    rules=Rules("end only", lists=True, splits=1 / 8, predictions="PENDING"),
+    rules=Rules("end only", lists=True, splits=1 / 8, predictions="cc564097"),
 )
 def weight_cell(cell: TrainedCell) -> list[Row]:
     """Accuracy and popularity of the lists at each weight, and their changes against the weight 0."""
