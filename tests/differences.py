@@ -1,7 +1,5 @@
 """Gradients against finite differences: what a `detach` in the wrong place cannot pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -3,8 +3,6 @@
 And which of many are asked at every `make test`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

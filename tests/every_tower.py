@@ -1,7 +1,5 @@
 """Every kind of tower, small, for tests that none may fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

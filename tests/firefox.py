@@ -3,8 +3,6 @@
 It is driven by Mozilla's own client, `pip install marionette_driver`, which needs no other program.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Each check lets good arguments through as plain values, and names the argument, its value and what was expected."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

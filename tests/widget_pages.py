@@ -3,8 +3,6 @@
 The fixtures `library` and `site_page` are in lessons/conftest.py.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The practitioner's diagnostic: tables whose answer is known, the sentences that follow, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

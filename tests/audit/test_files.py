@@ -1,7 +1,5 @@
 """Files of every format give the numbers that were written; bad ones give a message that helps, and run nothing."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Two snapshots: each figure against an independent computation, planted changes, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

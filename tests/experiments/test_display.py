@@ -1,7 +1,5 @@
 """What a reader sees of a result: the chart of paper against ours, and a table whose columns all say something."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Data and functions of one's own: twenty mistakes are named, splits are those asked for, tables come out whole."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

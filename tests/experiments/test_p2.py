@@ -1,7 +1,5 @@
 """P2's experiments: what a cell must find whatever the data, on small data; and what the smoke runs show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

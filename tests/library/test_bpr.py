@@ -1,7 +1,5 @@
 """`bpr_epoch`: plain SGD written out, its laws, and one result for every number of threads."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

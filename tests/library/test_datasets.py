@@ -1,7 +1,5 @@
 """`datasets.load` and `catalogue`, the embedded set, and every loader on files of its original format."""
 
-from __future__ import annotations
-
 import bz2
 import dataclasses
 import gzip

@@ -1,7 +1,5 @@
 """DDC: directions by brute force, minima against scipy, existence against a linear program, the module by autograd."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

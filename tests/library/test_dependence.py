@@ -1,7 +1,5 @@
 """The distance correlation that DGCF and DICE share."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Towers: shapes, values, gradients, and what they refuse."""
 
-from __future__ import annotations
-
 import every_tower
 import numpy as np
 import pytest

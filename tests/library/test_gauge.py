@@ -1,7 +1,5 @@
 """Gauges: properties on random tables (NumPy and torch, float32 and float64), exact counterexamples, refusals."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """course_lib.gramians against sums over all pairs, and the bridge from P4's gravity to P3's popularity (X17)."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from fractions import Fraction

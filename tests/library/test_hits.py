@@ -1,7 +1,5 @@
 """Lists of hits by age, served beside a model in one inner product; the loop on pairs; intervals over people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

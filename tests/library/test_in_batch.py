@@ -1,7 +1,5 @@
 """course_lib.in_batch against the definitions of P3, written once more as plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """`Interactions`: what it refuses, its counts, cores and splits, and the laws of its samplers."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import pickle

@@ -1,7 +1,5 @@
 """course_lib.losses: values, exactness, stability, gradients, errors."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Losses of a batch: InfoNCE and the margins, against torch and each other; what their floor refuses."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """metrics: against a plain reference that loops over users, on random and on adversarial inputs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Items that are new: their features, the place of an untrained row, the prior of their ratings, and the split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

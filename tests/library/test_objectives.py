@@ -1,7 +1,5 @@
 """training.objectives: values and gradients against in_batch and autograd, closed forms against L-BFGS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The course's own optimisers: each step by hand, and what makes each of them different from the one it resembles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """L-BFGS on one device with looks: the objective is the course's, and the way leads where SciPy's leads."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """course_lib.popularity: correlations, slopes, shares and the direction of popularity."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """course_lib.processes against real averages of gradients, and against every draw of a small catalogue."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The stand-in for other processors moves what it should, by as much as it should, and integers not at all."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
