@@ -433,7 +433,7 @@ def test_balanced_tables_have_the_least_size_of_all_gauges(k: int, seed: int) ->
 
 
 @pytest.mark.seconds
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(st.integers(1, 3), st.floats(0.1, 3), st.integers(0, 2**32 - 1))
 def test_the_closed_forms_cannot_be_improved(k: int, decay: float, seed: int) -> None:
     """L-BFGS from the closed form, and from a random start, finds nothing lower."""

@@ -362,7 +362,7 @@ ESTIMATORS = (
 )
 
 
-def followed(dtype: torch.dtype, alpha: float = 0.001, steps: int = 1500, cast: bool = False) -> float:
+def followed(dtype: torch.dtype, alpha: float = 0.001, steps: int = 600, cast: bool = False) -> float:
     """How far SOGram is, in the end, from the Gramian of a table that stands still; its start is corrected."""
     table = torch.randn(200, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
     true = table.double().T @ table.double() / len(table)
