@@ -1,5 +1,7 @@
 """The bounds of an argument: the last value that is taken, and the first that is refused, by name."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

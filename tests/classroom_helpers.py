@@ -1,5 +1,7 @@
 """What the tests of the graded exercises share: the classroom's command, and its table."""
 
+from __future__ import annotations
+
 import csv
 import json
 import os

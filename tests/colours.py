@@ -1,5 +1,7 @@
 """How well a colour can be told from another, as WCAG 2 defines it."""
 
+from __future__ import annotations
+
 import numpy as np
 from matplotlib.colors import to_rgb
 

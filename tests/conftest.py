@@ -1,5 +1,7 @@
 """Fixtures that every test may use: the browser, the built site, the original data sets."""
 
+from __future__ import annotations
+
 import gc
 import os
 import sys

@@ -1,5 +1,7 @@
 """Gradients against finite differences: what a `detach` in the wrong place cannot pass."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import torch

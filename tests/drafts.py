@@ -3,6 +3,8 @@
 And which of many are asked at every `make test`.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from pathlib import Path

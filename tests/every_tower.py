@@ -1,5 +1,7 @@
 """Every kind of tower, small, for tests that none may fail."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -3,6 +3,8 @@
 It is driven by Mozilla's own client, `pip install marionette_driver`, which needs no other program.
 """
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

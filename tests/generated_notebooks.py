@@ -4,6 +4,8 @@
 done to its metadata, so that a real kernel can run the same notebook with the whole check in its place.
 """
 
+from __future__ import annotations
+
 import copy
 import random
 import re

@@ -5,6 +5,8 @@ the reference's. float32 is the vectorised style, torch32 the torch one, both in
 statement asks for more.
 """
 
+from __future__ import annotations
+
 import ast
 from functools import cache
 from pathlib import Path

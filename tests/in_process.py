@@ -1,5 +1,7 @@
 """Marks an assignment's notebook in this process, without walls: for the tests of checks, which are trusted code."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Small data with a long tail, for tests of models."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from course_lib.interactions import Interactions

@@ -1,5 +1,7 @@
 """A page that runs Python, alone in a site of its own, with the files of the book and the engine."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -3,6 +3,8 @@
 For the tests of what happens around the grading, which are many and must be quick.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 

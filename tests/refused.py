@@ -1,5 +1,7 @@
 """A test from a table of calls that must be refused."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The sample essays of the kit: where their numbers come from, for the tests that compute these numbers."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from pathlib import Path

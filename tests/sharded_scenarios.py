@@ -5,6 +5,8 @@
 The reference is `alone`: plain torch on whole tables, in one process that has all pairs.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import sys

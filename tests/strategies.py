@@ -1,5 +1,7 @@
 """Hypothesis strategies shared by the tests: small label matrices, exact losses, batches."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """Pages of one browser that tests use one after the other: to open a new one takes as long as many a test."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any

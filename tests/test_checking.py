@@ -1,5 +1,7 @@
 """Each check lets good arguments through as plain values, and names the argument, its value and what was expected."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 
 import numpy as np

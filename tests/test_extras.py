@@ -1,5 +1,7 @@
 """A package that only an extra brings: where it is missing, the error says which `pip install` brings it."""
 
+from __future__ import annotations
+
 import re
 import sys
 import tomllib

@@ -1,5 +1,7 @@
 """The house of course_lib: an import never points upward, no lesson uses another, and what should be light is light."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 import sys

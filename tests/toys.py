@@ -1,5 +1,7 @@
 """An experiment of a few cells that take no time, for the tests of what runs, stores and vouches for experiments."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

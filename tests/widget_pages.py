@@ -3,6 +3,8 @@
 The fixtures `library` and `site_page` are in lessons/conftest.py.
 """
 
+from __future__ import annotations
+
 import ast
 import json
 import re

@@ -1,5 +1,7 @@
 """Numbers and lists in words, by the same rules as kit.js: what a page says is compared with what Python says."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal

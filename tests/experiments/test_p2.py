@@ -48,14 +48,6 @@ def test_any_ten_films_can_be_made_the_nearest():
     assert found["chosen found"] == 1 and found["difference"] < 1e-10
 
 
-def test_gauge_free_rows_do_not_move_under_a_gauge(small):
-    A, B = p2._optimum(SMALL, 12)
-    new = gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(12, spread=1.0, rng=np.random.default_rng(0)))
-    ids = p2.shown_items(small, 20)
-    before, after = (gauge.neighbours(gauge.score_rows(*tables)[ids], 10) for tables in ((A, B), new))
-    assert gauge.neighbour_overlap(before, after).mean() > 0.999
-
-
 def test_genre_agreement_by_hand():
     table = {"name": np.array(["x", "y", "z"], dtype=object), "genres": np.array(["A|B", "B", "C"], dtype=object)}
     data = Interactions(np.array([0, 0, 0]), np.array([0, 1, 2]), n_users=1, n_items=3, item_table=table)

@@ -1,5 +1,7 @@
 """The rule by which a printed number counts as reproduced."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from refused import refused

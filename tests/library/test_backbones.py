@@ -1,5 +1,7 @@
 """The five backbones: properties that must hold, RecBole 1.2.1's numbers, and in dense NumPy what RecBole lacks."""
 
+from __future__ import annotations
+
 import copy
 import json
 import math

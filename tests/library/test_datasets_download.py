@@ -1,5 +1,7 @@
 """Downloads, against servers on this machine: checked, resumed, and refused with a message that says what to do."""
 
+from __future__ import annotations
+
 import dataclasses
 import hashlib
 import http.server

@@ -1,5 +1,7 @@
 """The real data sets: the counts that are published, and the script behind the embedded set."""
 
+from __future__ import annotations
+
 import hashlib
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Planted tastes: the law, the truth, and the count of false negatives."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given

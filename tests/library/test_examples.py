@@ -1,5 +1,7 @@
 """The examples in the library's docstrings give what they say."""
 
+from __future__ import annotations
+
 import ast
 import doctest
 from importlib import import_module

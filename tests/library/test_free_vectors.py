@@ -1,5 +1,7 @@
 """course_lib.training.free_vectors: every move is on record, and lengths follow from the record."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 import torch

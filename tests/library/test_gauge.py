@@ -1,5 +1,7 @@
 """Gauges: properties on random tables (NumPy and torch, float32 and float64), exact counterexamples, refusals."""
 
+from __future__ import annotations
+
 import itertools
 from fractions import Fraction
 from typing import Any
@@ -523,7 +525,6 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.find_gauge(np.ones((3, 2)), TABLE), "rank 1 but width 2"),
     (lambda: gauge.random_linear_gauge(3, spread=1, rng=RNG, rows=TABLE), r"rows has shape \(3, 2\), expected"),
     (lambda: gauge.stretch_along(np.array([1.0, -2.0]), 0.5), r"outside \(-1, 0.5\)"),
-    (lambda: gauge.stretch_along(np.array([1.0, 2.0]), -0.5), r"outside \(-0.5, infinity\)"),
     (lambda: gauge.stretch_along(np.array([0.0, -2.0]), 0.5), r"outside \(-infinity, 0.5\)"),
     (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive"),
     (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),

@@ -1,5 +1,7 @@
 """course_lib.geometry: identities on random shapes and scales, NumPy against torch, gradients, clamps, errors."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,5 +1,7 @@
 """The error formulas of the Gramian estimates, against sums over their weights and over all outcomes, exactly."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

@@ -1,5 +1,7 @@
 """Serving from an index: order kept, bounds kept, certificates true, and bad input refused by name."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Jacobians, kernels, criteria and steps: against autograd, against formulas, for any module, and what they refuse."""
 
+from __future__ import annotations
+
 import copy
 
 import every_tower

@@ -1,5 +1,7 @@
 """What lists show, sampled metrics and index recall, each against its definition counted out."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 from itertools import combinations
 from typing import Any

@@ -1,5 +1,7 @@
 """training: a killed run resumes to the same bits, early stopping keeps the best, divergence is said plainly."""
 
+from __future__ import annotations
+
 import os
 import pickle
 import signal

@@ -1,5 +1,7 @@
 """course_lib.losses: values, exactness, stability, gradients, errors."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 

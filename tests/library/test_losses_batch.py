@@ -1,5 +1,7 @@
 """Losses of a batch: InfoNCE and the margins, against torch and each other; what their floor refuses."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

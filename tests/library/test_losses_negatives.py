@@ -1,5 +1,7 @@
 """What a batch needs to know of its negatives, and the losses that use it, against enumeration and autograd."""
 
+from __future__ import annotations
+
 from collections import Counter
 from itertools import combinations
 from typing import Any

@@ -1,5 +1,7 @@
 """course_lib.norms: the laws of norm growth, on NumPy, torch and in Fractions, against brute force."""
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """course_lib.popularity: correlations, slopes, shares and the direction of popularity."""
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np

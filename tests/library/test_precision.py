@@ -1,5 +1,7 @@
 """Losses in production precision: 16 bits, autocast, temperatures that are trained, compiled, and given bad numbers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`train_recommender` and `measure`: what a run is decided by, what it ends in, and the numbers of P1's tables."""
 
+from __future__ import annotations
+
 import itertools
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The seven rivals of P1's Table 3: each one's defining property on small data with known truth, in plain numpy."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from functools import partial

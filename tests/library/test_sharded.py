@@ -1,5 +1,7 @@
 """Tables in shards of rows, on two processes: what one process computes, and refusals by name. `make test-scale`."""
 
+from __future__ import annotations
+
 import shutil
 import signal
 from pathlib import Path

@@ -1,5 +1,7 @@
 """`losses.in_batch_softmax`: against torch's cross entropy, against every draw of a batch, and its bad inputs."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Callable, Iterable

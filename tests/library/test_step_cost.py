@@ -1,5 +1,7 @@
 """The model of what a step costs: amounts counted on small cases, prices found again."""
 
+from __future__ import annotations
+
 import itertools
 from fractions import Fraction
 

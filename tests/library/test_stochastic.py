@@ -1,5 +1,7 @@
 """training.stochastic: gradients against autograd through in_batch, AdaGrad against torch's, and P3's procedure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

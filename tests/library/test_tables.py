@@ -1,5 +1,7 @@
 """Pairs from Parquet: numbers that depend on the ids alone, and errors that name the place."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 from typing import Any

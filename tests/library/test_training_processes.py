@@ -1,5 +1,7 @@
 """`fit` in several processes: the same result as by hand in one, no process waits for ever, and errors name who."""
 
+from __future__ import annotations
+
 import itertools
 import os
 import re

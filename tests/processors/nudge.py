@@ -12,6 +12,8 @@ singular and eigenvectors. `install` does both on purpose, and stronger:
 Integers, permutations and choices stay: they are exact on every processor.
 """
 
+from __future__ import annotations
+
 import importlib.abc
 import importlib.machinery
 import importlib.util

@@ -1,5 +1,7 @@
 """The stand-in for other processors moves what it should, by as much as it should, and integers not at all."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -33,7 +35,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, np.ndarray]
     """What a fresh Python draws, as it is and nudged."""
     running, found = [], []
     for size in ("", str(SIZE)):
-        folder, environment = tmp_path_factory.mktemp("run"), os.environ | {"PYTHONPATH": str(HERE), "COURSE_NUDGE": size}
+        folder = tmp_path_factory.mktemp("run")
+        environment = os.environ | {"PYTHONPATH": str(HERE), "COURSE_NUDGE": size}
         running.append((folder, subprocess.Popen([sys.executable, "-c", DRAWS], cwd=folder, env=environment)))
     for folder, process in running:
         assert process.wait() == 0

@@ -4,6 +4,8 @@
 1e-10 of the largest entry; models, which compute in float32, to 1e-4.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """On a GPU: L-BFGS and lists stay on the device, in float64, and begin as on the processor."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 
