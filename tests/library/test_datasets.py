@@ -425,7 +425,6 @@ BAD_ROWS = [
     ("ml-1m/ratings.dat", 3, "", ".*got ''"),
     ("ml-1m/ratings.dat", 3, "2::10::nan::978301968", ".*got '2::10::nan"),
     ("ml-1m/ratings.dat", 3, "99999999999999999999::10::4::978301968", ".*got '99999999999999999999::"),
-    ("ml-1m/ratings.dat", 3, "2\t10::4::978301968", r".*got '2\\t10::4"),
     ("ml-1m/movies.dat", 2, "20::Fargo (1996)", r"expected 3 fields \(MovieID, Title, Genres\)"),
     ("ml-1m/movies.dat", None, "x::Fargo (1996)::Crime", "expected a film id .*got 'x'"),
     ("ml-10m/ratings.dat", 2, "1::185::4.5::838983525::1", ""),
