@@ -4,6 +4,8 @@ BPR with the library's own law of negatives (a random pair's item; the triple is
 thread, so that a seed gives one model.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from typing import Any

@@ -3,6 +3,8 @@
 Writes rates.json, run by hand, on seeds that settled nothing; the book's page on the audit shows the tables.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Sequence

@@ -11,6 +11,8 @@ Some faults bring others with them: `IMPLIED`. Thresholds were settled on seeds 
 these and on seeds 0 to 19. What is reported comes from others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

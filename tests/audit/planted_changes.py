@@ -4,6 +4,8 @@ Each snapshot is a real training: BPR on pairs that TASTES tastes explain. `agai
 Some changes bring others with them: `IMPLIED`. Thresholds and strengths were settled on seeds from 1000 on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,5 +1,7 @@
 """Three trained models, the audit's report on each, and what NumPy alone knows of them: for two files of tests."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from typing import Any
