@@ -53,6 +53,7 @@ def names(root: Path, source: str) -> set[str]:
         ("import lib.arrays as a", {"arrays.py"}),
         ("from lib.maths import shapes", {"maths/__init__.py", "maths/shapes.py", "arrays.py"}),
         ("import lib.maths.shapes as s", {"maths/__init__.py", "maths/shapes.py", "arrays.py"}),
+        ("lib.maths.shapes", {"maths/__init__.py", "maths/shapes.py", "arrays.py"}),  # a module by its name
         ("def f():\n    from lib.maths.shapes import area", {"maths/__init__.py", "maths/shapes.py", "arrays.py"}),
         ("from lib.typed import x", {"typed.py"}),
         ("if TYPE_CHECKING:\n    import lib.arrays\nelse:\n    import lib.typed", {"typed.py"}),
@@ -74,10 +75,6 @@ def test_a_lesson_brings_its_data_its_packages_and_no_other_lesson(root: Path) -
 
 def test_relative_imports_lead_to_the_same_files(root: Path) -> None:
     assert {"models/losses.py", "maths/shapes.py", "arrays.py"} <= names(root, "from lib.models import losses")
-
-
-def test_a_module_is_asked_for_by_its_name(root: Path) -> None:
-    assert dependencies("lib.maths.shapes", root, "lib") == dependencies("from lib.maths import shapes", root, "lib")
 
 
 def edited(path: Path, old: str, new: str) -> None:

@@ -1,7 +1,5 @@
 """What to do: measured by hand, never against the report's own table, with code that runs; and the headline."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A seed of each here; 20 with COURSE_EXAMPLES=thorough (`make test-thorough`), wh
 are MovieTweetings, which comes with the course, and ML-100K where COURSE_SCALE=laptop and the data are there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

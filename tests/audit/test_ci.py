@@ -1,7 +1,5 @@
 """What a team's CI uses: the example workflow is run step by step, its summary, its exit codes and the JSON's keys."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The model of another library that the book's page audits: the file holds what its maker made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

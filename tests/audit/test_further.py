@@ -1,7 +1,5 @@
 """What is described and never a fault, against independent code."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

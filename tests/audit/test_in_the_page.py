@@ -1,7 +1,5 @@
 """The audit that runs in the page: its report says of the same files what the command says, number by number."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """The report's page in a browser: axe, no request, no sideways scrolling on a phone, dark, light and print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ COURSE_EXAMPLES=thorough.
 of the rates that are shown. Models have items on the sphere, or off it; changes are those of a second snapshot.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Each verdict's figures against an independent computation, and what it says where something is missing."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ The other verdicts are counted by hand elsewhere: mismatched-rows in test_belong
 leaked-test-pairs in test_questions.py, with the remedies of test_recomputed.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

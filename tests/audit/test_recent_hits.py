@@ -1,7 +1,5 @@
 """Recent hits added when serving: advised where popularity drifts and not without it; chosen by other users."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@ Each remedy, each list of hits, smaller vectors, each index, calibration, exposu
 Draws (halves of the users, who asks an index, the order of ties) are those of the report; nothing else of it is used.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import faiss

@@ -1,7 +1,5 @@
 """The report: as text, as JSON with its schema, and as one page of HTML that needs nothing else."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

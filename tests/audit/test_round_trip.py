@@ -1,7 +1,5 @@
 """Whatever writes a model, in whatever order of rows and with whatever ids: the same tables and pairs come back."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

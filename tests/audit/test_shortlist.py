@@ -1,7 +1,5 @@
 """A shortlist of a long table gives the lists of all its items, or says that it cannot."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

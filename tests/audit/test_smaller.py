@@ -1,7 +1,5 @@
 """Smaller vectors: the best scores of each rank, and where they stand; recall and megabytes: test_recomputed.py."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

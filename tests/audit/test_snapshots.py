@@ -1,7 +1,5 @@
 """Two snapshots: each figure against an independent computation, planted changes, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
@@ -337,13 +335,10 @@ def named(ids: list[object], rows: int = 60) -> Snapshot:
         ({"new": table(61)}, "rows differ: the old items 60, the new items 61; expected the same number, or ids"),
         ({"new": with_nan()}, "new items holds NaN or infinity in 1 rows, the first is row 3"),
         ({"again": with_nan()}, "again items holds NaN"),
-        ({"new": table() * 0}, "new items holds zeros alone"),
-        ({"new": table()[:, 0]}, r"new items has shape \(60,\)"),
         ({"new": (table(), table(9, 3))}, "new users has 3 columns and new items 4|new users.* width"),
         ({"new": (table(), table(), table())}, "new holds 3 tables; expected the items, or .items, users."),
         ({"new": named([*range(60)])}, "the new items have ids, the old items none; expected ids in both"),
         ({"old": named([*range(60)]), "new": named([*range(100, 160)])}, "share 0 items .old has ids such"),
-        ({"new": table() + 1j}, r"new items has shape \(60, 4\) and dtype complex128"),
         ({"pairs": np.zeros((4, 2), int)}, "pairs were given, but not every snapshot has users"),
         ({"old": (table(), table(9)), "new": (table(), table(8))}, "old users 9, the new users 8; expected the same"),
         ({"k": 0}, "k is 0"),

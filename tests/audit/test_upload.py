@@ -1,7 +1,5 @@
 """The notebook that takes two tables on Colab: its cells run here with an upload of a stand-in."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The marked experiments: their code runs, their reference texts have its numbers, a rubric gives the mark."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

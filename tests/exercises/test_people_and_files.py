@@ -123,11 +123,6 @@ def test_the_number_of_a_platform_decides(tmp_path: Path, folder: str, student: 
     assert student or f"column {who.platform}_id" in str(match.advice)
 
 
-def test_canvas_writes_names_of_any_script() -> None:
-    who = people.label("王小明_4711_815_ddc-1")
-    assert (who.name, who.platform, who.number) == ("王小明", "canvas", "4711")
-
-
 # ---- rosters and deadlines as editors save them ----
 
 ROSTER = "student,name\na1,Jörg Müller\na2,Łukasz 王\n"
@@ -222,20 +217,16 @@ DDC = "[assignments.ddc]\ndue = "
         ("[late]\nfree_days = -1", "late.free_days is '-1': Expected `int` >= 0"),
         ("late = 3", "late is '3': Expected `object`"),
         ("assignments = []", r"the file.assignments is '\[\]': Expected `object`"),
-        ("[[assignments]]", "assignments is"),
         ("assignments.ddc = 2026-11-20T23:59:00", "assignments.ddc is"),
-        ("extensions.anna = 2", "extensions.anna is '2': Expected `object`"),
         ('[extensions.anna]\nddc = "2"', r"extensions.anna\[...\] is .*'ddc': '2'.*: Expected `float`, got `str`"),
         ("[extensions.anna]\nddc = 1e9", "Expected `float` <= 3660"),
         ("[late]\nfree_days = 1.5", "late.free_days is '1.5': Expected `int`"),
-        ("[late]\nfree_days = nan", "late.free_days is 'nan': Expected `int`"),
         ("[late]\npercent_per_day = nan", "late.percent_per_day is 'nan'"),
         ("[late]\npercent_per_day = inf", "late.percent_per_day is 'inf': Expected `float` <= 100"),
         ("[late]\nat_most_percent = 500", "late.at_most_percent is '500': Expected `float` <= 100"),
         ("[assignments.ddc]\nweight = true", "assignments.ddc.weight is 'True': Expected `float`"),
         ("[assignments.ddc]\nweight = inf", "assignments.ddc.weight is 'inf'"),
         (f'{DDC}"2026-11-20T23:59:00"', "expected a date with a time"),
-        (f"{DDC}23:59:00", "expected a date with a time"),
         (f"{DDC}2026-11-20", "expected a date with a time"),
         (f"{DDC}9999-12-31T23:59:59", "expected a date of a class"),
         (f"{DDC}0001-01-01T00:00:00+14:00", "expected a date of a class"),
@@ -617,7 +608,6 @@ UNOPENED: dict[str, tuple[Callable[[], bytes], str]] = {
     "broken": (lambda: b"PK\x03\x04 broken", "the archive is broken"),
     "cut off": (lambda: packed({"ddc.ipynb": WORK})[:-30], "the archive is broken"),
     "text": (lambda: packed({"notes.txt": b"x"}), "no notebook is in it"),
-    "empty": (lambda: packed({}), "no notebook is in it"),
     "locked": (locked, "the archive is locked with a password"),
     "link": (lambda: packed({"ddc.ipynb": b"/etc"}, ddc_ipynb=stat.S_IFLNK | 0o777), "it is no ordinary file"),
     "bomb": (lambda: packed({"ddc.ipynb": b" " * (notebooks.MOST_BYTES + 1)}), "has more than 100,000,000 bytes"),

@@ -1,7 +1,5 @@
 """The tasks that a reader does in the page: with the words of the class's checks, and taken in by the class."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

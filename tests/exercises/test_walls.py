@@ -146,6 +146,7 @@ def test_the_time_of_a_submission_is_the_most_it_costs() -> None:
         assert 1 <= len(begun) <= 4  # a cell that was begun took its whole time, and four were there to take
 
 
+@pytest.mark.usefixtures("half_of_them")
 @pytest.mark.parametrize("slow", ["import time\ntime.sleep(1.5)", "while True: pass"])
 def test_cells_of_the_students_own_cost_no_answer(slow: str) -> None:
     """However many there are, and however long they take, what the checks ask for is there."""
@@ -156,8 +157,8 @@ def test_cells_of_the_students_own_cost_no_answer(slow: str) -> None:
 
 
 def test_own_cells_that_end_the_process_again_and_again_cost_no_answer() -> None:
-    ends = ["import os; os._exit(0)"] * 12
-    with Sandbox(["def helper(): return 1", *ends, "def f(): return helper()"], own=range(13)) as box:
+    ends = ["import os; os._exit(0)"] * 6
+    with Sandbox(["def helper(): return 1", *ends, "def f(): return helper()"], own=range(7)) as box:
         assert box.call("f") == 1
 
 
@@ -173,7 +174,7 @@ def test_calls_have_a_time_of_their_own() -> None:
 def test_time_is_the_processors_and_not_the_clocks() -> None:
     """Others work at the same time; a cell of half a second is no slower for it than it is alone."""
     burn = "import time\nuntil = time.process_time() + 0.5\nwhile time.process_time() < until: pass"
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * (os.cpu_count() or 1))]
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
         with Sandbox([burn, "def f(): return 1"]) as box:
             assert box.results[0]["error"] is None

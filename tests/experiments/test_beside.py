@@ -1,7 +1,5 @@
 """The lists beside a table: rows that fit by data and split, and a sentence that tells the truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """experiments: the registry, resumption after a kill, provenance, stored results and their tables, the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

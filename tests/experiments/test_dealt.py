@@ -1,7 +1,5 @@
 """Cells dealt out to processes give the rows of one process; what fails in one of them is said."""
 
-from __future__ import annotations
-
 import math
 import os
 import socket

@@ -1,7 +1,5 @@
 """What a reader sees of a result: the chart of paper against ours, and a table whose columns all say something."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -211,12 +209,6 @@ def test_a_word_means_what_its_column_says() -> None:
 )
 def test_an_axis_has_one_form_for_its_numbers(value: float, text: str) -> None:
     assert display.decimal(value) == text
-
-
-def test_values_come_in_the_order_of_their_seeds() -> None:
-    """So that two settings can be compared seed by seed."""
-    rows = [{"loss": loss, "metric": "P@5", "seed": seed, "value": 10.0 * seed} for loss in "ab" for seed in (2, 0, 1)]
-    assert Result("X", "laptop", "", rows).values("P@5", loss="b") == [0.0, 10.0, 20.0]
 
 
 def test_a_number_of_which_one_run_was_cut_off_counts_for_nothing() -> None:

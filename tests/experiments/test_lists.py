@@ -1,7 +1,5 @@
 """Lists without a model: chance shows no known item, hits are one list, and the time split has its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

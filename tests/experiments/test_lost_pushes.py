@@ -3,8 +3,6 @@
 That the averaged gradient by hand is that of autograd is a test of the chapter's lesson.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Neighbours of items and EASE, by their definitions on small data; settings come from the window before."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

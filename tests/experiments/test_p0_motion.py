@@ -1,7 +1,5 @@
 """P0's experiments 0 to 7: the ticks of Table 1, angles against chance, the toy data, the registry."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

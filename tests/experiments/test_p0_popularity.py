@@ -1,7 +1,5 @@
 """P0's experiments 8 to 10: samplers, watching growth, optimisers, histories, judging, and the shape of the results."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """P1's experiments: the pieces are what they say, and what decides the sign of alpha shows on the embedded films."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What several processes train before Table 3's cells: each model once, and all that the cells ask for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """P1-X2: the pull matrix as an operator, its axes, and the rows that the lab shows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """P3's experiments at smoke scale, and the shapes that the paper reports and that must show there."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

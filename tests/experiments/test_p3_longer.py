@@ -1,7 +1,5 @@
 """P3-X3: the runs of Table 5 beyond 60 epochs, their paths, and the predictions about them, on the smallest set."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """P3-X2: paths of Table 6, their lists, and the predictions about them, on the smallest set."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """P3-X1: the made data, documents with labels, the vote of similar rows, and the reversal at smoke scale."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

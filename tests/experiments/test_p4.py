@@ -1,7 +1,5 @@
 """P4's experiments: the pieces are what they say, and the shapes of the paper show at smoke scale."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

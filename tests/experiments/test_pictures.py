@@ -1,7 +1,5 @@
 """Pictures with several marks a row: what is compared, where marks stand, and what a screen reader hears."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

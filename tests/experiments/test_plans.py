@@ -1,7 +1,5 @@
 """The plans of all experiments: each cell is written as JSON, and stored under its hash, as it always was."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

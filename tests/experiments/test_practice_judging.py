@@ -1,7 +1,5 @@
 """PRACTICE-1: windows know nothing of what comes later, rows are those of the library, and the stored result."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """PRACTICE-2: its losses by hand, what it calls known, and that its lists and differences are those of its tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """PRACTICE-3: its pieces by hand, and what its smoke run shows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

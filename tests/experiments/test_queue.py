@@ -1,7 +1,5 @@
 """The queue for a lent GPU: it keeps its minutes, stores what ended, goes on, and takes the most informative first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The rules of comparing: every experiment says which it keeps, and its stored results show it."""
 
-from __future__ import annotations
-
 import subprocess
 from datetime import datetime
 from pathlib import Path

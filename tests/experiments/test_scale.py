@@ -1,7 +1,5 @@
 """The experiments on many processes: what real processes compute and send, and that none is left behind."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket

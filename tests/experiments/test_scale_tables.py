@@ -1,7 +1,5 @@
 """SCALE-X4: tables in one process, whole in two, and in two shards of rows. `make test-scale`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """PRACTICE-4: an index that looks everywhere loses nothing, groups add up, and short tables are cut as they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

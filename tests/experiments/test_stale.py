@@ -1,7 +1,5 @@
 """A stored result knows the code that made it: it goes stale, is made again, or is vouched for by cells run again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The experiments on a text encoder: their pieces by hand, and that the smoke runs show what features do."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -145,7 +145,7 @@ def graphs(draw: st.DrawFn) -> Interactions:
 
 
 @pytest.mark.seconds
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(graphs())
 def test_graph_products_and_their_gradients(data: Interactions) -> None:
     adjacency, normalised = dense(data)

@@ -384,7 +384,6 @@ def log(users: object = ONE_TO_THREE, **columns: object) -> Log:
 
 test_a_log_of_ones_own_has_columns_of_one_length = refused(
     (lambda: log(items=np.array([0, 1])), r"^items is \(2,\); expected an array of shape \(3,\), one entry for each"),
-    (lambda: log(ratings=np.array([1.0, 2.0])), r"^ratings is \(2,\)"),
     (lambda: log(times=[1, 2, 3]), "^times is list"),
     (lambda: log(users=[0, 1, 2]), r"^users is \[0, 1, 2\]; expected an array of ids"),
 )
@@ -426,7 +425,6 @@ BAD_ROWS = [
     ("ml-1m/ratings.dat", 3, "", ".*got ''"),
     ("ml-1m/ratings.dat", 3, "2::10::nan::978301968", ".*got '2::10::nan"),
     ("ml-1m/ratings.dat", 3, "99999999999999999999::10::4::978301968", ".*got '99999999999999999999::"),
-    ("ml-1m/ratings.dat", 3, "2\t10::4::978301968", r".*got '2\\t10::4"),
     ("ml-1m/movies.dat", 2, "20::Fargo (1996)", r"expected 3 fields \(MovieID, Title, Genres\)"),
     ("ml-1m/movies.dat", None, "x::Fargo (1996)::Crime", "expected a film id .*got 'x'"),
     ("ml-10m/ratings.dat", 2, "1::185::4.5::838983525::1", ""),

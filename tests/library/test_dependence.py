@@ -52,7 +52,6 @@ NAN_ROWS = torch.full((4, 2), float("nan"))
 
 test_what_has_no_distances_is_refused_by_name = refused(
     (lambda: distance_correlation(NAN_ROWS, normal(4, 2)), r"x\[0, 0\] = nan: x holds NaN or infinity"),
-    (lambda: distance_correlation(normal(4, 2), NAN_ROWS), r"y\[0, 0\] = nan"),
     (lambda: distance_correlation(normal(4, 2), normal(3, 2)), "(?s)y is tensor.* a row for each pair"),
     (lambda: distance_correlation(normal(4), normal(4)), "(?s)x is tensor.* two axes"),
     (lambda: distance_correlation(normal(0, 2), normal(0, 2)), "x is tensor"),

@@ -141,7 +141,6 @@ test_refusals = refused(
     (lambda: MeanHistory(Lookup(N, D), HISTORIES.astype(float)), "must be integers"),
     (lambda: MeanHistory(Lookup(N, D), [[0], [PAD]]), "user 1 has no item"),
     (lambda: MeanHistory(Lookup(N, D), [[0], [1, 2]]), "histories is .*whose rows are of one length"),
-    (lambda: MeanHistory(Lookup(N, D), np.zeros((0, 2), int)), "histories must be integers"),
     (lambda: MeanHistory(Lookup(N, D), HISTORIES > 0), "histories must be integers"),
     (lambda: encoders.DenseLinear([[1.0], [NAN]], D), r"features\[1, 0\] = nan"),
     (lambda: encoders.Features([["a"]]), "features must hold numbers"),
@@ -160,7 +159,6 @@ test_refusals = refused(
     (lambda: histories_of(items=[0]), r"items \(1,\), .*expected one entry per pair"),
     (lambda: histories_of(items=[0.5, 1.0]), "items must hold integers"),
     (lambda: histories_of(times=[0.0, NAN]), "times is .*expected a time for each pair"),
-    (lambda: histories_of(times=["a", "b"]), "times is .*expected a time for each pair"),
     (lambda: histories_of(n_users=1.5), "n_users is 1.5"),
     (lambda: histories_of(length=0), "length is 0"),
 )
@@ -202,6 +200,5 @@ GENRES = sparse.csr_array([[1, 0], [1, 1]])
 test_bags_that_are_none_are_refused_by_name = refused(
     (lambda: encoders.Bags({"genre": np.eye(2)}, 2), r"(?s)^bags\['genre'\] is .*expected a sparse matrix"),
     (lambda: encoders.Bags({"type": GENRES}, 2), "^a name in bags is 'type'"),
-    (lambda: encoders.Bags({"training": GENRES}, 2), "^a name in bags is 'training'"),
     (lambda: encoders.Bags({"film.genre": GENRES}, 2), "^a name in bags is 'film.genre'"),
 )

@@ -435,7 +435,7 @@ def test_balanced_tables_have_the_least_size_of_all_gauges(k: int, seed: int) ->
 
 
 @pytest.mark.seconds
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(st.integers(1, 3), st.floats(0.1, 3), st.integers(0, 2**32 - 1))
 def test_the_closed_forms_cannot_be_improved(k: int, decay: float, seed: int) -> None:
     """L-BFGS from the closed form, and from a random start, finds nothing lower."""
@@ -525,7 +525,6 @@ test_bad_input_is_refused_with_a_reason = refused(
     (lambda: gauge.find_gauge(np.ones((3, 2)), TABLE), "rank 1 but width 2"),
     (lambda: gauge.random_linear_gauge(3, spread=1, rng=RNG, rows=TABLE), r"rows has shape \(3, 2\), expected"),
     (lambda: gauge.stretch_along(np.array([1.0, -2.0]), 0.5), r"outside \(-1, 0.5\)"),
-    (lambda: gauge.stretch_along(np.array([1.0, 2.0]), -0.5), r"outside \(-0.5, infinity\)"),
     (lambda: gauge.stretch_along(np.array([0.0, -2.0]), 0.5), r"outside \(-infinity, 0.5\)"),
     (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive"),
     (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),

@@ -89,8 +89,6 @@ REFUSED = [
     (lambda: gramians.gramian(EYE, weights=[1, -1]), r"weights\[1\] is -1.0; expected weights of at least 0"),
     (lambda: gramians.all_pairs_square(EYE, EYE, right_weights=[np.nan, 1]), r"right_weights\[0\] = nan"),
     (lambda: gramians.SOGram(3, 0), r"alpha is 0; expected a finite number in \(0, 1\]"),
-    (lambda: gramians.SOGram(3, None), "alpha is None; expected a finite number"),
-    (lambda: gramians.SAGram(4, 3, "0.5"), "beta is '0.5'; expected a finite number"),
     (lambda: gramians.SAGram(4, 3, 1).drift(), "no cache before start"),
     (lambda: begun(gramians.SAGram(2, 2, 1), EYE).drift(), "no drift with partners"),
     (lambda: begun(gramians.SAGram(2, 2, 1), EYE).update([0], EYE[:1]), "partners are given in some batches"),
@@ -364,7 +362,7 @@ ESTIMATORS = (
 )
 
 
-def followed(dtype: torch.dtype, alpha: float = 0.001, steps: int = 1500, cast: bool = False) -> float:
+def followed(dtype: torch.dtype, alpha: float = 0.001, steps: int = 600, cast: bool = False) -> float:
     """How far SOGram is, in the end, from the Gramian of a table that stands still; its start is corrected."""
     table = torch.randn(200, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
     true = table.double().T @ table.double() / len(table)

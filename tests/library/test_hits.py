@@ -76,7 +76,6 @@ test_nonsense_is_named = refused(
     (lambda: hits.decayed_counts(at(1_400_000_000_000), 1.0), "^train.times has 1400000000000; expected seconds"),
     (lambda: hits.decayed_counts(at(1_400_000_000), 1.0, now=1.4e12), "^now has 1400000000000; .*: divide by 1000"),
     (lambda: hits.with_hits([[0.0, 0.0]], [[1.0, 0.0]], [1], tau=1, weight=1), r"users\[0\] is the zero vector"),
-    (lambda: hits.decayed_counts(pairs(), np.ones((2, 2))), "half_life is array"),
     (lambda: hits.known_later(pairs(), 1.5), "share is 1.5"),
     (lambda: hits.known_later(pairs(), 0.9999), "^share is 0.9999; expected one that leaves a later pair"),
     (lambda: hits.known_later(pairs(), 0.0001), "^share is 0.0001; expected one with a pair before the cut"),

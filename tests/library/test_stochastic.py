@@ -178,7 +178,7 @@ def test_the_learning_rate_is_halved_until_it_does_not_diverge() -> None:
 def test_the_unbiased_loss_approaches_the_full_minimum() -> None:
     """Stochastic training against the closed form, which knows nothing of it: within a tenth of the way down."""
     data, test = synthetic()
-    one = stack(data, losses=("unbiased",), first_lr=0.25, max_epochs=300, patience=300, start_scale=0.1)
+    one = stack(data, losses=("unbiased",), first_lr=0.25, max_epochs=80, patience=80, start_scale=0.1)
     first = one.objective(0)
     weights = objectives.full_data("unbiased", data)
     lowest = objectives.square_gradient(*map(torch.tensor, objectives.closed_form("unbiased", data, 3)), weights)[0]

@@ -33,11 +33,13 @@ np.savez("found.npz", **{key: np.asarray(value) for key, value in values.items()
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, np.ndarray]]:
     """What a fresh Python draws, as it is and nudged."""
-    found = []
+    running, found = [], []
     for size in ("", str(SIZE)):
         folder = tmp_path_factory.mktemp("run")
         environment = os.environ | {"PYTHONPATH": str(HERE), "COURSE_NUDGE": size}
-        subprocess.run([sys.executable, "-c", DRAWS], cwd=folder, env=environment, check=True)
+        running.append((folder, subprocess.Popen([sys.executable, "-c", DRAWS], cwd=folder, env=environment)))
+    for folder, process in running:
+        assert process.wait() == 0
         with np.load(folder / "found.npz") as values:
             found.append(dict(values))
     return found
