@@ -1,8 +1,8 @@
 """Findings of the chapter on DDC: what its pages say about data, and where it holds.
 
-Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alone), P1-T3 (the rivals), P1-T5 (nine
-rules) and P1-X1 (models whose items are moved together). The page's own run: what a list's popularity follows, and when
-MF gains.
+Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alone), P1-T3 (the rivals), P1-X3 (a weight
+on popularity beside them), P1-T5 (nine rules) and P1-X1 (models whose items are moved together). The page's own run:
+what a list's popularity follows, and when MF gains.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from course_lib.lessons.ddc import weight
 from course_lib.lessons.shared.findings import Difference, finding
 
 PAIR = "pair of backbone and data set"
@@ -241,6 +242,34 @@ def few_methods_gain(t3: Any, where: dict[str, str]) -> Difference:
 def few_methods_lose(t3: Any, where: dict[str, str]) -> Difference:
     """Fall of MRR@10 in percent of the same seed's backbone, over seeds."""
     return -_change(t3, where, "MRR@10")
+
+
+on_the_weight = partial(
+    finding,
+    rests_on=["P1-T3-laptop", "P1-X3-laptop"],
+    case="row of the table",
+    cases=lambda t3, x3: _methods(t3),
+    family="beside the weight",
+    splits=SPLITS,
+)
+
+
+@on_the_weight(
+    "At the same popularity of the lists, a debiasing method is more accurate than a weight on popularity",
+    claimed=(),
+)
+def few_methods_beat_a_weight(t3: Any, x3: Any, where: dict[str, str]) -> Difference:
+    """Change of MRR@10 in percent, by the method minus by the weight with which lists are as popular, over seeds."""
+    return Difference.above(weight.beyond(t3, x3, **where))
+
+
+@on_the_weight(
+    "At the same popularity of the lists, a debiasing method is less accurate than a weight on popularity",
+    claimed={"MACR on LightGCN, ML-1M"},
+)
+def few_methods_lose_to_a_weight(t3: Any, x3: Any, where: dict[str, str]) -> Difference:
+    """The same, by the weight minus by the method, over seeds."""
+    return -Difference.above(weight.beyond(t3, x3, **where))
 
 
 # The least of the settings in the authors' repositories, and where it was tried: Last.fm has no times, so no stages.

@@ -36,6 +36,7 @@ export default showing(NAMES, class extends Interactive {
     const kept = greens(state);
     this.story = story(state, kept);
     parts.boxes.forEach(({ name, panel, show }) => show(place(state, name, panel), kept.includes(`${name} ${panel}`), state.training === MEAN && sure(state, name, panel), told(state, name, panel)));
+    parts.boxes.forEach(({ panel, draw }) => draw(curve(state, panel)));
     Object.keys(METHODS).forEach((name, k) => (parts.counts[k].textContent = `${state.panels.filter((_, panel) => kept.includes(`${name} ${panel}`)).length} of ${state.panels.length}`));
     parts.verdict.textContent = `${full(state, kept).length} of ${Object.keys(METHODS).length}`;
     this.fold({ numbers: () => [HEADS, rows(state), "Changes against the model without a method, in %."], python: asPython(state) });
@@ -49,6 +50,10 @@ function place({ panels, training }, name, panel) {
   const { points } = panels[panel].methods[name];
   return training === MEAN ? [0, 1].map((axis) => average(points.map((point) => point[axis]))) : points[training];
 }
+
+/** The same for a weight on popularity, weight by weight. */
+const curve = ({ panels, training }, panel) => (training === MEAN
+  ? panels[panel].curves[0].map((_, k) => [0, 1].map((axis) => average(panels[panel].curves.map((one) => one[k][axis])))) : panels[panel].curves[training]);
 
 const half = ({ panels }, name, panel) => panels[panel].methods[name].halves[1]; // of the 95 % interval of the mean accuracy
 
@@ -111,6 +116,7 @@ const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 const LEGEND = [
   ["on average of three trainings", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
   ["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")],
+  ["a weight on popularity instead", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
   ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],
 ];
 
@@ -139,14 +145,15 @@ function grid(size, panels) {
 function box({ across, down, dot }, name, panel, left, top, points) {
   const part = (value, reach) => Math.max(-1, Math.min(1, Math.sign(value) * Math.sqrt(Math.abs(value) / reach)));
   const at = ([popularity, accuracy]) => [left + across / 2 + part(popularity, REACH[0]) * (across / 2 - dot - 1), top + down / 2 - part(accuracy, REACH[1]) * (down / 2 - dot - 1)];
-  const [area, point, title] = [frame(left, top, across, down, "cw-box"), svg("circle", { class: "cw-spot", r: dot }), svg("title")];
+  const [area, line, point, title] = [frame(left, top, across, down, "cw-box"), svg("path", { class: "cw-weight-line" }), svg("circle", { class: "cw-spot", r: dot }), svg("title")];
   const root = svg("g", {}, title, area, frame(left, top, across / 2, down / 2, "cw-promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${top + down / 2}h${across}M${left + across / 2} ${top}v${down}` }),
-    points.map((one) => spot(...at(one).map((value) => value.toFixed(1)), dot * 0.4, "cw-ghost")), point);
+    line, points.map((one) => spot(...at(one).map((value) => value.toFixed(1)), dot * 0.4, "cw-ghost")), point);
   const show = (now, kept, certain, words) => {
     area.setAttribute("class", `cw-box${kept ? " cw-yes" : ""}${kept && certain ? " cw-sure" : ""}`);
     point.style.transform = `translate(${at(now).map((value) => `${value.toFixed(1)}px`).join(", ")})`;
     title.textContent = words;
   };
-  return { name, panel, root, show };
+  const draw = (way) => line.setAttribute("d", `M${way.filter((one) => one.every((value, axis) => Math.abs(value) <= REACH[axis])).map((one) => at(one).map((value) => value.toFixed(1)).join(" ")).join("L")}`);
+  return { name, panel, root, show, draw };
 }

@@ -1,4 +1,4 @@
-"""What the chapter says of data, read from the stored trainings of PRACTICE-2; intervals over people."""
+"""What the chapter says of data, read from the stored trainings of PRACTICE-2 and -5; intervals over people."""
 
 from __future__ import annotations
 
@@ -131,3 +131,26 @@ def little_is_gained_over_logq(stored: Any, where: dict[str, Any]) -> Difference
 def the_order_of_time_gains_nothing(stored: Any, where: dict[str, Any]) -> Difference | None:
     """0.01 minus the largest size that the interval of the difference to shuffled batches, with hits, reaches."""
     return within(CLOSER, over_people(stored, "minus plain", serving="with hits", **where))
+
+
+def sizes(stored: Any) -> dict[str, dict[str, Any]]:
+    """Every batch but the largest, of each loss and data set of PRACTICE-5."""
+    rows = stored.select(metric="minus the largest")
+    names = {"movietweetings-5core": "MovieTweetings", "ml-1m": "ML-1M"}
+    return {
+        f"{row['loss']}, {row['batch']}, {names[row['data']]}": {key: row[key] for key in ("data", "loss", "batch")}
+        for row in rows
+    }
+
+
+@finding(
+    "A batch of 32 or 256 finds as much as one of 1,024, to within a point of recall",
+    case="combination of loss, size and data",
+    cases=sizes,
+    claimed={f"logQ, {size}, {data}" for size in (32, 256) for data in SETS}
+    | {f"plain, {size}, ML-1M" for size in (32, 256)},
+    rests_on=["PRACTICE-5-laptop"],
+)
+def small_batches_with_logq_find_as_much(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """.01 minus the size of the difference in recall@10 to a batch of 1,024 and of its interval over people."""
+    return within(CLOSER, over_people(stored, "minus the largest", **where))
