@@ -1,7 +1,8 @@
 """Every interactive: its HTML is whole, the page says what Python says, fits, can be read and reached without a mouse.
 
 Shown as it opens (a hero with everything), or with the arguments that `SHOWN` of the lesson's own tests names:
-interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, arguments, what the error says).
+interactive -> arguments; its `REFUSED` has what it cannot show: (interactive, arguments, what the error says). That its
+numbers, counts and words refuse what lies outside of their bounds is asked of every one here.
 """
 
 import json
@@ -88,7 +89,7 @@ def test_nonsense_is_refused_by_the_name_of_its_trait_and_changes_nothing(make: 
     before = shown.state()
     plain = [name for name, trait in shown.traits(state=True).items() if isinstance(trait, (Number, Count, Word))]
     for name in plain:
-        for nonsense in ("nobody", -1e9, float("nan")):
+        for nonsense in ("nobody", -(10**15), 10**15, float("nan")):
             with pytest.raises((ValueError, TraitError), match=rf"\b{name}\b"):
                 setattr(shown, name, nonsense)
     assert plain and shown.state() == before

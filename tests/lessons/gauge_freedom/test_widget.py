@@ -26,7 +26,6 @@ REFUSED = [
     ("stretched_axes", {"users": [(1, float("nan"))]}, "users holds"),
     ("stretched_axes", {"item_names": ["a", "a"], "selected": 0}, "expected 6 different names"),
     ("stretched_axes", {"stretch": (0, 1)}, "stretch is [0.0, 1.0]; expected two factors of size 0.05 to 20"),
-    ("stretched_axes", {"sphere": "users"}, "sphere is 'users'; expected one of free, items, both"),
     ("stretched_axes", {"selected": 6}, "selected is 6; expected 0 to 5"),
     ("chosen_neighbours", {"film": "Casablanca"}, "film is 'Casablanca'; expected one of Psycho"),
     ("chosen_neighbours", {"chosen": ["Casablanca"]}, "chosen is ['Casablanca']; expected up to 10 different films"),

@@ -17,6 +17,7 @@ from course_lib.lessons.jacobian_conditions import proofs as symbolic
 from course_lib.lessons.jacobian_conditions import quiz as jacobian_conditions
 from course_lib.lessons.shared.findings import FindingError
 from course_lib.papers import p0
+from tests.refused import refused
 
 # ---- the checks can fail: put something wrong in and see them complain
 
@@ -97,11 +98,11 @@ def test_which_first_steps_are_tangent() -> None:
     assert radial == {"sgd": 0, "row_adagrad": 0, "adam": -lr, "adagrad": -lr, "decay": -5 * decay * lr}
 
 
-NONSENSE = [
+test_nonsense_is_named = refused(
     (lambda: symbolic.radial_parts("sgd", (1, 0), (1, 0)), "tangent"),
     (lambda: symbolic.radial_parts("adam", (1, 0), (0, 1)), "zero entry"),
     (lambda: symbolic.radial_parts("lion", (2, 1), (1, -2)), "optimiser is 'lion'"),
-]
+)
 
 
 # ==== the chapter's findings on lengths whose answer is known, and the network that its pages train

@@ -18,6 +18,7 @@ from course_lib.lessons.popularity_norm_coupling import quiz as popularity_norm_
 from course_lib.lessons.popularity_norm_coupling.films import FilmRun
 from course_lib.lessons.shared.findings import Finding
 from tests.lessons.every import explanation
+from tests.refused import refused
 
 
 def forgets_repeats(p: Fraction, B: int, **_: Any) -> Fraction | int:
@@ -212,11 +213,14 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 }
 
 
-NONSENSE = [
+test_nonsense_is_named = refused(
     (lambda: plots.coupled_runs(0.7, 0.2, [0.5]), "expected 0 <= rare <= popular <= 1"),
-    (lambda: plots.norms_against_counts([1, 1, 9], {"a": [1.0, 2.0]}), "lengths['a'] has shape (2,) and counts (3,)"),
-    (lambda: plots.two_items({"a": [1.0, 2.0, 3.0]}), "paths['a'] has shape (3,)"),
-]
+    (
+        lambda: plots.norms_against_counts([1, 1, 9], {"a": [1.0, 2.0]}),
+        r"lengths\['a'\] has shape \(2,\) and counts \(3,\)",
+    ),
+    (lambda: plots.two_items({"a": [1.0, 2.0, 3.0]}), r"paths\['a'\] has shape \(3,\)"),
+)
 
 
 def test_coupled_runs_mark_each_batch_once_and_count_both_items() -> None:

@@ -8,6 +8,7 @@ import pytest
 from course_lib.checking import some
 from course_lib.lessons.shared import scoreboard
 from course_lib.lessons.shared.scoreboard import Score
+from tests.refused import refused
 
 PLACE = {"data": "films", "protocol": "core of all", "window": 1}
 
@@ -35,7 +36,7 @@ def test_rows_are_chosen_ordered_and_called_as_the_page_does() -> None:
     assert [one.name for one in scoreboard.rows(board(), ["popular"])] == ["popular"]
 
 
-NONSENSE = [
+test_nonsense_is_named = refused(
     (lambda: scoreboard.rows(board(), ["EASE"]), "'EASE' has no 'recall@10'"),
     (lambda: scoreboard.rows(board() + [{**row, "window": 2} for row in board()]), "rows of 2 boards"),
     (lambda: Score("x", 0.1, 20.0, low=0.1), "expected both ends"),
@@ -44,7 +45,7 @@ NONSENSE = [
     (lambda: scoreboard.rows(board(), "logQ"), "names is 'logQ'; expected several names"),
     (lambda: scoreboard.picture(scoreboard.rows(board()), level="EASE"), "level is 'EASE'; expected one of logQ"),
     (lambda: scoreboard.picture([]), "scores is empty"),
-]
+)
 
 
 def test_the_picture_names_every_score_inside_its_frame_and_covers_none() -> None:

@@ -2,11 +2,10 @@
 
 In the tests of a lesson stand FINDINGS (a finding, arguments of which it holds, arguments of which it does not),
 MESSAGES (the check, the answer, what the message says), WRONG_FORMULAS (module, the formula's name, the wrong one made
-of the right one, the question, the answer whose verdict changes or "" where any may), WRONG (module, name, the wrong
-one made of the right one, what notices) and NONSENSE (what is asked for, what the error says).
+of the right one, the question, the answer whose verdict changes or "" where any may) and WRONG (module, name, the wrong
+one made of the right one, what notices).
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -46,17 +45,6 @@ ANSWERS = [
 def test_a_message_says_what_is_wrong(checks: Any, task: str, answer: Any, hint: str) -> None:
     with pytest.raises(forms.NotYet, match=hint):
         getattr(checks, task)(answer)
-
-
-# ==== what a lesson cannot do it refuses in words
-
-REFUSED_IN_WORDS = [case for _, cases in tables("NONSENSE") for case in cases]
-
-
-@pytest.mark.parametrize(("call", "words"), REFUSED_IN_WORDS)
-def test_nonsense_is_named(call: Callable[[], Any], words: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(words)):
-        call()
 
 
 # ==== a wrong formula of the library changes what a quiz takes for right: its verdicts are computed, not repeated
