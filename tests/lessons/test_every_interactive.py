@@ -279,7 +279,7 @@ def use(page: Any, place: int) -> bool:
     return True
 
 
-# The words of a new picture of the state: the engine of `paper`, which says the same, takes seconds for a large state.
+# The words of a new picture of the state; the engine of `paper` would take seconds.
 NEW_STORY = """async (esm) => {
   const { default: widget } = await import(URL.createObjectURL(new Blob([esm], { type: "text/javascript" })));
   const el = document.createElement("div"), nothing = () => {};

@@ -210,13 +210,6 @@ def test_names_with_marks_are_escaped() -> None:
     assert "<b>" not in one.static_html() and "A &amp; B" in one.static_html()
 
 
-def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:
-    """Two marks side by side: their names go to different sides; at the edge a name stays inside."""
-    marks, texts = [[200, 200], [215, 200], [390, 30]], ["Alien", "Amélie", "a long name"]
-    places = library("labels")("([marks, texts]) => lib.namePlaces(marks, texts, 400)", [marks, texts])
-    assert [anchor for _, _, anchor in places] == ["end", "start", "end"]
-
-
 def test_the_same_in_python_computes_the_cosines_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     shown = StretchedAxes(shear=0.5, turn=30.0, selected=3)
     assert run(shown.python()).state() == shown.state()

@@ -22,7 +22,6 @@ from tests.widget_pages import SMALLER, Elements, differences, open_folds, page_
 
 REFUSED = [
     ("in_batch_weights", {"labels": [[1, 0]]}, "labels has shape (1, 2); expected"),
-    ("in_batch_weights", {"labels": np.ones((9, 2))}, "labels has shape (9, 2)"),
     ("in_batch_weights", {"labels": [[1, 2], [0, 1]]}, "labels has values [0, 1, 2]; expected only 0 and 1"),
     ("in_batch_weights", {"labels": [[1, 0], [1]]}, "different lengths"),
     ("in_batch_weights", {"batch_size": 1}, "batch_size is 1; expected 2 to 6"),
