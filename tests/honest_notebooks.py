@@ -2,7 +2,8 @@
 
 The class STYLE of `lessons/CHAPTER/honest.py` holds what a student of that style would write; what is missing there is
 the reference's. float32 is the vectorised style, torch32 the torch one, both in single precision except where a
-statement asks for more.
+statement asks for more. An answer comes to every check as plain numbers (`forms.plainly`), so tensors are tried in two
+assignments alone, for what torch needs behind the walls.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ast
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
 
 from exercises.engine import simulate
 
@@ -28,10 +31,12 @@ def written(style: str, assignment: str) -> tuple[dict[str, str], str]:
     """name -> source of the answers in this style, and all else that stands in the file: imports and helpers."""
     made_from, old, new = SINGLE.get(style, (style, "", ""))
     text = (LESSONS / simulate.module_of(assignment) / "honest.py").read_text(encoding="utf-8")
-    [of_style] = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == made_from]
+    styles = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
+    if made_from not in styles:
+        pytest.skip(f"{assignment} has no answers in the style {made_from}")
     asked = {cell["metadata"]["nbgrader"]["grade_id"] for cell in simulate.source(assignment)["cells"]}
     answers, rest = {}, []
-    for node in of_style.body[1:]:  # behind its docstring
+    for node in styles[made_from].body[1:]:  # behind its docstring
         source = dedent(ast.get_source_segment(text, node, padded=True) or "")
         if old and getattr(node, "name", None) not in PRECISE.get(assignment, ()):
             source = source.replace(old, new)

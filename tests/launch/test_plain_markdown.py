@@ -99,28 +99,6 @@ def writer(book: Path) -> PlainMarkdown:
     return PlainMarkdown(Index(book), "book/first")
 
 
-def test_numbers_run_through_parts_and_labs_and_leave_other_pages_out(book: Path) -> None:
-    labels = Index(book).labels
-    shown = {
-        label: labels[label].text
-        for label in ("thm-a", "thm-b", "thm-c", "thm-lab", "eq-one", "ex-one", "fig-a", "fig-b")
-    }
-    assert shown == {
-        "thm-a": "Theorem 1.1",
-        "thm-b": "Theorem 2.1",
-        "thm-c": "Theorem 3.1",
-        "thm-lab": "Theorem 2.2",
-        "eq-one": "(1.1)",
-        "ex-one": "Exercise 1.1",
-        "fig-a": "Fig. 1",
-        "fig-b": "Fig. 1.1",
-    }
-
-
-def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
-    assert Index(book).pages["book/first"].numbered == ["Theorem 1.1", "Lemma 1.2", "Fig. 1.1", "Exercise 1.1"]
-
-
 @pytest.mark.parametrize(
     ("source", "plain"),
     [

@@ -76,14 +76,6 @@ def test_ids_and_editor_metadata_go_tags_and_alt_texts_stay(messy) -> None:
         assert kept in text
 
 
-def test_the_name_under_which_prose_finds_a_scalar_stays() -> None:
-    metadata = {"scrapbook": {"name": "rho", "mime_prefix": "application/papermill.record/"}, "other": 1}
-    data = {"application/papermill.record/text/plain": "'0.5'"}
-    output = nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": metadata})
-    kept = normalise.clean(new_notebook(cells=[run_cell("publish()", output)])).cells[0].outputs[0]
-    assert kept.data == data and set(kept.metadata) == {"scrapbook"}
-
-
 def test_normal_form_is_stable(messy) -> None:
     once = normalise.write_text(normalise.clean(messy))
     assert normalise.write_text(normalise.clean(nbformat.reads(once, as_version=4))) == once

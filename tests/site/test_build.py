@@ -116,14 +116,6 @@ def test_a_name_of_the_library_has_one_page(name: str, page: str) -> None:
         generated_pages.api_sections("cooking")
 
 
-def test_the_index_of_names_leads_to_functions_and_classes() -> None:
-    page = f"{generated_pages.API}/maths"
-    found = [("course_lib.norms", page, "module"), ("course_lib.norms.predicted_norm", page, "function")]
-    html = generated_pages.names_html([*found, ("course_lib.norms.Norm.length", page, "method")])
-    assert '<li id="course_lib.norms.predicted_norm"><a href="api/maths.html#course_lib.' in html
-    assert "Norm.length" not in html and 'id="api-geometry"' in html and "data-forwards" in html
-
-
 def built_again(folder: Path, warn: str = "") -> tuple[int, str]:
     """The exit status of a build with `-W --keep-going`, and how many pages it read."""
     import io

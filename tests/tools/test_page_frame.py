@@ -141,18 +141,15 @@ def test_a_built_page_has_its_tags_its_card_and_its_foot(
 
 
 @pytest.mark.slow
-def test_a_link_to_a_chapter_shows_its_own_picture(
+def test_a_link_to_a_chapter_shows_its_own_picture_and_the_page_for_wrong_addresses_stands_for_itself(
     small_site: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_frame, "SHARED", "card-logo.png")  # a file that lies there for every page
-    text = (small_site(HERE) / f"{PAGE}.html").read_text(encoding="utf-8")
+    out = small_site(HERE)
+    text = (out / f"{PAGE}.html").read_text(encoding="utf-8")
     assert tag(text, "og:image") == f"{HERE}/_static/card-logo.png" and tag(text, "og:url") == f"{HERE}/{PAGE}.html"
     assert (tag(text, "og:image:width"), tag(text, "twitter:card")) == ("1200", "summary_large_image")
-
-
-@pytest.mark.slow
-def test_the_page_for_wrong_addresses_stands_for_itself(small_site: Callable[[str], Path]) -> None:
-    text = (small_site(HERE) / "404.html").read_text(encoding="utf-8")
+    text = (out / "404.html").read_text(encoding="utf-8")
     found = BeautifulSoup(text, "html.parser")
     assert 'const set = "/course/";' in text and found.select_one("nav h2").text == "Debiasing"
     assert (found.select_one("nav a")["href"], found.select_one("nav a").text) == (f"{PAGE}.html", "A & B")

@@ -15,7 +15,6 @@ from docutils import nodes
 from docutils.utils import new_document
 
 from course_lib.checking import some
-from course_lib.experiments.core.printed import compare
 from course_lib.experiments.core.results import Result
 from course_lib.papers import table
 from tools import evidence, printed_picture, results_pages
@@ -26,20 +25,6 @@ CELL = {"data": "ml-1m", "loss": "unbiased", "ratio": 0.1, "metric": "P@5"}
 
 def result(*rows: dict) -> Result:
     return Result("P3-T5", "laptop", "a table", list(rows))
-
-
-def test_a_cell_with_several_seeds_is_judged_once() -> None:
-    rows = [{**CELL, "seed": seed, "value": 17 + seed / 10, "paper": 17.1} for seed in range(3)]
-    [found] = compare(result(*rows))
-    assert (found.same_data, found.judged.n, found.judged.verdict) == (True, 3, "agrees")
-    assert dict(found.cell) == {"loss": "unbiased", "ratio": 0.1}
-
-
-def test_a_run_that_ended_at_the_cap_is_not_judged() -> None:
-    rows = [{**CELL, "seed": seed, "value": 17.0 + seed, "paper": 17.1} for seed in range(3)]
-    end = {key: value for key, value in rows[1].items() if key not in ("metric", "value", "paper")}
-    capped = result(*rows, {**end, "metric": "epochs", "value": 60, "stopped": "epoch cap"})
-    assert [cell.judged.verdict for cell in compare(capped)] == ["not converged"]
 
 
 def test_experiment_two_stands_before_experiment_ten() -> None:

@@ -20,6 +20,7 @@ from course_lib.lessons.cosine_orthogonality import quiz as cosine_orthogonality
 from course_lib.lessons.shared import plots as shared_plots
 from course_lib.lessons.shared.findings import Finding, FindingError
 from course_lib.training.free_vectors import Moves, TableRun, train_tables
+from tests.refused import refused
 
 # ---- the checks can fail: put a wrong formula in and see them complain
 
@@ -214,18 +215,12 @@ def test_the_heading_counts_moves() -> None:
     assert sorted(line.get_ydata()[-1] for line in ax.lines) == [0.9, 1.3]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: plots.tangent_step([1.0, 0.0, 0.0], [1.0, 1.0], lr=1.0), r"q has shape \(3,\)"),
-        (lambda: plots.gradient_fields([1.0]), r"k has shape \(1,\)"),
-        (lambda: shared_plots.circles({"flat": np.zeros((3, 2))}), r"'flat' has shape \(3, 2\)"),
-        (lambda: plots.tangent_step([0.0, 0.0], [1.0, 1.0], lr=1.0), "zero vector"),
-    ],
+test_nonsense_is_named = refused(
+    (lambda: plots.tangent_step([1.0, 0.0, 0.0], [1.0, 1.0], lr=1.0), r"q has shape \(3,\)"),
+    (lambda: plots.gradient_fields([1.0]), r"k has shape \(1,\)"),
+    (lambda: shared_plots.circles({"flat": np.zeros((3, 2))}), r"'flat' has shape \(3, 2\)"),
+    (lambda: plots.tangent_step([0.0, 0.0], [1.0, 1.0], lr=1.0), "zero vector"),
 )
-def test_errors(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 # ==== the quiz of the chapter: course_lib decides its answers, and its numbers are right

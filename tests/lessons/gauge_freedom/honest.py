@@ -135,17 +135,3 @@ class vectorised:
 
         one, two = lists(before), lists(after)
         return (one[:, :, None] == two[:, None, :]).any(axis=2).mean()
-
-
-class torch:
-    """Torch, of some tasks: a tensor of each kind that a check is handed."""
-
-    import torch
-
-    def diagonal_gauges(A):
-        squares = torch.tensor([[float(x) ** 2 for x in row] for row in A], dtype=torch.float64)
-        return squares.shape[1] - torch.linalg.matrix_rank(squares)
-
-    def decay_gauge(A, B):
-        A, B = torch.tensor(A, dtype=torch.float64), torch.tensor(B, dtype=torch.float64)
-        return (B.norm(dim=0) / A.norm(dim=0)).sqrt()

@@ -26,7 +26,6 @@ REFUSED = [
     ("stretched_axes", {"users": [(1, float("nan"))]}, "users holds"),
     ("stretched_axes", {"item_names": ["a", "a"], "selected": 0}, "expected 6 different names"),
     ("stretched_axes", {"stretch": (0, 1)}, "stretch is [0.0, 1.0]; expected two factors of size 0.05 to 20"),
-    ("stretched_axes", {"sphere": "users"}, "sphere is 'users'; expected one of free, items, both"),
     ("stretched_axes", {"selected": 6}, "selected is 6; expected 0 to 5"),
     ("chosen_neighbours", {"film": "Casablanca"}, "film is 'Casablanca'; expected one of Psycho"),
     ("chosen_neighbours", {"chosen": ["Casablanca"]}, "chosen is ['Casablanca']; expected up to 10 different films"),
@@ -209,13 +208,6 @@ def test_names_with_marks_are_escaped() -> None:
     one = StretchedAxes({"<b>": (1, 0), "A & B": (0, 1)}, selected=0)
     Elements(one.static_html())
     assert "<b>" not in one.static_html() and "A &amp; B" in one.static_html()
-
-
-def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:
-    """Two marks side by side: their names go to different sides; at the edge a name stays inside."""
-    marks, texts = [[200, 200], [215, 200], [390, 30]], ["Alien", "Amélie", "a long name"]
-    places = library("labels")("([marks, texts]) => lib.namePlaces(marks, texts, 400)", [marks, texts])
-    assert [anchor for _, _, anchor in places] == ["end", "start", "end"]
 
 
 def test_the_same_in_python_computes_the_cosines_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,14 +41,3 @@ class vectorised:
         _, item, of_item = np.unique(items, return_inverse=True, return_counts=True)
         pop = of_user[user] * of_item[item]
         return np.mean((batch_size - 1) * (pop - 1) > len(pop) - 1, dtype=float)
-
-
-class torch:
-    """Torch."""
-
-    import torch
-
-    def share_pushed_down(users, items, batch_size):
-        users, items = torch.tensor(users), torch.tensor(items)
-        pop = torch.bincount(users)[users] * torch.bincount(items)[items]
-        return ((pop - 1) * (batch_size - 1) > len(users) - 1).double().mean()

@@ -1,12 +1,6 @@
 """An interactive in a real JupyterLab: the reader's keys reach Python, and Python's values reach the reader."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +9,8 @@ import nbformat
 import pytest
 
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
+from tests import jupyterlab
 
-ROOT = Path(__file__).resolve().parents[3]
 SHOW = """
 import json, pathlib
 from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights
@@ -31,50 +25,11 @@ CHANGE = 'shown.kind = "unbiased"'
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.pipeline]
 
 
-def wait_for(ready: Any, log: Path, seconds: float = 40) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if ready():
-                return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    pytest.fail(f"not ready within {seconds} s:\n{log.read_text()[-2000:]}")
-
-
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[str]:
-    """The address of a JupyterLab that serves tmp_path, with settings and kernels of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    homes = {
-        name: str(tmp_path / ".jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    }
-    options = [
-        "--no-browser",
-        "--allow-root",
-        f"--port={port}",
-        "--ServerApp.port_retries=0",
-        "--IdentityProvider.token=",
-        f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]
-    with (tmp_path / "lab.log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options],
-            env={**os.environ, **homes, "PYTHONPATH": str(ROOT)},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        wait_for(lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/api").status == 200, tmp_path / "lab.log")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
+    """The address of a JupyterLab that serves tmp_path."""
+    with jupyterlab.served(tmp_path, tmp_path) as address:
+        yield address
 
 
 def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:
@@ -104,7 +59,7 @@ def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path,
     labels[0][3] = 1
     expected = InBatchWeights(labels, batch_size=4)
     state = tmp_path / "state.json"
-    wait_for(lambda: state.read_text() == json.dumps(expected.state()), tmp_path / "lab.log", 10)
+    jupyterlab.wait_for(lambda: state.read_text() == json.dumps(expected.state()), tmp_path / "lab.log", 10)
     assert page.evaluate("document.activeElement.dataset.cell") == "0,3"
 
     cells.nth(1).locator(".cm-content").click()

@@ -68,20 +68,3 @@ class vectorised:
         near, half = np.radians(10) * nodes, np.pi / 2 * nodes  # the angle from the equator; its law is cos^(d-2)
         top = np.cos(near) ** (d - 2) @ weights * np.radians(10)
         return np.asarray(top / (np.cos(half) ** (d - 2) @ weights * np.pi / 2), dtype=float)
-
-
-class torch:
-    """Torch, of some tasks: a tensor of each kind that a check is handed."""
-
-    import torch
-
-    def kernel_block(A, B, x_i, x_j, bias):
-        A, B, x_i, x_j = map(torch.tensor, (A, B, x_i, x_j))
-        eye = torch.eye(len(B), dtype=torch.int64)
-        return (x_i @ x_j) * (B @ B.T) + ((A @ x_i) @ (A @ x_j) + bias) * eye
-
-    def stays_tangent(kernel, embeddings):
-        K, q = torch.tensor(kernel), torch.tensor(embeddings)
-        pushed = torch.einsum("ijab,ia->ijb", K, q)
-        minors = pushed[:, :, :, None] * q[None, :, None, :]
-        return (minors == minors.transpose(2, 3)).all()

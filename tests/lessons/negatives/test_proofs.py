@@ -18,9 +18,10 @@ from course_lib.experiments.practice.negatives import PREDICTIONS
 from course_lib.experiments.practice.negatives_verdicts import verdicts
 from course_lib.lessons.negatives import broken, make_ten_films, plots, proofs, quiz
 from course_lib.lessons.negatives import findings as about
-from course_lib.lessons.negatives.ten_films import DAYS, TEMPERATURES, WEIGHTS, TenFilms
+from course_lib.lessons.negatives.ten_films import TEMPERATURES, WEIGHTS, TenFilms
 from course_lib.losses import floors
 from tests.lessons.every import printed
+from tests.refused import refused
 
 
 def test_other_scores_are_no_optimum() -> None:
@@ -74,18 +75,11 @@ def test_the_inverse_of_the_floor() -> None:
             assert floors.most_probable(n, floors.largest_tau(n, p)) == pytest.approx(p)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: floors.loss_floor(1, 0.2), "n"),
-        (lambda: floors.loss_floor(5, 0.0), "tau"),
-        (lambda: floors.largest_tau(10, 0.1), "probability is 0.1; expected more than 1/n = 0.1"),
-        (lambda: floors.largest_tau(10, 1.0), "probability"),
-    ],
+test_nonsense_is_named = refused(  # what no temperature reaches
+    (lambda: floors.loss_floor(5, 0.0), "tau"),
+    (lambda: floors.largest_tau(10, 0.1), "probability is 0.1; expected more than 1/n = 0.1"),
+    (lambda: floors.largest_tau(10, 1.0), "probability"),
 )
-def test_what_no_temperature_reaches_is_refused_by_name(call: object, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        call()  # type: ignore[operator]
 
 
 def test_windows_give_no_taste_and_shuffled_batches_do() -> None:
@@ -206,8 +200,6 @@ def test_the_numbers_in_the_explanations() -> None:
 # ==== the interactive of the chapter: its lists are those of the models, and its words those of its state
 
 SHOWN: dict[str, dict[str, Any]] = {"ten_films": {"weight": 3}}
-LENGTHS = {"temperature": len(TEMPERATURES), "weight": len(WEIGHTS), "day": len(DAYS)}
-REFUSED = [("ten_films", {name: length}, name) for name, length in LENGTHS.items()]
 
 
 def test_the_summary_gives_the_stored_numbers() -> None:

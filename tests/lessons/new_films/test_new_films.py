@@ -78,7 +78,6 @@ def test_people_who_count_at_several_cuts_make_the_intervals_a_little_narrow() -
 
 # ==== the interactive of the chapter: one script draws it on the page and on paper
 
-REFUSED = [("sliding_film", {"reads": "titles"}, "reads"), ("sliding_film", {"chosen": 4}, "chosen")]
 LAST = 9  # the stored moment at which the training is over
 
 

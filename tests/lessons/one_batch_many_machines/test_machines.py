@@ -11,6 +11,7 @@ from course_lib.experiments.scale import lost_pushes
 from course_lib.interactions import Interactions
 from course_lib.lessons.one_batch_many_machines import machines, stops
 from tests.lessons.one_batch_many_machines import make_stops
+from tests.refused import refused
 
 SIZE = 6
 
@@ -154,12 +155,10 @@ def test_stops_that_do_not_grow_are_refused(films: Interactions, steps: list[int
         next(machines.train_to(steps, films, gather="none"))
 
 
-def test_nonsense_is_refused_by_name() -> None:
-    q, k = tables()
-    with pytest.raises(ValueError, match="gather is 'all'"):
-        machines.scores_on(q, k, processes=2, gather="all")
-    with pytest.raises(ValueError, match=r"processes is 4; expected a number that divides the 6 pairs"):
-        machines.scores_on(q, k, processes=4, gather="none")
+test_nonsense_is_named = refused(
+    (lambda: machines.scores_on(*tables(), processes=2, gather="all"), "gather is 'all'"),
+    (lambda: machines.scores_on(*tables(), processes=4, gather="none"), "expected a number that divides the 6 pairs"),
+)
 
 
 # ==== the averaged gradient that SCALE-X6 computes by hand is that of autograd through the lesson's own scores

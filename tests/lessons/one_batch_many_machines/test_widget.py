@@ -147,9 +147,6 @@ def test_the_same_in_python_computes_what_the_table_shows() -> None:
         assert float(value) * size == pytest.approx(names["seconds"], rel=0.06)
 
 
-# ---- in the browser
-
-
 # ---- the sizes of the further page: tables larger than a machine
 
 SHARDS_MATH = "machines_math"
@@ -159,9 +156,6 @@ SHOWN = {"sharded_step": {"prices": PRICES}}
 REFUSED = [
     ("sharded_step", {"prices": PRICES[:3]}, "prices has shape (3,); expected (4,)"),
     ("sharded_step", {"prices": [-1.0, 1, 1, 1]}, "prices is -1.0; expected no negative price"),
-    ("sharded_step", {"prices": PRICES, "users": 0}, "users is 0; expected 1 to"),
-    ("sharded_step", {"prices": PRICES, "itemsize": "8"}, "itemsize is '8'; expected one of 2, 4"),
-    ("sharded_step", {"prices": PRICES, "bandwidth": 0.0}, "bandwidth is 0.0"),
 ]
 
 
@@ -197,9 +191,6 @@ def same_shards(state: dict[str, Any], answer: dict[str, Any]) -> bool:
         and answer["parts"] == pytest.approx(one.seconds(), rel=1e-12)
         and answer["hours"] == pytest.approx({name: epoch[name] for name in ("whole", "sharded")}, rel=1e-12)
     )
-
-
-# ---- what Python computes
 
 
 def test_bytes_written_out() -> None:

@@ -79,25 +79,3 @@ class vectorised:
         shift = np.sqrt(d / (2 * size))
         covariance = shift * (counts[-size:].sum() - counts[:size].sum()) / n
         return covariance / (counts.std() * np.sqrt(1 + d / n))
-
-
-class torch:
-    """Torch, of some tasks: a tensor of each kind that a check is handed."""
-
-    import torch
-
-    def popularity_direction(items, counts, ratio):
-        items, counts = torch.as_tensor(items, dtype=torch.float64), torch.as_tensor(counts)
-        size = max(1, round(ratio * len(counts)))
-        order = torch.argsort(counts, descending=True, stable=True)
-        difference = items[order[:size]].mean(0) - items[order[-size:]].mean(0)
-        return difference / difference.norm()
-
-    def cross_fitted(items, counts, ratio, fold):
-        items, counts, fold = torch.tensor(items, dtype=torch.float64), torch.tensor(counts), torch.tensor(fold)
-        found = []
-        for k in fold.unique():
-            direction = popularity_direction(items[fold != k], counts[fold != k], ratio)
-            both = torch.stack([items[fold == k] @ direction, counts[fold == k].to(items.dtype)])
-            found.append(torch.corrcoef(both)[0, 1])
-        return torch.stack(found).mean()

@@ -83,18 +83,3 @@ class vectorised:
         least, most = -steps * np.expm1(batch_size * np.log1p(-np.array([counts.min(), counts.max()]) / counts.sum()))
         room = most - ratio**4 * least
         return None if room <= 0 else np.sqrt(start_norm**4 * (ratio**4 - 1) / (2 * h_squared * room))
-
-
-class torch:
-    """Torch, of some tasks: a tensor of each kind that a check is handed."""
-
-    import torch
-
-    def equilibrium_norm(probability, lr, decay, h, lazy):
-        kept = torch.tensor(1 - lr * decay, dtype=torch.float64)
-        return ((1 if lazy else probability) * (lr * h) ** 2 / (1 - kept**2)) ** 0.25
-
-    def popularity_slope(counts, norms):
-        counts, norms = torch.as_tensor(counts, dtype=torch.float64), torch.as_tensor(norms, dtype=torch.float64)
-        x, y = counts[counts > 0].log(), norms[counts > 0].log()
-        return torch.linalg.lstsq(torch.stack([x, torch.ones_like(x)], dim=1), y[:, None]).solution[0, 0]

@@ -75,17 +75,3 @@ class vectorised:
         best = np.sort(np.array(scores, dtype=object))[::-1]
         far = np.flatnonzero(best[k - 1] - best[k:] > 2 * bound)
         return k + far[0] if far.size else len(best)
-
-
-class torch:
-    """Torch, where the task is not exact."""
-
-    import torch
-
-    def floor(n, tau):
-        tau = torch.tensor(tau, dtype=torch.float64)
-        return torch.nn.functional.softplus(torch.tensor(n - 1, dtype=torch.float64).log() - n / ((n - 1) * tau))
-
-    def largest_tau(n, probability):
-        probability = torch.tensor(probability, dtype=torch.float64)
-        return n / ((n - 1) * (probability.logit() + torch.tensor(n - 1, dtype=torch.float64).log()))

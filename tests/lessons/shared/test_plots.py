@@ -27,8 +27,7 @@ def test_style_is_the_default_after_it_was_asked_for() -> None:
         }
 
 
-def test_words_are_legible_and_marks_are_visible() -> None:
-    assert min(contrast(color, "white") for color in (house.INK, house.SOFT, house.PULL, house.PUSH, house.WRONG)) > 4.5
+def test_words_on_tints_are_legible_and_marks_are_visible() -> None:
     assert contrast(house.WRONG, house.WRONG_TINT) > 4.5 and contrast(house.INK, house.PULL_TINT) > 4.5
     assert all(contrast(color, "white") > 2 for _, color, _, _ in house.SERIES.values())
 

@@ -217,11 +217,6 @@ def answers(data: dict) -> list[dict]:
     return first(data)["answers"]
 
 
-def test_a_good_file_is_read(tmp_path: Path) -> None:
-    found = quiz.read(written(tmp_path, lambda data: None))
-    assert (found.name, found.title, found.questions[0].right) == ("faulty", "A quiz", {"a"})
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

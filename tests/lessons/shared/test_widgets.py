@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import words
 
-from course_lib.lessons.shared.widgets import bundle
+from course_lib.lessons.shared.widgets import bundle, chance
+from tests.refused import refused
 
 
 def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
@@ -67,9 +68,10 @@ def test_a_page_loads_the_interactives_that_it_has() -> None:
     assert max(sizes.values()) < 15_500, sizes
 
 
-def test_a_missing_module_is_named() -> None:
-    with pytest.raises(ValueError, match="name='nothing': no such module; there are \\['afm_host', "):
-        bundle.module("nothing")
+test_nonsense_is_named = refused(
+    (lambda: bundle.module("nothing"), r"name='nothing': no such module; there are \['afm_host', "),
+    (lambda: chance.uniforms(-1, 3), "seed is -1; expected 0 to"),
+)
 
 
 def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
