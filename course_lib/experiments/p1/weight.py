@@ -51,14 +51,15 @@ def plan_seconds(cell: TrainedCell) -> float:
     describe=describe,
     finish=scalars_by("data", "backbone", "weight"),
     layout=shown("data", "backbone", "weight", metrics=("MRR@10", "AvgPop@10", *CHANGES), digits=3),
-    rules=Rules("end only", lists=True, splits=1 / 8, predictions="cc564097"),
+    rules=Rules("stored", lists=True, splits=1 / 8, predictions="cc564097"),
 )
 def weight_cell(cell: TrainedCell) -> list[Row]:
-    """Accuracy and popularity of the lists at each weight, and their changes against the weight 0."""
+    """Accuracy and popularity of the lists at each weight, their changes against the weight 0, and the training's way."""
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     logs = np.log(np.maximum(split.counts, 1))
     plain = numbers(base.tables, split)
-    rows: list[Row] = []
+    way = [round(entry["mrr"], 4) for entry in base.history]
+    rows: list[Row] = [{**row, "path": way} for row in rows_of(cell, {"validation MRR@10": base.valid}, weight=0.0)]
     for weight in WEIGHTS:
         found = numbers(served(base.users, base.items, logs, weight), split)
         rows += rows_of(cell, {**found, **gains(plain, found)}, weight=weight)
