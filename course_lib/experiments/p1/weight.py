@@ -54,7 +54,7 @@ def plan_seconds(cell: TrainedCell) -> float:
     rules=Rules("stored", lists=True, splits=1 / 8, predictions="cc564097"),
 )
 def weight_cell(cell: TrainedCell) -> list[Row]:
-    """Accuracy and popularity of the lists at each weight, their changes against the weight 0, and the training's way."""
+    """Accuracy and popularity of the lists at each weight, their changes against the weight 0; the training's way."""
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     logs = np.log(np.maximum(split.counts, 1))
     plain = numbers(base.tables, split)
