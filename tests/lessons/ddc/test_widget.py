@@ -480,6 +480,18 @@ def test_an_interval_above_0_is_said_of_green_boxes_and_of_no_other() -> None:
     assert not any("cw-sure" in look for _, look, *_ in boxes(Rivals(training=0)))
 
 
+@pytest.mark.parametrize("training", range(TRAININGS + 1))
+def test_the_line_of_the_weight_goes_through_its_points_within_the_box(training: int) -> None:
+    lines = re.findall(r'class="cw-weight-line" d="M([^"]+)"', Rivals(training=training).picture())
+    for line, stored in zip(lines[: len(PANELS)], PANELS, strict=True):
+        curve = np.mean(stored["curves"], axis=0) if training == TRAININGS else np.array(stored["curves"][training])
+        places = np.array([[float(number) for number in place.split()] for place in line.split("L")])
+        inside = curve[(abs(curve) <= [30, 20]).all(axis=1)]
+        assert len(places) == len(inside) > 10
+        assert (np.diff(places[:, 0])[np.diff(inside[:, 0]) > 0] >= 0).all()
+        assert (np.sign(np.diff(places[:, 1])) * np.sign(np.diff(inside[:, 1])) <= 0).all()
+
+
 def test_each_row_says_what_its_method_changes() -> None:
     assert re.findall(r'cw-strong">(\w+)</text><text [^>]*>([^<]+)<', Rivals().picture()) == list(METHODS.items())
 
