@@ -116,7 +116,7 @@ const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 const LEGEND = [
   ["on average of three trainings", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
   ["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")],
-  ["a weight on popularity instead", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
+  ["only a weight on popularity: above it is better", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
   ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],
 ];
 
