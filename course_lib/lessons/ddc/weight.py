@@ -48,17 +48,16 @@ def curve(x3: Any, seed: int, **where: str) -> Curve:
 
 def beyond(t3: Any, x3: Any, method: str, **where: str) -> list[float]:
     """For each seed: a method's change of MRR@10 minus that of the weight that makes lists equally popular, in %."""
-    rows = [t3.select(metric=name, method=method, **where) for name in CHANGES]
-    return [
-        accuracy["value"] - curve(x3, popular["seed"], **where).at(popular["value"])
-        for popular, accuracy in zip(*rows, strict=True)
-    ]
+    popular, accurate = (
+        {row["seed"]: row["value"] for row in t3.select(metric=name, method=method, **where)} for name in CHANGES
+    )
+    return [accurate[seed] - curve(x3, seed, **where).at(popular[seed]) for seed in popular]
 
 
-def keeps(x3: Any, **where: str) -> list[float]:
-    """The weights that make lists less popular and more accurate, on average over the trainings."""
+def keeps(x3: Any, **where: str) -> dict[float, float]:
+    """Weight -> gain of accuracy, of those that make lists less popular and more accurate, on average."""
     means = {w: [x3.mean(name, weight=w, **where) for name in CHANGES] for w in weights(x3)}
-    return [w for w, (popular, accurate) in means.items() if popular < 0 < accurate]
+    return {w: accurate for w, (popular, accurate) in means.items() if popular < 0 < accurate}
 
 
 def verdicts(t3: Any, x3: Any, more_accurate: int) -> dict[str, bool]:

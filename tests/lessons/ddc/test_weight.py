@@ -49,11 +49,11 @@ def test_a_method_is_laid_on_the_curve_of_its_own_training() -> None:
 
 def test_beyond_its_ends_a_curve_is_not_a_number_and_a_weight_keeps_the_promise_on_average() -> None:
     assert np.isnan(weight.curve(X3, 0, data="x", backbone="MF").at(20.5))
-    assert weight.keeps(X3, data="x", backbone="MF") == []
+    assert weight.keeps(X3, data="x", backbone="MF") == {}
     shifted = Result(
         "P1-X3", "laptop", "", [{**row, "value": row["value"] + 5 * ("MRR" in row["metric"])} for row in X3.rows]
     )
-    assert weight.keeps(shifted, data="x", backbone="MF") == [-1.0]
+    assert weight.keeps(shifted, data="x", backbone="MF") == {-1.0: 1.5}
 
 
 def test_every_method_lies_within_the_stored_curves() -> None:
