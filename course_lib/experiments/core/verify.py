@@ -104,7 +104,7 @@ def cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]
     """For each row the places of the cells that it may belong to.
 
     A row belongs to a cell when they agree in all that both say and in which the cells of the plan differ; where
-    several do, to those that say least beyond the row.
+    several do, to those that say least beyond the row. Where none does, null in a cell says nothing.
     """
     written = [{key: json.dumps(value, sort_keys=True) for key, value in cell.items()} for cell in cells]
     telling = {key for one in written for key in one if any(other.get(key) != one[key] for other in written)}
@@ -112,11 +112,15 @@ def cells_of_rows(rows: list[Row], cells: list[registry.Cell]) -> list[set[int]]
     @cache
     def places(text: str) -> set[int]:
         row = {key: json.dumps(value, sort_keys=True) for key, value in json.loads(text).items()}
-        beyond = {
-            at: len(telling & one.keys() - row.keys())
-            for at, one in enumerate(written)
-            if all(one.get(key, "null") == row[key] for key in row)
-        }
+
+        def agreeing(*silent: str) -> dict[int, int]:
+            return {
+                at: len(telling & one.keys() - row.keys())
+                for at, one in enumerate(written)
+                if all(one.get(key, "null") in (row[key], *silent) for key in row)
+            }
+
+        beyond = agreeing() or agreeing("null")
         return {at for at, more in beyond.items() if more == min(beyond.values())}
 
     return [places(json.dumps({key: row[key] for key in sorted(telling & row.keys())})) for row in rows]

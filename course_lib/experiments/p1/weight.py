@@ -2,7 +2,7 @@
 
 The served score is ``<e_u, e_i> + w log n_i``, n_i training pairs of item i. A method changes how popular lists are and
 how accurate; the weight that makes lists equally popular changes the accuracy, too, and takes no training. The lists of
-P1-T3 are not computed again: its stored changes are laid on the curve of the weight (course_lib/lessons/ddc/weight.py).
+P1-T3 are not computed again: its stored changes are laid on the curve of the weight, in the lesson.
 """
 
 from __future__ import annotations

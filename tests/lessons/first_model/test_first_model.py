@@ -87,7 +87,7 @@ def test_the_stored_film_holds_what_the_model_gives(one_pass: dict[bool, tuple[t
 IN_TIME = ([0.13, 0.14, 0.135], 0.145, 0.22)
 FINDINGS = [
     (findings.the_correction_wins, ([0.25, 0.24, 0.26], 0.19), ([0.25, 0.18, 0.2], 0.19)),
-    (findings.popular_films_win_in_time, IN_TIME[:2], ([0.13, 0.15, 0.14], 0.145)),
+    (findings.popular_films_win_in_time, ([0.13, 0.132, 0.131], 0.145), ([0.13, 0.15, 0.14], 0.145)),
     (findings.recent_films_win_in_time, IN_TIME, ([0.13, 0.23, 0.14], 0.145, 0.22)),
     (findings.recent_films_win_in_time, IN_TIME, ([0.13, 0.14, 0.135], 0.23, 0.22)),
 ]
