@@ -9,7 +9,7 @@ const BARS = { plain: ["first loss", "cw-piece-pull"], corrected: ["corrected", 
 const KINDS = ["animated", "before 2000", "other"]; // in the order of their marks
 const COVERED = 100; // px that a name rather moves than cover a mark
 const LONGEST_BAR = 0.3; // of the hidden films: a bar over the whole width
-const [LABELLED, LABELLED_ON_PHONE] = [4, 2]; // films of each kind that are named on the map
+const [LABELLED, LABELLED_ON_PHONE] = [4, 1]; // films of each kind that are named on the map
 const WIDE = { width: 560, height: 400, reach: 88 }; // reach: hundredths from the centre to the edge
 const NARROW = { width: 340, height: 190, reach: 84 };
 
