@@ -8,6 +8,7 @@ import pytest
 
 from course_lib import experiments
 from course_lib.experiments.core.provenance import digest
+from course_lib.experiments.core.registry import options_of
 
 PLANS = json.loads(Path(__file__).with_name("plans.json").read_text(encoding="utf-8"))
 
@@ -29,6 +30,12 @@ def test_options_reach_the_cells() -> None:
     assert {cell["device"] for cell in experiments.cells_of("P3-T5", device="cuda")} == {"cuda"}
     assert {cell["max_epochs"] for cell in experiments.cells_of("P3-T4", "laptop", max_epochs=3)} == {3}
     assert {cell["data"] for cell in experiments.cells_of("P1-X1", "laptop", data="ml-1m-10core")} == {"ml-1m-10core"}
+
+
+@pytest.mark.parametrize("which", [name for name in PLANS if "data" in options_of(name)])
+def test_data_that_an_experiment_does_not_run_on_is_refused_with_those_that_it_does(which: str) -> None:
+    with pytest.raises(ValueError, match=r"data is .netflix., which .* does not run on; expected one of .*\w"):
+        experiments.run(which, data="netflix", progress=False)
 
 
 def test_the_hash_of_a_cell_does_not_know_the_order_of_its_keys() -> None:

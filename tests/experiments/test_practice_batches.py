@@ -55,10 +55,21 @@ def test_the_setting_is_that_of_the_best_look_of_all_paths(monkeypatch: pytest.M
 def test_settings_come_from_the_window_before_and_differences_are_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
     before = WINDOW._replace(now=4.0)
     monkeypatch.setattr(batches, "windows", lambda data: (before, WINDOW))
-    monkeypatch.setattr(scoreboard, "chosen_list", lambda window, *_: {True: 2.0}[window is before])
-    monkeypatch.setattr(batches, "chosen", lambda *given: ({True: Setting(0.2, 0.01, 1)}[given[1] is before], [0.5]))
+
+    def chosen(loss: str, window: Window, *_: object) -> tuple[Setting, list[float]]:
+        assert window is before
+        return Setting(0.2, 0.01, 1), [0.5]
+
+    def trained(loss: str, window: Window, size: int, *_: object) -> tuple[int, list[float]]:
+        assert window is WINDOW
+        return size, []  # in the place of its tables
+
+    monkeypatch.setattr(batches, "chosen", chosen)
+    monkeypatch.setattr(batches, "trained", trained)
+    monkeypatch.setattr(
+        scoreboard, "chosen_list", lambda window, *_: 2.0 if window is before else pytest.fail("not before")
+    )
     people = {32: np.array([0.0, 1.0, 0.5]), 1024: np.array([0.25, 0.25, 1.0])}  # recall, with either of two seeds
-    monkeypatch.setattr(batches, "trained", lambda loss, window, size, *_: ({True: size}[window is WINDOW], []))
     monkeypatch.setattr(batches, "popularity_back", lambda loss, tables, *_: tables)
     monkeypatch.setattr(negatives, "described", lambda tables, *_: {"recall@10": float(people[tables].mean())})
     monkeypatch.setattr(batches, "rate_of", lambda data: lambda tables, _: people.get(tables, np.zeros(3)))
@@ -74,3 +85,8 @@ def test_a_small_run_has_the_lists_and_two_sizes() -> None:
     assert result.distinct("batch") == [32, 256]
     assert {"hits", "most popular", "chance"} <= set(result.distinct("loss"))
     assert len(result.select(metric="validation recall@10")[0]["path"]) == 1
+
+
+def test_the_predictions_that_the_lab_counts() -> None:
+    held = batches.verdicts(experiments.load_result("PRACTICE-5", "laptop"))
+    assert {name: holds for name, (_, holds) in held.items()} == {name: name == "logQ" for name in batches.PREDICTIONS}

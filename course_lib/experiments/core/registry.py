@@ -134,7 +134,19 @@ def cells_of(
     if not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds: got {seeds}; expected one or more whole numbers from 0 on, each once")
     check_options(name, options)
-    return chosen_cells(get(name).plan(scale, seeds, **options), only or {}, f"{name} at {scale} scale")
+    chosen, data = get(name), options.get("data")
+    try:
+        cells = chosen.plan(scale, seeds, **options)
+    except KeyError:  # of a plan that looks the data up
+        cells = []
+    if data is not None and not any(cell.get("data") == data for cell in cells):
+        raise _no_data(chosen, data, (scale,))
+    return chosen_cells(cells, only or {}, f"{name} at {scale} scale")
+
+
+def _no_data(chosen: Experiment[Any], data: str, scales: Iterable[str]) -> ValueError:
+    known = dict.fromkeys(cell["data"] for scale in scales for cell in chosen.plan(scale, (0,)))
+    return ValueError(f"data is {data!r}, which {chosen.id} does not run on; expected one of {', '.join(known)}")
 
 
 def chosen_cells(cells: list[Any], only: Cell, of: str) -> list[Any]:
@@ -331,7 +343,11 @@ def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
 
 def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:
     """Where a finished cell is stored: its name is the hash of all that its outcome depends on but the code."""
-    key = {"id": chosen.id, "cell": cell, "data": chosen.describe(cell)["sha256"]}
+    try:
+        data = chosen.describe(cell)["sha256"]
+    except KeyError:  # no recipe has this name
+        raise _no_data(chosen, cell["data"], SCALES) from None
+    key = {"id": chosen.id, "cell": cell, "data": data}
     return folder / chosen.id / f"{digest(key)}.json"
 
 

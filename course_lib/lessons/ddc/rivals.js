@@ -33,13 +33,12 @@ export default showing(NAMES, class extends Interactive {
 
   refresh(parts, state) {
     if (parts.drawnFor !== this.narrow) this.draw(parts, state);
-    const kept = greens(state);
-    this.story = story(state, kept);
-    parts.boxes.forEach(({ name, panel, show }) => show(place(state, name, panel), kept.includes(`${name} ${panel}`), state.training === MEAN && sure(state, name, panel), told(state, name, panel)));
-    parts.boxes.forEach(({ panel, draw }) => draw(curve(state, panel)));
-    Object.keys(METHODS).forEach((name, k) => (parts.counts[k].textContent = `${state.panels.filter((_, panel) => kept.includes(`${name} ${panel}`)).length} of ${state.panels.length}`));
-    parts.verdict.textContent = `${full(state, kept).length} of ${Object.keys(METHODS).length}`;
-    this.fold({ numbers: () => [HEADS, rows(state), "Changes against the model without a method, in %."], python: asPython(state) });
+    this.story = story(state);
+    parts.boxes.forEach(({ name, panel, show }) => show(place(state, name, panel), curve(state, panel), kept(state, name, panel), sure(state, name, panel), told(state, name, panel)));
+    const counts = Object.keys(METHODS).map((name) => state.panels.filter((_, panel) => kept(state, name, panel)).length);
+    counts.forEach((count, k) => (parts.counts[k].textContent = `${count} of ${state.panels.length}`));
+    parts.verdict.textContent = `${counts.filter((count) => count === state.panels.length).length} of ${counts.length}`;
+    this.fold({ numbers: () => [HEADS, rows(state), `Changes against the model without a method, in %; ${which(state)}.`], python: asPython(state) });
   }
 });
 
@@ -55,51 +54,56 @@ function place({ panels, training }, name, panel) {
 const curve = ({ panels, training }, panel) => (training === MEAN
   ? panels[panel].curves[0].map((_, k) => [0, 1].map((axis) => average(panels[panel].curves.map((one) => one[k][axis])))) : panels[panel].curves[training]);
 
-const half = ({ panels }, name, panel) => panels[panel].methods[name].halves[1]; // of the 95 % interval of the mean accuracy
-
-/** Whether accuracy rises on average by more than its 95 % interval, taken alone. */
-const sure = (state, name, panel) => place({ ...state, training: MEAN }, name, panel)[1] > half(state, name, panel);
-
 const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 
-/** Method and place of the data and model, "IPS 0", wherever lists become less popular and more accurate. */
-const greens = (state) => Object.keys(METHODS).flatMap((name) => state.panels.map((_, panel) => [name, panel]))
-  .filter(([name, panel]) => good(place(state, name, panel))).map((pair) => pair.join(" "));
+/** Whether lists become less popular and more accurate: the box is green. */
+const kept = (state, name, panel) => good(place(state, name, panel));
 
-const full = ({ panels }, kept) => Object.keys(METHODS).filter((name) => panels.every((_, panel) => kept.includes(`${name} ${panel}`)));
+/** Whether accuracy rises on average by more than its 95 % interval, taken alone; a single training has no interval. */
+const sure = (state, name, panel) => state.training === MEAN && place(state, name, panel)[1] > state.panels[panel].methods[name].halves[1];
 
-/** In how many of the three trainings a method makes lists less popular and more accurate. */
-const inCorner = ({ panels }, name, panel) => panels[panel].methods[name].points.filter(good).length;
+/** Accuracy minus that on the line at the same popularity, training by training, then their mean. */
+const beyond = ({ panels, training }, name, panel) => average((training === MEAN ? panels[panel].curves.map((_, k) => k) : [training]).map((k) => {
+  const [popularity, accuracy] = place({ panels, training: k }, name, panel);
+  return accuracy - at([...panels[panel].curves[k]].sort(([a], [b]) => a - b), popularity);
+}));
+
+/** The height of a line at a place between two of its points. */
+function at(line, across) {
+  const [[left, low], [right, high]] = line.slice(Math.max(0, line.findIndex(([place]) => place >= across) - 1)).slice(0, 2);
+  return low + ((high - low) * (across - left)) / (right - left);
+}
 
 const which = ({ training }) => (training === MEAN ? "mean of the three" : `${training + 1} of 3`);
 const when = ({ training }) => (training === MEAN ? "On average" : `In training ${training + 1}`);
 
-function story(state, kept) {
+function story(state) {
   const { panels, training } = state;
-  const everywhere = full(state, kept);
-  const lost = panels.filter((_, panel) => !kept.some((one) => one.endsWith(` ${panel}`))).map(({ name }) => name);
-  const certain = kept.map((one) => one.split(" ")).filter(([name, panel]) => sure(state, name, panel)).map(([name, panel]) => `${name} on ${panels[panel].name}`);
+  const names = Object.keys(METHODS);
+  const everywhere = names.filter((name) => panels.every((_, panel) => kept(state, name, panel)));
+  const nowhere = panels.filter((_, panel) => !names.some((name) => kept(state, name, panel))).map(({ name }) => name);
+  const green = panels.flatMap(({ name: data }, panel) => names.filter((name) => kept(state, name, panel)).map((name) => [`${name} on ${data}`, sure(state, name, panel)]));
+  const certain = green.filter(([, above]) => above).map(([words]) => words);
   return `${when(state)}, ${everywhere.length ? list(everywhere) : "no method"} makes lists less popular and more accurate with every data set and model` +
-    `${lost.length ? `; with ${list(lost)}, no method does` : ""}. ` +
-    (training === MEAN ? `Of the ${kept.length} green boxes, only ${list(certain)} ${certain.length === 1 ? "has" : "have"} an interval above 0.` : `${kept.length} boxes are green.`);
+    `${nowhere.length ? `; with ${list(nowhere)}, no method does` : ""}. ` +
+    (training === MEAN ? `Of the ${green.length} green boxes, ${certain.length ? `only ${list(certain)}` : "none"} has an interval above 0.` : `${green.length} boxes are green.`);
 }
 
-const told = ({ panels, training }, name, panel) => {
-  const [popularity, accuracy] = place({ panels, training }, name, panel);
-  return `${name}, ${panels[panel].name}: popularity ${signed(popularity)} %, accuracy ${signed(accuracy)} %`;
-};
+const changes = (name, data, [popularity, accuracy]) => `${name}, ${data}: popularity ${signed(popularity)} %, accuracy ${signed(accuracy)} %`;
+const told = (state, name, panel) => changes(name, state.panels[panel].name, place(state, name, panel));
 
-const HEADS = ["Data and model", "Method", "Popularity, mean", "± 95 %", "MRR@10, mean", "± 95 %", "Trainings that keep the promise"];
+const HEADS = ["Data and model", "Method", "Popularity", "± 95 %", "MRR@10", "± 95 %", "MRR@10 beyond the line", "Trainings that keep the promise"];
 
-const rows = ({ panels }) => panels.flatMap(({ name: data, methods, hits }, panel) => [
-  ...Object.entries(methods).map(([name, { halves }]) => {
-    const [popularity, accuracy] = place({ panels, training: MEAN }, name, panel);
-    return [data, name, signed(popularity), number(halves[0]), signed(accuracy), number(halves[1]), `${inCorner({ panels }, name, panel)} of 3`];
+const rows = (state) => state.panels.flatMap(({ name: data, methods, hits }, panel) => [
+  ...Object.keys(METHODS).map((name) => {
+    const [popularity, accuracy] = place(state, name, panel);
+    const [wide, high] = methods[name].halves.map((half) => (state.training === MEAN ? number(half) : ""));
+    return [data, name, signed(popularity), wide, signed(accuracy), high, signed(beyond(state, name, panel)), `${methods[name].points.filter(good).length} of 3`];
   }),
-  [data, NO_MODEL, signed(hits[0]), "", signed(hits[1]), "", ""]]);
+  [data, NO_MODEL, signed(hits[0]), "", signed(hits[1]), "", "", ""]]);
 
 const asPython = ({ training }) => [
-  "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import CHANGES, METHODS, SETS, Rivals", "",
+  "from course_lib import experiments", "from course_lib.lessons.ddc.rivals import METHODS, SETS, Rivals", "from course_lib.lessons.ddc.weight import CHANGES", "",
   't3 = experiments.load_result("P1-T3", "laptop")',
   "for data, name in SETS.items():",
   '    for backbone in ("MF", "LightGCN"):',
@@ -137,23 +141,28 @@ function grid(size, panels) {
       words(0, above(row) + down / 2 + (size === WIDE && METHODS[name] ? -2 : 5), `cw-hero-text cw-start${METHODS[name] ? " cw-strong" : " cw-soft"}`, size === WIDE ? name : name.replace("list of ", "")),
       size === WIDE && METHODS[name] && words(0, above(row) + down / 2 + 14, "cw-hero-text cw-soft cw-start", METHODS[name])]),
     boxes.map(({ root }) => root), totals,
-    panels.map(({ hits }, panel) => { const { root, show } = box(size, NO_MODEL, panel, left(panel), above(all.length - 1), []); show(hits, false, false, `${NO_MODEL}, ${panels[panel].name}: popularity ${signed(hits[0])} %, accuracy ${signed(hits[1])} %`); return root; }));
+    panels.map(({ name, hits }, panel) => {
+      const { root, show } = box(size, NO_MODEL, panel, left(panel), above(all.length - 1), []);
+      show(hits, [], false, false, changes(NO_MODEL, name, hits));
+      return root;
+    }));
   return [picture, boxes, totals];
 }
 
-/** A box: its upper left quarter is the promise; `show(place, kept, sure, words)` moves its point. */
+/** A box: its upper left quarter is the promise; `show(place, line, kept, sure, words)` moves its point and its line. */
 function box({ across, down, dot }, name, panel, left, top, points) {
   const part = (value, reach) => Math.max(-1, Math.min(1, Math.sign(value) * Math.sqrt(Math.abs(value) / reach)));
-  const at = ([popularity, accuracy]) => [left + across / 2 + part(popularity, REACH[0]) * (across / 2 - dot - 1), top + down / 2 - part(accuracy, REACH[1]) * (down / 2 - dot - 1)];
-  const [area, line, point, title] = [frame(left, top, across, down, "cw-box"), svg("path", { class: "cw-weight-line" }), svg("circle", { class: "cw-spot", r: dot }), svg("title")];
+  const spotAt = ([popularity, accuracy]) => [left + across / 2 + part(popularity, REACH[0]) * (across / 2 - dot - 1), top + down / 2 - part(accuracy, REACH[1]) * (down / 2 - dot - 1)].map((value) => value.toFixed(1));
+  const within = (change) => change.every((value, axis) => Math.abs(value) <= REACH[axis]);
+  const [area, path, point, title] = [frame(left, top, across, down, "cw-box"), svg("path", { class: "cw-weight-line" }), svg("circle", { class: "cw-spot", r: dot }), svg("title")];
   const root = svg("g", {}, title, area, frame(left, top, across / 2, down / 2, "cw-promise"),
     svg("path", { class: "cw-frame", d: `M${left} ${top + down / 2}h${across}M${left + across / 2} ${top}v${down}` }),
-    line, points.map((one) => spot(...at(one).map((value) => value.toFixed(1)), dot * 0.4, "cw-ghost")), point);
-  const show = (now, kept, certain, words) => {
-    area.setAttribute("class", `cw-box${kept ? " cw-yes" : ""}${kept && certain ? " cw-sure" : ""}`);
-    point.style.transform = `translate(${at(now).map((value) => `${value.toFixed(1)}px`).join(", ")})`;
+    path, points.map((one) => spot(...spotAt(one), dot * 0.4, "cw-ghost")), point);
+  const show = (now, line, green, certain, words) => {
+    area.setAttribute("class", `cw-box${green ? " cw-yes" : ""}${green && certain ? " cw-sure" : ""}`);
+    point.style.transform = `translate(${spotAt(now).map((value) => `${value}px`).join(", ")})`;
+    path.setAttribute("d", line.length ? `M${line.filter(within).map((one) => spotAt(one).join(" ")).join("L")}` : "");
     title.textContent = words;
   };
-  const draw = (way) => line.setAttribute("d", `M${way.filter((one) => one.every((value, axis) => Math.abs(value) <= REACH[axis])).map((one) => at(one).map((value) => value.toFixed(1)).join(" ")).join("L")}`);
-  return { name, panel, root, show, draw };
+  return { name, panel, root, show };
 }

@@ -28,10 +28,17 @@ class Curve(NamedTuple):
 
 def points(x3: Any, seed: int, **where: str) -> Float:
     """(weights, 2) changes of popularity and accuracy of one trained model, by rising weight."""
-    columns = (x3.select(metric=name, seed=seed, **where) for name in CHANGES)
+    columns = (_rows(x3, name, seed=seed, **where) for name in CHANGES)
     return np.array(
         [[value for _, value in sorted((row["weight"], row["value"]) for row in rows)] for rows in columns]
     ).T
+
+
+def _rows(result: Any, metric: str, **where: Any) -> list[dict[str, Any]]:
+    """The rows of a metric; ValueError where there is none."""
+    if not (found := result.select(metric=metric, **where)):
+        raise ValueError(f"{result.id} has no {metric} of {where}; expected values of its columns {', '.join(where)}")
+    return list(found)
 
 
 def weights(x3: Any) -> list[float]:
@@ -49,7 +56,7 @@ def curve(x3: Any, seed: int, **where: str) -> Curve:
 def beyond(t3: Any, x3: Any, method: str, **where: str) -> list[float]:
     """For each seed: a method's change of MRR@10 minus that of the weight that makes lists equally popular, in %."""
     popular, accurate = (
-        {row["seed"]: row["value"] for row in t3.select(metric=name, method=method, **where)} for name in CHANGES
+        {row["seed"]: row["value"] for row in _rows(t3, name, method=method, **where)} for name in CHANGES
     )
     return [accurate[seed] - curve(x3, seed, **where).at(popular[seed]) for seed in popular]
 

@@ -18,7 +18,7 @@ export default showing(NAMES, class extends Interactive {
     this.control(choice, "model", { label: "Loss", options: MODELS });
     this.control(choice, "person", { label: "Person", options: film.people.map(({ number: name }, k) => [k + 1, name]) });
     const play = this.filmOf("moment", { text: "Passes over the data", last: film.passes.length - 1, milliseconds: 700, words: (_, state) => shown(state).passes });
-    [parts.map, parts.whose, parts.liked, parts.likes] = [h("div", {}), h("p", { class: "cw-card-title" }), ...[0, 1].map(() => h("p", { class: "cw-soft" }))];
+    [parts.map, parts.whose, parts.liked, parts.likedOnPhone] = [h("div", {}), h("p", { class: "cw-card-title" }), ...[0, 1].map(() => h("p", { class: "cw-soft" }))];
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.bars = Object.fromEntries(Object.entries(BARS).map(([name, [words, look]]) => [name, barLine(words, look, film.popular.recall / LONGEST_BAR)]));
     return hero(this, {
@@ -26,8 +26,8 @@ export default showing(NAMES, class extends Interactive {
       controls: [h("div", { class: "cw-row" }, play), parts.model.box],
       picture: h("div", { class: "cw-hero-stage" }, h("div", {}, parts.map,
         h("ul", { class: "cw-legend" }, KINDS.map((kind, k) => key(kind === "other" ? "other films" : kind, filmMark(k, 10, 10))))),
-      h("div", {}, h("p", { class: "cw-card-title" }, "Hidden films found"), h("div", { class: "cw-race" }, Object.values(parts.bars).map(({ box }) => box)), parts.whose, parts.likes, parts.ten)),
-      more: { main: [parts.person.box, parts.liked] },
+      h("div", {}, h("p", { class: "cw-card-title" }, "Hidden films found"), h("div", { class: "cw-race" }, Object.values(parts.bars).map(({ box }) => box)), parts.whose, parts.liked, parts.ten)),
+      more: { main: [parts.person.box, parts.likedOnPhone] },
     });
   }
 
@@ -37,8 +37,8 @@ export default showing(NAMES, class extends Interactive {
     this.story = story(state);
     parts.map.replaceChildren(map(state, now, this.narrow));
     parts.whose.replaceChildren(`Best films for person ${now.person.number} `, h("span", { class: "cw-soft" }, "and ratings"));
-    parts.liked.textContent = `Liked: ${list(now.person.liked.map((k) => film.titles[k]))}.`;
-    parts.likes.textContent = this.narrow ? "" : parts.liked.textContent;
+    const liked = `Liked: ${list(now.person.liked.map((k) => film.titles[k]))}.`;
+    [parts.liked.textContent, parts.likedOnPhone.textContent] = this.narrow ? ["", liked] : [liked, ""];
     parts.ten.replaceChildren(...now.ten.slice(0, this.narrow ? 5 : 10).map((k) => line(film, now.person, k)));
     const found = { popular: film.popular.recall, ...Object.fromEntries(MODELS.map(([name]) => [name, film.models[name].recall[moment]])) };
     for (const [name, bar] of Object.entries(parts.bars)) {

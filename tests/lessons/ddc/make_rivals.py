@@ -16,7 +16,7 @@ def panel(t3: Result, x3: Result, lists: Result, data: str, backbone: str) -> di
     """What is shown of one backbone on one data set; the list of hits is that of the same splits."""
     where = {"data": data, "backbone": backbone}
     seeds = range(rivals.TRAININGS)
-    methods = {name: [t3.values(change, method=name, **where) for change in rivals.CHANGES] for name in rivals.METHODS}
+    methods = {name: [t3.values(change, method=name, **where) for change in weight.CHANGES] for name in rivals.METHODS}
     return {
         "name": f"{rivals.SETS[data]}, {backbone}",
         "hits": rivals.hits(t3, lists, data, backbone),

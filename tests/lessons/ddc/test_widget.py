@@ -11,11 +11,11 @@ import pytest
 import words
 from contourpy import contour_generator
 
-from course_lib import correction, metrics, popularity
+from course_lib import correction, experiments, metrics, popularity
 from course_lib.interactions import Interactions
-from course_lib.lessons.ddc import make_over_seeds, make_two_scalars, over_seeds, two_scalars
+from course_lib.lessons.ddc import make_over_seeds, make_two_scalars, over_seeds, two_scalars, weight
 from course_lib.lessons.ddc.over_seeds import OverSeeds
-from course_lib.lessons.ddc.rivals import METHODS, STORED, TRAININGS, Rivals
+from course_lib.lessons.ddc.rivals import METHODS, SETS, STORED, TRAININGS, Rivals
 from course_lib.lessons.ddc.two_scalars import TwoScalars, User
 from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
@@ -490,6 +490,24 @@ def test_the_line_of_the_weight_goes_through_its_points_within_the_box(training:
         assert len(places) == len(inside) > 10
         assert (np.diff(places[:, 0])[np.diff(inside[:, 0]) > 0] >= 0).all()
         assert (np.sign(np.diff(places[:, 1])) * np.sign(np.diff(inside[:, 1])) <= 0).all()
+
+
+@pytest.mark.parametrize("training", range(TRAININGS + 1))
+def test_the_table_says_how_far_beyond_the_line_a_point_lies(training: int) -> None:
+    t3, x3 = (experiments.load_result(name, "laptop") for name in ("P1-T3", "P1-X3"))
+    heads, rows = Rivals(training=training).table()
+    for data, name in SETS.items():
+        for backbone in ("MF", "LightGCN"):
+            said = {
+                row[1]: row[heads.index("MRR@10 beyond the line")] for row in rows if row[0] == f"{name}, {backbone}"
+            }
+            assert list(said) == [*METHODS, "list of hits"] and not said["list of hits"]
+            for method in METHODS:
+                each = weight.beyond(t3, x3, method, data=data, backbone=backbone)
+                wanted = np.mean(each) if training == TRAININGS else each[training]
+                assert float(said[method].replace("−", "-")) == pytest.approx(
+                    wanted, abs=0.05
+                )  # stored with two digits
 
 
 def test_each_row_says_what_its_method_changes() -> None:
