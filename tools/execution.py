@@ -23,8 +23,8 @@ from typing import Any
 from unittest.mock import patch
 
 import nbformat
-from jupyter_cache import get_cache
 from jupyter_cache.cache.db import NbCacheRecord
+from jupyter_cache.cache.main import JupyterCacheBase
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, JupyterExecutorLocalMproc
 from nbformat import NotebookNode
 
@@ -123,6 +123,17 @@ def state() -> str:
     return hashlib.sha256(repr((sorted(stats), sorted(settings().items()))).encode()).hexdigest()[:16]
 
 
+class Executions(JupyterCacheBase):  # type: ignore[misc]
+    """jupyter-cache's folder, where storing one notebook takes out no other.
+
+    jupyter-cache asks twice which records there are, and deletes what only the second answer has: that is also a
+    notebook which another process of the pool stored in between. `Cache.forget` takes out what is old.
+    """
+
+    def truncate_caches(self) -> None:
+        """Keep everything."""
+
+
 class Cache:
     """The executed notebooks of the book: jupyter-cache's folder, and `salts.json`.
 
@@ -130,7 +141,7 @@ class Cache:
     """
 
     def __init__(self, folder: Path = CACHE) -> None:
-        self.store = get_cache(folder)
+        self.store = Executions(folder)
         self.graph = dependencies.Imports()
         self.salts = folder / "salts.json"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_cache.cache.db import NbCacheRecord
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib import dependencies
@@ -78,6 +79,15 @@ def test_only_what_changed_runs_again(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr(execution, "state", lambda line=line: line.decode())
         assert refresh([first, second], Cache(tmp_path / "cache")) == again
     dependencies._hash_of_state.cache_clear()
+
+
+def test_storing_one_notebook_takes_out_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where another process stores one between the two questions of jupyter-cache's `records_to_delete`."""
+    store, first, second = Cache(tmp_path / "cache"), *(stored(tmp_path / f"{n}.ipynb", f"print({n})") for n in (1, 2))
+    store.store.cache_notebook_file(str(first), check_validity=False)
+    monkeypatch.setattr(NbCacheRecord, "records_to_delete", lambda keep, db: [1])
+    store.store.cache_notebook_file(str(second), check_validity=False)
+    assert store.outputs_at(first).is_file() and store.outputs_at(second).is_file()
 
 
 def test_the_state_of_the_files_tells_a_new_or_a_changed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
