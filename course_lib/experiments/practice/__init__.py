@@ -6,8 +6,9 @@ negatives    PRACTICE-2: losses and temperatures, served with and without today'
 new_films    PRACTICE-3: films that nobody has rated yet: towers on features, lists, a prior of the ratings to come
 serving      PRACTICE-4: what an index loses and whose items, int8 with a certificate, shortened vectors
 batches      PRACTICE-5: three sizes of a batch, each with its own temperature, learning rate and stop
+popularity_held  PRACTICE-6: how much of popularity the cosines hold, with three losses at four temperatures
 """
 
-from course_lib.experiments.practice import batches, judging, negatives, new_films, serving
+from course_lib.experiments.practice import batches, judging, negatives, new_films, popularity_held, serving
 
-__all__ = ["batches", "judging", "negatives", "new_films", "serving"]
+__all__ = ["batches", "judging", "negatives", "new_films", "popularity_held", "serving"]
