@@ -8,9 +8,8 @@ of the counts. The number of passes and the weight are chosen in the window befo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -31,7 +30,7 @@ from course_lib.training import resumable
 from course_lib.training.on_pairs import new_tables, train_on_pairs
 
 Float = NDArray[np.float64]
-Trained = tuple[Float, Float, Float]  # (m, d) people and (n, d) films of length 1, and (n,) the films' own numbers
+Model = tuple[Float, Float, Float]  # (m, d) people and (n, d) films of length 1, and (n,) the films' own numbers
 
 RECIPES = Recipes("PRACTICE-6", batches.RECIPES.table)
 PLAIN, LOGQ, OWN = "plain", "logQ", "logQ, a number for each film"
@@ -68,6 +67,14 @@ class HeldCell(TypedDict):
     seeds: list[int]
 
 
+class Setting(NamedTuple):
+    """What is chosen in the window before, and the recall that it has there."""
+
+    passes: int
+    weight: float
+    found_before: float
+
+
 def plan(scale: str, seeds: Seeds) -> list[HeldCell]:
     """One cell for each data set and temperature, with all losses and seeds, and one for the lists."""
     passes = {"movietweetings-5core": 1} if scale == "smoke" else PASSES
@@ -85,9 +92,9 @@ def seconds(cell: HeldCell) -> float:
     return 5.0 if cell["tau"] is None else each * cell["passes"] * len(LOSSES) * (1 + len(cell["seeds"]))
 
 
-def served(trained_: Trained, window: Window, tau: float, weight: float) -> scoreboard.Tables:
+def served(model: Model, window: Window, tau: float, weight: float) -> scoreboard.Tables:
     """Tables whose inner product is cosine / τ + the film's own number + weight * log(count + .05)."""
-    people, films, own = trained_
+    people, films, own = model
     counted = weight * np.log(window.train.col_counts + FLOOR)
     return np.column_stack((people / tau, np.ones(len(people)))), np.column_stack((films, own + counted))
 
@@ -95,7 +102,7 @@ def served(trained_: Trained, window: Window, tau: float, weight: float) -> scor
 @resumable.once
 def trained(
     loss: str, window: Window, tau: float, passes: int, seed: int, look: scoreboard.Rate | None = None
-) -> tuple[Trained, list[float]]:
+) -> tuple[Model, list[float]]:
     """The tables after all passes; look: measured after each pass, and then the tables are those of the best pass."""
     train = window.train
     generator = torch.Generator().manual_seed(seed)
@@ -108,13 +115,13 @@ def trained(
         cosines = F.normalize(people[u], dim=1) @ F.normalize(films[i], dim=1).T
         return F.cross_entropy(cosines / tau + number[i] - log_q[i], torch.arange(len(u)))
 
-    def now() -> Trained:
+    def now() -> Model:
         left, right = (F.normalize(table.detach(), dim=1).double().numpy() for table in (people, films))
         learned = own.detach().double().numpy()
         # a film that stood in no batch has learned no number: it gets the least
         return left, right, np.where(train.col_counts > 0, learned, learned[train.col_counts > 0].min())
 
-    path, best = list[float](), list[Trained]()
+    path, best = list[float](), list[Model]()
 
     def after(done: int) -> None:
         if look is not None and done:
@@ -155,7 +162,9 @@ def held(tables: scoreboard.Tables, counts: NDArray[np.int64]) -> dict[str, floa
     describe=RECIPES.describe,
     finish=lambda rows: means(
         [row for row in rows if "path" not in row],
-        lambda row: "-".join(str(row[key]) for key in ("data", "loss", "tau", "weight", "metric") if key in row),
+        lambda row: "-".join(
+            str(row[key]) for key in ("data", "loss", "tau", "weight", "weighted", "metric") if key in row
+        ),
     ),
     layout=shown("data", "loss", "tau", "weight", metrics=(RECALL, "films shown"), digits=3),
     rules=Rules(path="stored", lists=True, predictions="4c981584"),
@@ -163,9 +172,9 @@ def held(tables: scoreboard.Tables, counts: NDArray[np.int64]) -> dict[str, floa
 def held_cell(cell: HeldCell) -> list[Row]:
     """All losses at one temperature at every weight of the counts, or the lists without a model.
 
-    "weight chosen", "passes": what finds most in the window before. "minus plain": the difference of each person's mean
-    over the seeds to plain's, both with the weight chosen ("weight" is "chosen") or that of theory ("in theory"), with
-    `half` of Student's 95 % interval over `people`.
+    "passes", "weight", "found_before": a `Setting`. "minus plain": the difference of each person's mean over the seeds
+    to plain's, both with the weight chosen or both with that of theory, as "weighted" says. "minus theory": of one loss,
+    with the weight chosen to that of theory. Both with `half` of Student's 95 % interval over `people`.
     """
     before, test = scoreboard.windows(RECIPES.load(cell["data"]), (0.8, 0.9))
     if cell["tau"] is None:
@@ -184,35 +193,38 @@ def _model_rows(cell: HeldCell, tau: float, before: Window, test: Window) -> lis
     rows, of_plain = list[Row](), dict[str, Float]()
     for loss in LOSSES:
         where = {"data": cell["data"], "loss": loss, "tau": tau}
-        tables, path = trained(loss, before, tau, cell["passes"], 0, measure)
-        passes = 1 + int(np.argmax(path))
-        chosen = max(WEIGHTS, key=lambda weight: float(measure(served(tables, before, tau, weight), before).mean()))
-        rows += tidy(where, {"passes": float(passes), "weight chosen": chosen})
+        setting, path = chosen(loss, before, tau, cell["passes"], measure)
+        rows += tidy(where, setting._asdict())
         told = {f"validation {RECALL}": max(path)}
         rows += tidy({**where, "seed": 0}, told, path=[round(value, 4) for value in path])
         each: dict[float, list[Float]] = {weight: [] for weight in WEIGHTS}
         for seed in cell["seeds"]:
-            tables, _ = trained(loss, test, tau, passes, seed)
-            rows += tidy({**where, "seed": seed}, held(served(tables, test, tau, 0.0), test.train.col_counts))
+            model, _ = trained(loss, test, tau, setting.passes, seed)
+            rows += tidy({**where, "seed": seed}, held(served(model, test, tau, 0.0), test.train.col_counts))
             for weight in WEIGHTS:
-                lists = served(tables, test, tau, weight)
-                each[weight].append(measure(lists, test))
-                at = {**where, "weight": weight, "seed": seed}
-                rows += tidy(at, negatives.described(lists, test, measure))
-        rows += _compared(where, {"chosen": each[chosen], "in theory": each[IN_THEORY[loss]]}, of_plain)
+                tables = served(model, test, tau, weight)
+                each[weight].append(measure(tables, test))
+                rows += tidy({**where, "weight": weight, "seed": seed}, negatives.described(tables, test, measure))
+        weights = {"chosen": setting.weight, "in theory": IN_THEORY[loss]}
+        person = {which: np.mean(each[weight], axis=0) for which, weight in weights.items()}
+        more = person["chosen"] - person["in theory"]
+        rows.append(negatives.over_people({**where, "weighted": "chosen"}, "minus theory", more))
+        of_plain = of_plain or person
+        if loss != PLAIN:
+            apart = {which: values - of_plain[which] for which, values in person.items()}
+            rows += [
+                negatives.over_people({**where, "weighted": which}, "minus plain", values)
+                for which, values in apart.items()
+            ]
     return rows
 
 
-def _compared(where: Row, found: dict[str, Sequence[Float]], of_plain: dict[str, Float]) -> list[Row]:
-    """The differences to plain, which is the first loss and is kept in `of_plain`."""
-    means_ = {which: np.mean(values, axis=0) for which, values in found.items()}
-    if where["loss"] == PLAIN:
-        of_plain |= means_
-        return []
-    return [
-        negatives.over_people({**where, "weight": which}, "minus plain", value - of_plain[which])
-        for which, value in means_.items()
-    ]
+def chosen(loss: str, before: Window, tau: float, passes: int, measure: scoreboard.Rate) -> tuple[Setting, list[float]]:
+    """The passes and then the weight that find most in the window before, and the recall on the way."""
+    model, path = trained(loss, before, tau, passes, 0, measure)
+    found = {weight: float(measure(served(model, before, tau, weight), before).mean()) for weight in WEIGHTS}
+    weight = max(found, key=lambda one: found[one])
+    return Setting(1 + int(np.argmax(path)), weight, found[weight]), path
 
 
 def verdicts(result: Result) -> dict[str, tuple[str, bool]]:
@@ -222,12 +234,12 @@ def verdicts(result: Result) -> dict[str, tuple[str, bool]]:
         """For each data set the numbers at these temperatures."""
         return [[result.mean(metric, data=data, loss=loss, tau=tau) for tau in taus] for data in PASSES]
 
-    def close(loss: str, weight: str, *taus: float) -> bool:
-        rows = result.select(metric="minus plain", loss=loss, weight=weight)
+    def close(loss: str, weighted: str, *taus: float) -> bool:
+        rows = result.select(metric="minus plain", loss=loss, weighted=weighted)
         return all(abs(row["value"]) <= 0.01 for row in rows if row["tau"] in taus)
 
     falling = of("held", LOGQ, *TEMPERATURES)
-    weights = {loss: np.array(of("weight chosen", loss, *TEMPERATURES)) for loss in (PLAIN, LOGQ)}
+    weights = {loss: np.array(of("weight", loss, *TEMPERATURES)) for loss in (PLAIN, LOGQ)}
     holds = {
         "falls": all(a > b for line in falling for a, b in pairwise(line)),
         "half": all(line[-1] < 0.5 for line in falling),

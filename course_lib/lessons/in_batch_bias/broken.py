@@ -161,6 +161,16 @@ def unbounded_slope() -> Fraction:
     return -a * sum((1 - 1 / Fraction(pop[pair]) for pair in batch), Fraction(0))
 
 
+def one_bias_for_all_films() -> Counterexample:
+    """A learned bias as logQ: two films liked alike, one four times as common, differ by log 4.
+
+    claimed: 1, the ratio of the two probabilities p / q; actual: that of exp(score), whatever the one bias is.
+    """
+    p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(4, 5), Fraction(1, 5))
+    ratio = (p[1] / q[1]) / (p[0] / q[0])
+    return Counterexample("the score is log p", Fraction(1), ratio, Fraction(3))
+
+
 def _popularity(labels: np.ndarray) -> np.ndarray:
     """pop_ij as an exact (m, n) array."""
     return exact(in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0))))

@@ -347,6 +347,22 @@ def prop_logq() -> list[sp.Expr]:
     )
 
 
+@proof
+def prop_one_bias() -> Iterator[sp.Expr]:
+    """The in-batch logistic loss of one cell, -P log sigma(z) - (B-1) R log sigma(-z), is least at log P/R - log(B-1).
+
+    P is the probability of the pair, R that of the two on their own. Twice the batch moves the optimum by
+    -log((2B-1)/(B-1)), for every pair alike: so no order changes.
+    """
+    both, apart = sp.symbols("P R", positive=True)
+    size = sp.Symbol("k", positive=True)  # B = k + 1
+    z = sp.Symbol("z", real=True)
+    loss = both * sp.log(1 + sp.exp(-z)) + size * apart * sp.log(1 + sp.exp(z))
+    best = sp.log(both / apart) - sp.log(size)
+    yield sp.simplify(sp.diff(loss, z).subs(z, best))
+    yield sp.simplify(best.subs(size, 2 * size + 1) - best + sp.log((2 * size + 1) / size))
+
+
 # ---- claims X17, X18, X19
 
 

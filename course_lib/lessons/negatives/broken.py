@@ -57,16 +57,6 @@ def shuffled_batches() -> Counterexample:
     )
 
 
-def one_bias_for_all_films() -> Counterexample:
-    """A learned bias as logQ: two films liked alike, one four times as common, differ by log 4.
-
-    claimed: 1, the ratio of the two probabilities; actual: that of exp(score), whatever the one bias is.
-    """
-    p, q = law(1, 1), law(4, 1)
-    ratio = (p[1] / q[1]) / (p[0] / q[0])
-    return Counterexample("the score is log p", Fraction(1), ratio, Fraction(3))
-
-
 def log_q_twice() -> Counterexample:
     """Trained with logQ and multiplied back as well: a film's probability times its share, not its probability.
 
@@ -74,3 +64,15 @@ def log_q_twice() -> Counterexample:
     """
     p, q = law(1, 1), law(4, 1)
     return Counterexample("one correction, not two", Fraction(1), p[0] * q[0] / (p[1] * q[1]), Fraction(3))
+
+
+def a_number_beside_the_cosine() -> Counterexample:
+    """Two people who differ by 8 logits on two films, at τ 1/2, and a number for each film beside the cosine: 3 apart.
+
+    claimed: popularity squared and taste squared are 4 / τ² = 16 together; actual: 9 + 16.
+    """
+    tau, own = Fraction(1, 2), Fraction(3)
+    gaps = [(own + sign * 2 / tau) for sign in (1, -1)]  # u = v and u = w, with w = -v
+    mean = sum(gaps) / 2
+    variance = sum((gap - mean) ** 2 for gap in gaps) / 2
+    return Counterexample("the score is a cosine and nothing else", 4 / tau**2, mean**2 + variance, Fraction(9))

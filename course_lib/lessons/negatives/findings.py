@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from course_lib.lessons.shared.findings import Difference, finding
@@ -154,3 +155,75 @@ def sizes(stored: Any) -> dict[str, dict[str, Any]]:
 def small_batches_with_logq_find_as_much(stored: Any, where: dict[str, Any]) -> Difference | None:
     """.01 minus the size of the difference in recall@10 to a batch of 1,024 and of its interval over people."""
     return within(CLOSER, over_people(stored, "minus the largest", **where))
+
+
+# ---- how much of popularity the scores hold: PRACTICE-6
+
+FIVE_CORE = {"MovieTweetings": "movietweetings-5core", "ML-1M": "ml-1m"}
+TAUS = (0.1, 0.2, 0.5, 1.0)
+LOGQ, NUMBER = "logQ", "logQ, a number for each film"
+on_held = partial(finding, rests_on=["PRACTICE-6-laptop"])
+STEPS = {
+    f"{name}, from {low:g} to {high:g}": (data, low, high)
+    for name, data in FIVE_CORE.items()
+    for low, high in pairwise(TAUS)
+}
+AT = {f"{name}, {tau:g}": {"data": data, "tau": tau} for name, data in FIVE_CORE.items() for tau in TAUS}
+
+
+@on_held(
+    "With logQ, cosines hold less of the log of the counts at the higher of two temperatures",
+    case="step of the temperature on one data set",
+    cases=STEPS,
+    family="held",
+)
+def logq_holds_less_at_a_higher_temperature(stored: Any, step: tuple[str, float, float]) -> Difference:
+    """Slope of a film's mean score on the log of its count at the lower temperature minus at the next, over seeds."""
+    data, *taus = step
+    return Difference.paired(*(stored.values("held", data=data, loss=LOGQ, tau=tau) for tau in taus))
+
+
+@on_held(
+    "With a learned number for each film, the scores hold at least .8 of the log of the counts",
+    case="combination of data and temperature",
+    cases=AT,
+)
+def a_number_for_each_film_holds_it(stored: Any, where: dict[str, Any]) -> Difference:
+    """The slope of a film's mean score, its number included, on the log of its count, minus .8, over seeds."""
+    return Difference.above(stored.values("held", loss=NUMBER, **where), 0.8)
+
+
+@on_held(
+    "LogQ with a number for each film finds, without a weight, what plain finds with the counts given back",
+    case="combination of data and temperature",
+    cases=AT,
+)
+def a_learned_number_finds_what_counts_find(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """.01 minus the size of the difference in recall@10 and of its interval over people."""
+    return within(CLOSER, over_people(stored, "minus plain", loss=NUMBER, weighted="in theory", **where))
+
+
+@on_held(
+    "LogQ on cosines alone finds less than plain with the counts given back",
+    case="combination of data and temperature",
+    cases=AT,
+    claimed={"MovieTweetings, 1", *(f"ML-1M, {tau}" for tau in ("0.1", "0.5", "1"))},
+    family="minus plain",
+)
+def logq_on_cosines_alone_finds_less(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of plain with weight 1 minus that of logQ with weight 0, each person's mean over five seeds."""
+    found = over_people(stored, "minus plain", loss=LOGQ, weighted="in theory", **where)
+    return None if found is None else -found
+
+
+@on_held(
+    "A logQ model finds more with the weight of the counts that the window before chose than with none",
+    case="combination of data and temperature",
+    cases=AT,
+    family="a weight for logQ",
+)
+def a_weight_helps_logq(stored: Any, where: dict[str, Any]) -> Difference:
+    """Recall@10 of logQ on cosines at the chosen weight minus that at weight 0, over seeds."""
+    chosen = stored.mean("weight", loss=LOGQ, **where)
+    at_weights = (stored.values("recall@10", loss=LOGQ, weight=weight, **where) for weight in (chosen, 0.0))
+    return Difference.paired(*at_weights)

@@ -104,19 +104,23 @@ def prop_temperature_floor() -> Iterator[sp.Expr]:
 
 
 @proof
-def prop_one_bias() -> Iterator[sp.Expr]:
-    """The in-batch logistic loss of one cell, -P log sigma(z) - (B-1) R log sigma(-z), is least at log P/R - log(B-1).
+def prop_one_budget() -> Iterator[sp.Expr]:
+    """Mean squared plus variance is the mean of squares; Cauchy and Schwarz as a square; |v - w|^2 + |v + w|^2 = 4.
 
-    P is the probability of the pair, R that of the two on their own. Twice the batch moves the optimum by
-    -log((2B-1)/(B-1)), for every pair alike: so no order changes.
+    For two to four people in the plane, with |u| = |v| = |w| = 1 put in where it is used. The bound is 4 - |v + w|^2.
     """
-    both, apart = sp.symbols("P R", positive=True)
-    size = sp.Symbol("k", positive=True)  # B = k + 1
-    z = sp.Symbol("z", real=True)
-    loss = both * sp.log(1 + sp.exp(-z)) + size * apart * sp.log(1 + sp.exp(z))
-    best = sp.log(both / apart) - sp.log(size)
-    yield sp.simplify(sp.diff(loss, z).subs(z, best))
-    yield sp.simplify(best.subs(size, 2 * size + 1) - best + sp.log((2 * size + 1) / size))
+    v, w = matrix("v", 1, 2), matrix("w", 1, 2)
+    apart = v - w
+    for people in (2, 3, 4):
+        u = matrix("u", people, 2)
+        gaps = list(u * apart.T)
+        mean = sum(gaps) / people
+        variance = sum((gap - mean) ** 2 for gap in gaps) / people
+        yield sp.expand(mean**2 + variance - sum(gap**2 for gap in gaps) / people)
+        for row, gap in enumerate(gaps):
+            beside = u[row, 0] * apart[1] - u[row, 1] * apart[0]
+            yield sp.expand(dot(u[row, :], u[row, :]) * dot(apart, apart) - gap**2 - beside**2)
+    yield sp.expand(dot(apart, apart) + dot(v + w, v + w) - 2 * dot(v, v) - 2 * dot(w, w))
 
 
 @proof

@@ -82,6 +82,22 @@ test_nonsense_is_named = refused(  # what no temperature reaches
 )
 
 
+def test_no_people_have_more_than_the_budget_and_some_have_all_of_it() -> None:
+    rng, tau = np.random.default_rng(0), 0.3
+
+    def used(people: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
+        """Mean squared and variance, as a share of 4 / τ²."""
+        gaps = people @ (v - w) / tau
+        return float((gaps.mean() ** 2 + gaps.var()) / (4 / tau**2))
+
+    tables = (rng.normal(size=(int(rng.integers(4, 9)), int(rng.integers(1, 6)))) for _ in range(500))
+    rows = [table / np.linalg.norm(table, axis=1, keepdims=True) for table in tables]
+    shares = [used(table[2:], table[0], table[1]) for table in rows]
+    assert min(shares) >= 0 and 0.9 < max(shares) <= 1 + 1e-12
+    v = np.array([0.6, 0.8])
+    assert used(np.array([v, v, -v]), v, -v) == pytest.approx(1)
+
+
 def test_windows_give_no_taste_and_shuffled_batches_do() -> None:
     assert broken.shuffled_optimum(0) == [Fraction(8, 5), Fraction(2, 5), 1, 1]
     assert broken.shuffled_optimum(1) == [Fraction(2, 5), Fraction(8, 5), 1, 1]
@@ -154,7 +170,35 @@ TRIED = (
     about.plain_shows_twice_as_many_films,
     about.losses_agree_with_hits,
 )
-FINDINGS = [(replace(found, claimed=None), (GOOD,), (BAD,)) for found in TRIED]  # the page claims more settings
+
+
+def popularity_rows(held: list[float], change: float, recall: tuple[float, float]) -> Result:
+    """PRACTICE-6: what the scores hold at four temperatures, logQ at both weights, and the difference to plain."""
+    rows: list[dict[str, Any]] = []
+    for data, (tau, slope), loss in itertools.product(
+        about.FIVE_CORE.values(), zip(about.TAUS, held, strict=True), (about.LOGQ, about.NUMBER)
+    ):
+        where = {"data": data, "tau": tau, "loss": loss}
+        apart = {"metric": "minus plain", "weighted": "in theory", "value": change, "half": 0.002, "people": 800}
+        rows += [{**where, "metric": "weight", "value": 1.0}, {**where, **apart}]
+        for seed in range(3):
+            noise = 0.001 * seed * tau
+            rows.append({**where, "metric": "held", "value": slope + noise, "seed": seed})
+            for weight, value in zip((0.0, 1.0), recall, strict=True):
+                found = {"metric": "recall@10", "weight": weight, "value": value + noise * weight, "seed": seed}
+                rows.append({**where, **found})
+    return Result("PRACTICE-6", "laptop", "", rows)
+
+
+ALL_HELD, LITTLE_HELD = (popularity_rows(held, -0.005, (0.1, 0.12)) for held in ([1.2, 1.1, 1.0, 0.9], [0.2] * 4))
+FAR_BELOW = popularity_rows([0.2] * 4, -0.05, (0.12, 0.12))
+FINDINGS = [
+    *((replace(found, claimed=None), (GOOD,), (BAD,)) for found in TRIED),  # the page claims more settings
+    (about.logq_holds_less_at_a_higher_temperature, (ALL_HELD,), (LITTLE_HELD,)),
+    (about.a_number_for_each_film_holds_it, (ALL_HELD,), (LITTLE_HELD,)),
+    (about.a_learned_number_finds_what_counts_find, (ALL_HELD,), (FAR_BELOW,)),
+    (about.a_weight_helps_logq, (ALL_HELD,), (FAR_BELOW,)),
+]
 
 
 def test_the_verdicts_are_those_of_the_page() -> None:
@@ -172,8 +216,13 @@ LINES = {
     "plain, alone": (TAUS, [3, 5, 7, 8], [680, 679, 675, 600]),
     "logQ, alone": (TAUS, [9, 13, 15, 15], [500, 400, 300, 80]),
 }
+HELD_AT = {"plain": (TAUS, [0.2, 0.1, 0.0, 0.0]), "logQ": (TAUS, [1.0, 0.8, 0.6, 0.4])}
+AT_WEIGHTS = {"plain": ([0, 1, 2], [5, 12, 11]), "logQ": ([0, 1, 2], [11, 12, 11])}
+CHOSEN = {title: {"plain": 1.0, "logQ": 0.0} for title in ("τ 0.1", "τ 1")}
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "temperature_sweep": lambda: plots.temperature_sweep(LINES, (24.0, 24.0)),
+    "popularity_held": lambda: plots.popularity_held(dict.fromkeys(("small", "large"), HELD_AT)),
+    "by_weight": lambda: plots.by_weight({"τ 0.1": AT_WEIGHTS, "τ 1": AT_WEIGHTS}, {"hits": 20.0}, CHOSEN),
 }
 
 
@@ -181,6 +230,19 @@ def test_both_panels_hold_every_line_and_the_list() -> None:
     _, axes = plots.temperature_sweep(LINES, (24.0, 24.0))
     assert [len(ax.get_lines()) for ax in axes] == [3, 3]
     assert list(axes[1].get_lines()[2].get_ydata()) == [500, 400, 300, 80]
+
+
+def test_the_marks_stand_at_the_weight_that_was_chosen() -> None:
+    _, axes = plots.by_weight({"τ 0.1": AT_WEIGHTS, "τ 1": AT_WEIGHTS}, {"hits": 20.0}, CHOSEN)
+    marks = [line.get_xydata().tolist() for line in axes[1].get_lines() if len(line.get_xydata()) == 1]
+    assert marks == [[[1.0, 12.0]], [[0.0, 11.0]]]
+
+
+def test_popularity_held_is_drawn_between_what_the_losses_aim_at() -> None:
+    _, axes = plots.popularity_held({"small": HELD_AT, "large": HELD_AT})
+    levels, lines = axes[0].get_lines()[:2], axes[0].get_lines()[2:]
+    assert [line.get_ydata()[0] for line in levels] == [0, 1]
+    assert [list(line.get_ydata()) for line in lines] == [shares for _, shares in HELD_AT.values()]
 
 
 # ==== the quiz of the chapter: its numbers are right, and a wrong formula is noticed
