@@ -78,6 +78,17 @@ def test_it_is_the_cross_entropy_over_the_candidates_that_count(
     )
 
 
+def test_a_number_for_each_item_is_learned_through_log_q() -> None:
+    """As the card "logQ" says: what is subtracted from log q is added to the score of its column."""
+    scores, log_q = torch.from_numpy(SCORES), torch.from_numpy(LOG_Q)
+    number = torch.zeros(len(LOG_Q), dtype=torch.float64, requires_grad=True)
+    losses.in_batch_softmax(scores, tau=0.3, log_q=log_q - number).backward()
+    rows = torch.arange(len(scores))
+    share = torch.softmax(scores / 0.3 - log_q, dim=1)
+    share[rows, rows] -= 1
+    torch.testing.assert_close(number.grad, share.mean(0))
+
+
 def test_log_q_makes_the_sum_over_negatives_that_of_the_catalogue() -> None:
     """Every batch of three slots drawn from q, enumerated: the mean of sum_j exp(s_j - log q_j) is 3 sum exp(s).
 

@@ -173,8 +173,8 @@ def held_cell(cell: HeldCell) -> list[Row]:
     """All losses at one temperature at every weight of the counts, or the lists without a model.
 
     "passes", "weight", "found_before": a `Setting`. "minus plain": the difference of each person's mean over the seeds
-    to plain's, both with the weight chosen or both with that of theory, as "weighted" says. "minus theory": of one loss,
-    with the weight chosen to that of theory. Both with `half` of Student's 95 % interval over `people`.
+    to plain's, both with the weight chosen or both with that of theory, as "weighted" says. "minus theory": of one
+    loss, with the weight chosen to that of theory. Both with `half` of Student's 95 % interval over `people`.
     """
     before, test = scoreboard.windows(RECIPES.load(cell["data"]), (0.8, 0.9))
     if cell["tau"] is None:

@@ -222,8 +222,6 @@ def logq_on_cosines_alone_finds_less(stored: Any, where: dict[str, Any]) -> Diff
     cases=AT,
     family="a weight for logQ",
 )
-def a_weight_helps_logq(stored: Any, where: dict[str, Any]) -> Difference:
-    """Recall@10 of logQ on cosines at the chosen weight minus that at weight 0, over seeds."""
-    chosen = stored.mean("weight", loss=LOGQ, **where)
-    at_weights = (stored.values("recall@10", loss=LOGQ, weight=weight, **where) for weight in (chosen, 0.0))
-    return Difference.paired(*at_weights)
+def a_weight_helps_logq(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of logQ on cosines at the chosen weight minus that at weight 0, each person's mean over five seeds."""
+    return over_people(stored, "minus theory", loss=LOGQ, **where)

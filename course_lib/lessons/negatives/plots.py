@@ -57,7 +57,7 @@ def popularity_held(
             ax.plot(taus, shares, **series_style(name, at), lw=1.8, ms=5, mfc="none")
         ax.set(title=title)
         _temperatures(ax)
-    axes[0].set_ylabel("popularity held")
+    axes[0].set_ylabel("slope on the log of the count")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return fig, axes
 
@@ -70,13 +70,14 @@ def by_weight(
 ) -> tuple[Figure, np.ndarray]:
     """Recall against the weight of popularity, a panel for each temperature, on one scale.
 
-    panels: title -> loss -> weights and recall in percent. levels: name of a list -> its recall, a level line in each
-    panel. chosen: title -> loss -> the weight that the window before chose, a filled mark. Returns the figure and axes.
+    panels: title -> loss -> weights and recall in percent. levels: name of a list -> its recall, for two lists, a
+    level line in each panel. chosen: title -> loss -> the weight that the window before chose, a filled mark. Returns
+    the figure and axes.
     """
-    fig, axes = plt.subplots(1, len(panels), figsize=(2.3 * len(panels), 3.3), dpi=92, sharey=True)
+    fig, axes = plt.subplots(1, len(panels), figsize=(2.3 * len(panels), 4.2), dpi=92, sharey=True)
     for ax, (title, lines) in zip(axes, panels.items(), strict=True):
-        for name, level in levels.items():
-            ax.axhline(level, color=SOFT, lw=1.6, ls=(0, (6, 3)), label=name)
+        for (name, level), dashes in zip(levels.items(), ((6, 3), (1, 2)), strict=True):
+            ax.axhline(level, color=SOFT, lw=1.6, ls=(0, dashes), label=name)
         for at, (name, (weights, recall)) in enumerate(lines.items()):
             style = series_style(name, at)
             ax.plot(weights, recall, **style, lw=1.8, ms=4, mfc="none")
@@ -84,5 +85,5 @@ def by_weight(
             ax.plot(weights[best], recall[best], color=style["color"], marker=style["marker"], ms=9, ls="none")
         ax.set(title=title, xlabel="weight", ylim=(0, None))
     axes[0].set_ylabel("recall@10 in %")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return fig, axes

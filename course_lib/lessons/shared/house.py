@@ -62,6 +62,9 @@ SPARE = [
     ("#0072b2", "^", ":"),
     ("#007a5e", "D", "-."),
     ("#9c5a86", "v", (0, (5, 2))),
+    ("#8a6d00", "P", (0, (1, 1.5))),
+    ("#a83232", "X", (0, (7, 2, 1, 2))),
+    ("#4f6272", "p", (0, (3, 1))),
 ]
 
 
@@ -80,12 +83,17 @@ def in_style(figure: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def series_style(name: str, index: int = 0) -> dict[str, Any]:
-    """Keyword arguments of `Axes.plot` for a loss of SERIES, or for the `index`-th of any other series."""
+    """Keyword arguments of `Axes.plot` for a loss of SERIES, or for the `index`-th of any other series.
+
+    Raises ValueError where a chart has more series than there are looks: two of them would look the same.
+    """
     if name in SERIES:
         label, color, marker, line = SERIES[name]
-    else:
+    elif index < len(SPARE):
         label = name
-        color, marker, line = SPARE[index % len(SPARE)]
+        color, marker, line = SPARE[index]
+    else:
+        raise ValueError(f"index is {index} for {name!r}; expected at most {len(SPARE)} series in one chart")
     return {"label": label, "color": color, "marker": marker, "linestyle": line}
 
 

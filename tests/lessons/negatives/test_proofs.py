@@ -172,26 +172,22 @@ TRIED = (
 )
 
 
-def popularity_rows(held: list[float], change: float, recall: tuple[float, float]) -> Result:
-    """PRACTICE-6: what the scores hold at four temperatures, logQ at both weights, and the difference to plain."""
+def popularity_rows(held: list[float], behind: float, more: float) -> Result:
+    """PRACTICE-6: what the scores hold at four temperatures, the difference to plain and what a weight adds."""
     rows: list[dict[str, Any]] = []
     for data, (tau, slope), loss in itertools.product(
         about.FIVE_CORE.values(), zip(about.TAUS, held, strict=True), (about.LOGQ, about.NUMBER)
     ):
         where = {"data": data, "tau": tau, "loss": loss}
-        apart = {"metric": "minus plain", "weighted": "in theory", "value": change, "half": 0.002, "people": 800}
-        rows += [{**where, "metric": "weight", "value": 1.0}, {**where, **apart}]
-        for seed in range(3):
-            noise = 0.001 * seed * tau
-            rows.append({**where, "metric": "held", "value": slope + noise, "seed": seed})
-            for weight, value in zip((0.0, 1.0), recall, strict=True):
-                found = {"metric": "recall@10", "weight": weight, "value": value + noise * weight, "seed": seed}
-                rows.append({**where, **found})
+        for metric, value in {"minus plain": behind, "minus theory": more}.items():
+            half = {"value": value, "half": 0.002, "people": 800}
+            rows += [{**where, "metric": metric, "weighted": which, **half} for which in ("chosen", "in theory")]
+        rows += [{**where, "metric": "held", "value": slope + 0.001 * seed * tau, "seed": seed} for seed in range(3)]
     return Result("PRACTICE-6", "laptop", "", rows)
 
 
-ALL_HELD, LITTLE_HELD = (popularity_rows(held, -0.005, (0.1, 0.12)) for held in ([1.2, 1.1, 1.0, 0.9], [0.2] * 4))
-FAR_BELOW = popularity_rows([0.2] * 4, -0.05, (0.12, 0.12))
+ALL_HELD, LITTLE_HELD = (popularity_rows(held, -0.005, 0.02) for held in ([1.2, 1.1, 1.0, 0.9], [0.2] * 4))
+FAR_BELOW = popularity_rows([0.2] * 4, -0.05, -0.001)
 FINDINGS = [
     *((replace(found, claimed=None), (GOOD,), (BAD,)) for found in TRIED),  # the page claims more settings
     (about.logq_holds_less_at_a_higher_temperature, (ALL_HELD,), (LITTLE_HELD,)),
@@ -218,11 +214,12 @@ LINES = {
 }
 HELD_AT = {"plain": (TAUS, [0.2, 0.1, 0.0, 0.0]), "logQ": (TAUS, [1.0, 0.8, 0.6, 0.4])}
 AT_WEIGHTS = {"plain": ([0, 1, 2], [5, 12, 11]), "logQ": ([0, 1, 2], [11, 12, 11])}
+WEIGHTED, LEVELS = dict.fromkeys(("τ 0.1", "τ 1"), AT_WEIGHTS), {"hits": 20.0, "most popular": 12.0}
 CHOSEN = {title: {"plain": 1.0, "logQ": 0.0} for title in ("τ 0.1", "τ 1")}
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "temperature_sweep": lambda: plots.temperature_sweep(LINES, (24.0, 24.0)),
     "popularity_held": lambda: plots.popularity_held(dict.fromkeys(("small", "large"), HELD_AT)),
-    "by_weight": lambda: plots.by_weight({"τ 0.1": AT_WEIGHTS, "τ 1": AT_WEIGHTS}, {"hits": 20.0}, CHOSEN),
+    "by_weight": lambda: plots.by_weight(WEIGHTED, LEVELS, CHOSEN),
 }
 
 
@@ -233,7 +230,7 @@ def test_both_panels_hold_every_line_and_the_list() -> None:
 
 
 def test_the_marks_stand_at_the_weight_that_was_chosen() -> None:
-    _, axes = plots.by_weight({"τ 0.1": AT_WEIGHTS, "τ 1": AT_WEIGHTS}, {"hits": 20.0}, CHOSEN)
+    _, axes = plots.by_weight(WEIGHTED, LEVELS, CHOSEN)
     marks = [line.get_xydata().tolist() for line in axes[1].get_lines() if len(line.get_xydata()) == 1]
     assert marks == [[[1.0, 12.0]], [[0.0, 11.0]]]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
+import pytest
 from matplotlib.figure import Figure
 
 from course_lib import in_batch
@@ -38,3 +39,8 @@ def test_no_two_series_need_colour_to_be_told_apart() -> None:
         for (marker, dashes), (other_marker, other_dashes) in itertools.combinations(group, 2):
             assert marker != other_marker or dashes != other_dashes
     assert len({look[2] for look in house.SERIES.values()}) == len(house.SERIES)
+
+
+def test_a_series_more_than_there_are_looks_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"index is 8 .*at most 8 series"):
+        house.series_style("one more", len(house.SPARE))
