@@ -461,7 +461,7 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
     for rows, what in ((evidence.zero_items, "item"), (evidence.zero_users, "user")):
         if rows:
             yield f"{rows:,} zero {what} rows were left out, with their counts and their pairs."
-    for name, each in found.items():
+    for name, each in zip(("pairs", "held-out"), found.values(), strict=True):
         if each is not None and each.repeated:
             yield f"{name}: {each.repeated:,} pairs came again; each counts once."
         if each is not None and each.lost:

@@ -12,6 +12,7 @@ from course_lib import extras
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 PART = ".parquet"
 STEMS = ("items", "users", "pairs", "held_out", "counts", "item_ids", "user_ids")  # of the files of a model
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 LOGS = ("_delta_log", ".hoodie", "metadata")  # of Delta, Hudi and Iceberg: they say which of the parts still count
 
 

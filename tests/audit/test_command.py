@@ -147,6 +147,13 @@ def test_a_reader_that_has_read_enough_is_no_crash(option, folder, monkeypatch):
     assert stopped.value.code == 2
 
 
+@pytest.mark.parametrize("name", ["pairs.csv.gz", "held_out.parquet.zip", "users.npy.xz"])
+def test_a_compressed_file_in_a_folder_is_refused_and_not_passed_over(name, tmp_path, capsys):
+    np.save(tmp_path / "items.npy", np.random.default_rng(0).normal(size=(30, 4)))
+    (tmp_path / name).write_bytes(b"anything")
+    assert cli([str(tmp_path)]) == 2 and f"{name} is compressed" in capsys.readouterr().err
+
+
 def test_the_law_of_negatives_may_be_named_by_its_library(folder, capsys):
     given = [*arguments(folder, "clean"), "--loss", "bpr", "--negatives", "implicit", "--json"]
     assert cli(given) == 0

@@ -245,6 +245,8 @@ def test_softmax_without_logq_is_judged_by_held_out_pairs() -> None:
     verdict = softmax()["in-batch-bias"]
     assert verdict.verdict == "fault" and verdict.figures["low"] > 0
     assert "compared cosines" not in verdict.support
+    assert "95 % interval" in verdict.lead and " 1 log" not in verdict.lead  # what was measured stands in the action
+    assert "0.5 x log(popularity) is added" in softmax(temperature=0.5)["in-batch-bias"].support
     assert "if the training compared cosines" in softmax(sphere=False)["in-batch-bias"].support  # lengths differ
     assert softmax(logq=True)["in-batch-bias"].verdict == "fine"
     assert softmax(temperature=None)["in-batch-bias"].verdict == "cannot tell"

@@ -57,12 +57,12 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
     if training.loss == BPR:
         return _of_triples(evidence, served)
     if training.loss == "als":
-        support = f"ALS weighs every pair itself and samples no negatives.{served.sentence}"
+        support = f"ALS weighs every pair itself and samples no negatives. {served.sentence}".strip()
         return Verdict(NAME, "fine", support, dict(served.figures))
     if training.loss is None:
         return cannot_tell(NAME, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
     if training.loss not in in_batch.KINDS:
-        why = f"No theorem of the course says what batches do under a loss {training.loss!r}.{served.sentence}"
+        why = f"No theorem of the course says what batches do under a loss {training.loss!r}. {served.sentence}".strip()
         needed = "Judge by held-out pairs what popularity given back when serving changes."
         return cannot_tell(NAME, why, needed, dict(served.figures))
     if pairs is None or training.batch_size is None:
@@ -77,7 +77,8 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if not repairs:
         return Served()
     back, logq, k = repairs[BACK], repairs[LOGQ], evidence.k
-    scale = "" if evidence.training.temperature is None else f"{evidence.training.temperature:g} "
+    tau = evidence.training.temperature or 1.0
+    scale = "" if tau == 1 else f"{tau:g} x "
     figures = {"before": logq.before, "after": logq.after, "low": logq.low, "high": logq.high, "users": logq.users}
     figures |= {"multiplied": back.after, "multiplied_low": back.low, "multiplied_high": back.high}
     changes = " and ".join(
@@ -87,7 +88,7 @@ def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
             ("popularity multiplies them", back),
         )
     )
-    sentence = f" For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
+    sentence = f"For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
@@ -132,7 +133,7 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     return Verdict(
         NAME,
         answer,
-        support + served.sentence,
+        f"{support} {served.sentence}".strip(),
         {**figures, **served.figures},
         advice,
         (_weights_drawn(popularity, weights),),
@@ -174,7 +175,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
             "logQ takes the sampling probability of the items out of the softmax. It is no unbiased loss: the positive "
             "is always in the denominator."
         )
-        return Verdict(NAME, "fine", support + served.sentence, figures)
+        return Verdict(NAME, "fine", f"{support} {served.sentence}".strip(), figures)
     why = "Without logQ, the best score is log(chance of the pair) less log(popularity of the item)."
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
@@ -186,7 +187,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
     advice = _instead("Train with logQ", served) if served.gains else ""
-    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice)
+    return Verdict(NAME, judged(served.gains), f"{served.sentence} {why}", figures, advice)
 
 
 def _of_triples(evidence: Evidence, served: Served) -> Verdict:
@@ -230,7 +231,8 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
         return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)
     fault = law.negatives == "popularity" and bool(served.gains)
     advice = _instead("Draw negatives uniformly", served) if fault else ""
-    support += served.sentence
+    said = (served.sentence, support) if fault else (support, served.sentence)  # what decides comes first
+    support = " ".join(said).strip()
     return Verdict(NAME, judged(fault), support, figures, advice, (picture,), OF_TRIPLES)
 
 

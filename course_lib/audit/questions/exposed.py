@@ -26,7 +26,8 @@ def exposure(bench: Bench | None) -> Verdict:
     shown = np.bincount(group[np.unique(listed)], minlength=len(GROUPS)) / np.maximum(sizes, 1)
     places, wanted = _shares(group[listed]), _shares(group[bench.held_out.items])
     trained = np.array([bench.counts[group == at].sum() for at in range(len(GROUPS))]) / bench.counts.sum()
-    change = Change.of(_heads(lists, group) - _heads_of_pairs(bench, group))
+    own = _heads_of_pairs(bench, group)
+    change = Change.of(_heads(lists, group) - own)
     figures: dict[str, Number] = {}
     for at, each in enumerate(GROUPS):
         figures |= {f"places_{each}": float(places[at]), f"held_out_{each}": float(wanted[at])}
@@ -34,10 +35,10 @@ def exposure(bench: Bench | None) -> Verdict:
     figures |= {"head_less_held_out": change.difference, "low": change.low, "high": change.high}
     figures |= {"never_shown": n - len(np.unique(listed)), "gini": metrics.gini(lists, n)}
     support = (
-        f"The most popular tenth of the items fills {_percent(places[0])} of the places, and has {_percent(wanted[0])} "
-        f"of the held-out pairs (difference in a user's list {100 * change.difference:+.1f} points, 95 % interval "
-        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}). The less popular half fills {_percent(places[-1])}, "
-        f"with {_percent(wanted[-1])} of these pairs. The lists of {len(lists):,} users show {_percent(shown[0])} of "
+        f"The most popular tenth of the items fills {_percent(places[0])} of the places, and {_percent(own.mean())} of "
+        f"a user's held-out pairs, on average (difference {100 * change.difference:+.1f} points, 95 % interval "
+        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}); it has {_percent(wanted[0])} of all these pairs. The "
+        f"less popular half fills {_percent(places[-1])}, with {_percent(wanted[-1])} of all pairs. The lists of {len(lists):,} users show {_percent(shown[0])} of "
         f"the head, {_percent(shown[1])} of the middle and {_percent(shown[2])} of the tail."
     )
     tilted = abs(change.difference) >= TILT and not change.low <= 0 <= change.high

@@ -172,9 +172,11 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
         f"{change.centres[1]:.2f}; after the best rotation it moved by {change.centre:.3f}"
         + (f" (a second training: {noise:.3f})." if again is not None else ".")
     )
+    longer = change.centres[1] - change.centres[0]
+    shared = "has turned" if abs(longer) < CENTRE / 2 else "has grown" if longer > 0 else "has shrunk"
     advice = (
-        "All cosines share a part that they did not share before. Lists by dot product do not see it; thresholds "
-        "on cosines and approximate indices do: compare the start, the decay and the centring of the two trainings."
+        f"The part that all cosines share {shared}. Lists by dot product do not see it; thresholds on cosines and "
+        "approximate indices do: compare the start, the decay and the centring of the two trainings."
     )
     return decided(name, fault, support, figures, advice)
 
