@@ -180,8 +180,7 @@ def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
         return said
     part = best.users < hits.users and hits.remedy in best.beyond  # judged on half of the users
     above = best.beyond[hits.remedy].difference > 0 if part else best.after > hits.after
-    start = f"from {best.before:.3f} " if part else ""
-    doing = _doing(best)
+    start, doing = f"from {best.before:.3f} " if part else "", _doing(best)
     doing = doing if doing.isupper() else f"{doing[:1].lower()}{doing[1:]}"  # DDC stays DDC
     lifted = f"{doing} lifts the model {start}to {best.after:.3f}{' on half of the users' * part}"
     return f"{said}; {lifted}, {'above it' if above else 'but not above it'}"
@@ -322,10 +321,7 @@ REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     "hubs": (
         "Look at the items that are everybody's neighbour.",
         "similar",
-        (
-            "lists = gauge.neighbours(items, 10)",
-            "print(np.argsort(-np.bincount(lists.ravel()))[:20])",
-        ),
+        ("lists = gauge.neighbours(items, 10)", "print(np.argsort(-np.bincount(lists.ravel()))[:20])"),
     ),
     "leaked-test-pairs": (
         "Make the split again, after merging repeated pairs.",

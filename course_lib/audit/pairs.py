@@ -253,8 +253,8 @@ def _from_numpy(path: Path, schema: Schema, name: str) -> Source:
         left, right = (_ids_of(arrays[key], key, name, path) for key in keys)
         others = [key for key in vectors if key not in keys]
         even = [key for key in others if key in arrays and arrays[key].shape == left.shape]
-        rating = next((key for key in even if schema.is_rating(key) and arrays[key].dtype.kind in "iufb"), "")
-        when = next(iter(sorted((key for key in even if schema.is_time(key) and key != rating), key=vague_time)), "")
+        even = [key for key in even if arrays[key].dtype.kind in "iufb" or not schema.is_rating(key)]
+        rating, when = _rating_and_time(even, schema)
         times = _clock(arrays[when]) if when else None
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None, times=times)
         unused = tuple(key for key in others if key not in (rating, when))
@@ -292,16 +292,12 @@ def _days(numbers: AnyArray) -> AnyArray:
     clock = 10**6 if len(numbers) and numbers.min() > 10**13 else 1
     if not len(numbers) or numbers.min() < 19700101 * clock or numbers.max() > 21001231 * clock + clock:
         return numbers
-    whole = numbers.astype(np.int64)
-    date, rest = whole // clock, whole % clock
-    year, month, day = date // 10**4, date // 100 % 100, date % 100
-    hour, minute, second = rest // 10**4, rest // 100 % 100, rest % 100
-    inside = [(1, month, 12), (1, day, 31), (0, hour, 23), (0, minute, 59), (0, second, 59)]
-    if (whole != numbers).any() or any(((part < low) | (part > high)).any() for low, part, high in inside):
+    written = [f"{each:014.0f}" if clock > 1 else f"{each:08.0f}000000" for each in numbers.tolist()]
+    try:
+        dates = [f"{each[:4]}-{each[4:6]}-{each[6:8]}T{each[8:10]}:{each[10:12]}:{each[12:]}" for each in written]
+        return np.array(dates, "datetime64[s]").astype(np.float64) if (numbers == np.floor(numbers)).all() else numbers
+    except ValueError:  # no month, or no hour
         return numbers
-    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]").astype(np.int64) + day - 1
-    return (((days * 24 + hour) * 60 + minute) * 60 + second).astype(np.float64)
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
@@ -326,12 +322,10 @@ def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
         if places is None and len(columns) > 2:
             raise _unclear(columns, "users and items", name, path)
         two = [columns[place] for place in places or (0, 1)]
-        rating = [key for key in columns if schema.is_rating(key) and key not in two][:1]
         if seen and set(seen) != set(columns):
             raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
         seen[:] = columns
-        times = (key for key in columns if schema.is_time(key) and key not in two + rating)
-        return two + rating + sorted(times, key=vague_time)[:1]
+        return two + [key for key in _rating_and_time((key for key in columns if key not in two), schema) if key]
 
     found = arrow_table(path, name, used_of)
     used = found.column_names
@@ -349,10 +343,11 @@ def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
     return Source(chunks(), found.num_rows, "rows", (used[0], used[1]), rating, unused, time)
 
 
-def _rating_and_time(names: list[str], schema: Schema) -> tuple[str, str]:
-    """Which of the columns beside users and items is which; "" for none."""
-    rating = next((name for name in names if schema.is_rating(name)), "")
-    return rating, next((name for name in names if name != rating), "")
+def _rating_and_time(names: Iterable[str], schema: Schema) -> tuple[str, str]:
+    """Which of the columns beside users and items is which; "" for none. Of several times the surest is taken."""
+    names = list(names)
+    rating = next(filter(schema.is_rating, names), "")
+    return rating, min((name for name in names if schema.is_time(name) and name != rating), key=vague_time, default="")
 
 
 def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
@@ -372,16 +367,15 @@ def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
         raise refuse_file(name, path, what, "names of columns, or no such line")
     names = [(header and field.strip()) or f"column {at}" for at, field in enumerate(fields, 1)]
     used = places or (0, 1)
-    others = [at for at in range(len(names)) if at not in used]
-    rating = next((at for at in others if (schema.is_rating(names[at]) if header else at == 2)), None)
-    four = not header and len(names) == 4 and rating == 2  # user, item, rating, time: MovieLens
-    clocks = (at for at in others if at != rating and (schema.is_time(names[at]) if header else four))
-    time = next(iter(sorted(clocks, key=lambda at: vague_time(names[at]))), None)
-    chunks = _decoded(_rows_of(path, name, layout, used, (rating, time), header), path, name)
+    others = [name for at, name in enumerate(names) if at not in used]
+    rating, time = _rating_and_time(others, schema)
+    if not header:  # user, item, rating, time: MovieLens
+        rating, time = (others[0] if others else ""), (others[1] if len(others) == 2 else "")
+    extra = [names.index(name) if name else None for name in (rating, time)]
+    chunks = _decoded(_rows_of(path, name, layout, used, extra, header), path, name)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
-    unused = tuple(names[at] for at in others if at not in (rating, time))
-    rated, clock = ("" if at is None else names[at] for at in (rating, time))
-    return Source(chunks, total - header, "lines", columns, rated, unused, clock)
+    unused = tuple(each for each in others if each not in (rating, time))
+    return Source(chunks, total - header, "lines", columns, rating, unused, time)
 
 
 def _decoded(chunks: Iterator[Chunk], path: Path, name: str) -> Iterator[Chunk]:
@@ -397,7 +391,7 @@ def _no_text(problem: Exception, path: Path, name: str) -> ValueError:
 
 
 def _rows_of(
-    path: Path, name: str, layout: Layout, used: tuple[int, int], extra: tuple[int | None, int | None], header: bool
+    path: Path, name: str, layout: Layout, used: tuple[int, int], extra: list[int | None], header: bool
 ) -> Iterator[Chunk]:
     """A pair of each line; extra: where its rating and its time are."""
     found = records(path, name, layout)

@@ -40,7 +40,7 @@ class Beside:
                 raise self._unclear(each.names)
             if key is None and fitting:
                 one = all(self._equal(fitting[0], other) for other in fitting[1:])
-                if not one and (each.sure or any(map(self._numbers, fitting))):
+                if not one and (each.sure or any(self._numbers(at) is not None for at in fitting)):
                     raise self._unclear(fitting)
                 key = fitting[0] if one else None
             elif key is not None and each.sure:
@@ -55,10 +55,10 @@ class Beside:
         for key in left:
             if not self._differ(key):
                 continue
-            numbers, fits = numbers_of(self.ids(key), np.int64)
-            if is_rating(key) and not np.array_equal(np.sort(numbers), places):  # label, value: may be ids all the same
-                continue
-            if fits.all() and not np.array_equal(numbers, places):
+            numbers = self._numbers(key)
+            if numbers is None or (is_rating(key) and not np.array_equal(np.sort(numbers), places)):
+                continue  # label, value: may be ids all the same
+            if not np.array_equal(numbers, places):
                 what = f"{key} holds another whole number for each row, and nothing is named as ids are"
                 raise refuse_file(
                     self.name, self.path, what, f"{self._option(key)} if these are the ids, or a file without {key}"
@@ -72,17 +72,16 @@ class Beside:
     def _equal(self, key: str, other: str) -> bool:
         return bool(np.array_equal(self.ids(key).astype(str), self.ids(other).astype(str)))
 
-    def _numbers(self, key: str) -> bool:
-        """Whether these are whole numbers."""
-        return bool(numbers_of(self.ids(key), np.int64)[1].all())
+    def _numbers(self, key: str) -> AnyArray | None:
+        """These ids as whole numbers, where they all are such."""
+        found = self._or_none(key)
+        numbers, fits = (found, np.False_) if found is None else numbers_of(found)
+        return numbers if fits.all() else None
 
     def _other_numbers(self, key: str, other: str) -> bool:
         """Whether both are whole numbers, and not the same."""
-        left, right = self._or_none(key), self._or_none(other)
-        if left is None or right is None or left.shape != right.shape:
-            return False
-        both = [numbers_of(each, np.int64) for each in (left, right)]
-        return all(bool(fits.all()) for _, fits in both) and not np.array_equal(both[0][0], both[1][0])
+        left, right = self._numbers(key), self._numbers(other)
+        return left is not None and right is not None and left.shape == right.shape and bool((left != right).any())
 
     def _or_none(self, key: str) -> AnyArray | None:
         try:

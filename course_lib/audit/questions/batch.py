@@ -76,19 +76,18 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
 def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if not repairs:
         return Served()
-    back, logq, k = repairs[BACK], repairs[LOGQ], evidence.k
-    tau = evidence.training.temperature or 1.0
-    scale = "" if tau == 1 else f"{tau:g} x "
-    figures = {"before": logq.before, "after": logq.after, "low": logq.low, "high": logq.high, "users": logq.users}
+    back, logq, tau = repairs[BACK], repairs[LOGQ], evidence.training.temperature or 1.0
+    figures: dict[str, Number] = {name: getattr(logq, name) for name in ("before", "after", "low", "high", "users")}
     figures |= {"multiplied": back.after, "multiplied_low": back.low, "multiplied_high": back.high}
-    changes = " and ".join(
-        f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f}) where {what}"
-        for what, effect in (
-            (f"{scale}log(popularity) is added to the scores", logq),
-            ("popularity multiplies them", back),
-        )
+    added, multiplied = (
+        f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f})"
+        for effect in (logq, back)
     )
-    sentence = f"For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
+    sentence = (
+        f"For {logq.users:,} users, NDCG@{evidence.k} on held-out pairs moves from {logq.before:.4f} {added} where "
+        f"{'' if tau == 1 else f'{tau:g} x '}log(popularity) is added to the scores and {multiplied} where popularity "
+        "multiplies them."
+    )
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
@@ -120,24 +119,20 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     }
     found = misled >= MISLED
     support = (
-        f"In expectation, a batch of {batch_size:,} under {kind!r} weighs a negative pair {_times(rare)} (rare, 5 % "
-        f"quantile) to {_times(common)} (common, 95 %) what the loss over all pairs gives it, and {100 * misled:.1f} % "
-        "of the positive pairs weigh more as negatives than as positives."
+        f"In expectation, a batch of {batch_size:,} under {kind!r} weighs a negative pair {rare:.3g} times (rare, "
+        f"5 % quantile) to {common:.3g} times (common, 95 %) what the loss over all pairs gives it, and "
+        f"{100 * misled:.1f} % of the positive pairs weigh more as negatives than as positives."
     )
     if kind == "in_batch":
         threshold = float(in_batch.misclassification_threshold(batch_size, len(pairs)))
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
     answer = weighed(found, served.effects)
-    advice = _advice(answer, served) if found else ""
-    return Verdict(
-        NAME,
-        answer,
-        f"{support} {served.sentence}".strip(),
-        {**figures, **served.figures},
-        advice,
-        (_weights_drawn(popularity, weights),),
-    )
+    advice, support = _advice(answer, served) if found else "", f"{support} {served.sentence}".strip()
+    title = "Weight of a pair as a negative, against the loss over all pairs"
+    series = {"weight as a negative": weights}
+    picture = _by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
+    return Verdict(NAME, answer, support, {**figures, **served.figures}, advice, (picture,))
 
 
 def _advice(answer: Answer, served: Served) -> str:
@@ -150,12 +145,6 @@ def _advice(answer: Answer, served: Served) -> str:
         return "Give users and held-out pairs: they show whether popularity is missing from the scores."
     little = f", though it helps to {serving}" if serving else ""
     return f"Held-out pairs show little of it: popularity given back when serving does not repair the lists{little}."
-
-
-def _weights_drawn(popularity: Float, weights: Float) -> Picture:
-    title = "Weight of a pair as a negative, against the loss over all pairs"
-    series = {"weight as a negative": weights}
-    return _by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
 
 
 def _by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
@@ -251,7 +240,3 @@ def expected_roles(pairs: Interactions, law: TripleLaw) -> tuple[Float, Float]:
     labels = pairs.matrix[np.flatnonzero(pairs.row_counts)].astype(np.float64)
     parts = pull_parts(labels, law)
     return labels.T @ parts.plain, parts.chance * (parts.pushed.sum() - labels.T @ parts.owned)
-
-
-def _times(weight: float) -> str:
-    return f"{weight:.3g} times"

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from course_lib import __version__, checking
+from course_lib import checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.markdown import summary
-from course_lib.audit.page import Answers, Contents
+from course_lib.audit.page import Answers, head
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
@@ -57,14 +57,12 @@ class Comparison(Answers):
     options: dict[str, Any]
     source: str = "two snapshots"
     read: dict[str, str] = field(default_factory=dict)
+    remedies = baselines = smaller = notes = ()  # of one model
+    cosines = None
+    rules = questions.RULES
 
     def __repr__(self) -> str:
         return f"Comparison({self.source}: {counted(self.verdicts)})"
-
-    def __getitem__(self, name: str) -> Verdict:
-        """The verdict with this id."""
-        checking.choice(name, "id", CHANGES)
-        return next(verdict for verdict in self.verdicts if verdict.id == name)
 
     def text(self, width: int = 76) -> str:
         """What was read, and the verdicts with their support, in plain text."""
@@ -74,8 +72,7 @@ class Comparison(Answers):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
         return {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "two-tower-audit", "version": __version__},
+            **head(SCHEMA_VERSION),
             "kind": "comparison",
             "rows": self.rows,
             "options": self.options,
@@ -88,11 +85,16 @@ class Comparison(Answers):
         """A summary for CI (`markdown.summary`)."""
         return summary(f"What changed: {self.source}", [], self.verdicts)
 
-    def _contents(self) -> Contents:
+    @property
+    def title(self) -> str:
+        """The sources of both."""
+        return self.source
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The rows, the options, the faults of each model and what was read."""
         named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
-        read = {f"{name} read": said for name, said in self.read.items()}
-        facts = {**self.rows, **self.options, **named, **read}
-        return Contents(self.verdicts, (), None, facts, (), self.source, questions.RULES)
+        return {**self.rows, **self.options, **named, **{f"{name} read": said for name, said in self.read.items()}}
 
 
 def compare(

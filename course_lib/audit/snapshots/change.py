@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from course_lib import gauge, geometry, metrics, popularity
-from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, part_of, reduced
+from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, no_pairs, part_of, reduced
 from course_lib.audit.questions.lengths import slope_interval
 from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions
@@ -133,7 +133,7 @@ def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Any]:
     assert old.users is not None and new.users is not None
     size = min(LISTED_USERS, len(new.users))
     chosen = np.sort(new.rng("listed users").choice(len(new.users), size, replace=False))
-    known = _known(new, chosen)
+    known = no_pairs(size, len(new.items)) if new.pairs is None else part_of(new.pairs, chosen)
     left, right = (each.astype(np.float64, copy=False) for each in (old.users[chosen], new.users[chosen]))
     before = metrics.top_k(left, old.items.astype(np.float64), known, new.k)
     found = {"lists": right, "crossed": left, "rotated": left @ Q}
@@ -152,11 +152,3 @@ def first_times(pairs: Interactions) -> Float:
     first = np.full(pairs.n_items, np.inf)
     np.minimum.at(first, pairs.items, pairs.times)
     return first
-
-
-def _known(evidence: Evidence, chosen: Ids) -> Interactions:
-    """The training pairs of the chosen users, none where there are no pairs."""
-    n = len(evidence.items)
-    if evidence.pairs is None:
-        return Interactions(np.zeros(0, np.int64), np.zeros(0, np.int64), n_users=len(chosen), n_items=n)
-    return part_of(evidence.pairs, chosen)

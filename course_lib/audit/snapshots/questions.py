@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
     if change.band is not None:
         groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(BANDS)}
         groups = {band: ids for band, ids in groups.items() if len(ids) >= FEWEST_LISTS or band == "all"}
-    answers = {band: _kept(change.neighbours[ids], _part(again, ids)) for band, ids in groups.items()}
+    answers = {band: _kept(change.neighbours[ids], again and again.neighbours[ids]) for band, ids in groups.items()}
     shares = {band: float(change.neighbours[ids].mean()) for band, ids in groups.items()}
     figures: dict[str, Number] = {f"kept_{band}": share for band, share in shares.items()}
     if again is not None:
@@ -104,7 +103,7 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         "after_rotating": float(change.rotated.mean()),
         "users": len(change.lists),
     }
-    kept_again = None if again is None else again.lists
+    kept_again = again and again.lists
     for suffix, each in (("", change), ("_again", again)):
         figures |= {} if each is None else {f"kept{suffix}_{name}": share for name, share in each.by_group.items()}
     if kept_again is not None:
@@ -142,7 +141,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     if again is not None:
         figures |= {"spread_again": again.lengths.spread, "slope_again": _steepness(again.lengths)}
     apart = old.on_sphere != new.on_sphere
-    fault = apart or _drifted(lengths, None if again is None else again.lengths)
+    fault = apart or _drifted(lengths, again and again.lengths)
     support = f"The ratio of new to old length has the median {lengths.scale:.3g} and {_said(lengths)}"
     if apart:
         support += f". The old table is {'on' if old.on_sphere else 'off'} the sphere, the new one is not so"
@@ -150,7 +149,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
         figures |= {"spread_of_scores": weights.spread}
         figures |= {} if weights.slope is None else {"slope_of_scores": weights.slope[0]}
     if fault and weights is not None:
-        drifted = _drifted(weights, None if again is None else again.weights)
+        drifted = _drifted(weights, again and again.weights)
         fault = drifted or (apart and weights.spread > SPHERE_TOLERANCE)
         support += f". For the items' columns of scores, which no gauge changes, this ratio has {_said(weights)}"
         support += "" if fault else ": the gauge changed, and dot products weigh the items as before, or nearly so"
@@ -333,21 +332,11 @@ def _interval(values: Float) -> tuple[float, float, float]:
     return mean, mean - error, mean + error
 
 
-def _verdict(
-    name: str,
-    answers: list[Answer],
-    support: str,
-    figures: dict[str, Number],
-    advice: str,
-) -> Verdict:
+def _verdict(name: str, answers: list[Answer], support: str, figures: dict[str, Number], advice: str) -> Verdict:
     """A fault where one answer is; "cannot tell" where the first, which is over everything, is."""
     verdict: Answer = "fault" if "fault" in answers else answers[0]
     said = {"fault": advice, "fine": "", "cannot tell": NEEDED}[verdict]
     return Verdict(name, verdict, support, figures, said)
-
-
-def _part(again: Change | None, ids: Any) -> Float | None:
-    return None if again is None else again.neighbours[ids]
 
 
 def _lost_neighbours(change: Change, again: Change | None) -> str:
