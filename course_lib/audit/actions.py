@@ -290,7 +290,7 @@ REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     "shifted-centre": (
         "Subtract the mean item before items are compared by cosine.",
         "similar",
-        ("centred = items - items.mean(axis=0)  # no list by dot product changes", "gauge.neighbours(centred, 10)"),
+        ("centred = items - items.mean(axis=0)", "gauge.neighbours(centred, 10)"),
     ),
     "free-gauge": (
         "Compare items by their columns of scores, not by their cosines.",

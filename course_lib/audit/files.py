@@ -39,10 +39,9 @@ import numpy as np
 from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
-from course_lib.audit.columns import Candidates, candidates, families, number_of
+from course_lib.audit.columns import Beside, Candidates, candidates, families, number_of, side_of
 from course_lib.audit.ids import IDS, by_id, checked_ids
 from course_lib.audit.lines import lines_of
-from course_lib.audit.row_names import Beside, side_of
 from course_lib.audit.schema import INFERRED, NONE, Schema
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
 from course_lib.audit.tables import AnyArray, Table, no_codes, table_of

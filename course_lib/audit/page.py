@@ -1,8 +1,9 @@
-"""The report as one page of HTML: no script, no request, dark and light, print, 360 px."""
+"""The report as one page of HTML (no script, no request, dark and light, print, 360 px), and in Markdown."""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,11 +35,7 @@ class Answers:
     smaller: tuple[Smaller, ...]
     notes: tuple[str, ...]
     rules: ClassVar[Mapping[str, str]]
-
-    # of one model alone
-    headline = ""
-    actions: Sequence[Action] = ()
-    further: tuple[Verdict, ...] = ()
+    kind: ClassVar[str]
 
     @property
     def title(self) -> str:
@@ -49,6 +46,21 @@ class Answers:
     def facts(self) -> Mapping[str, Any]:
         """What was looked at: {name: value}, in nested dictionaries."""
         raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The report in one sentence; of one model alone, as all that follows."""
+        return ""
+
+    @property
+    def actions(self) -> list[Action]:
+        """What to do."""
+        return []
+
+    @property
+    def further(self) -> tuple[Verdict, ...]:
+        """What is described and never a fault."""
+        return ()
 
     def quality(self) -> str:
         """The sentence on NDCG."""
@@ -67,6 +79,10 @@ class Answers:
         """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
         checking.choice(answer, "answer", ANSWERS)
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def markdown(self) -> str:
+        """A summary for CI (`summary`)."""
+        return summary(self)
 
     def html(self) -> str:
         """One page of HTML that needs nothing else."""
@@ -316,3 +332,42 @@ def _places(value: Any, digits: int) -> Any:
 
 def _text(value: str) -> str:
     return html.escape(str(value), quote=True)
+
+
+# ---- in Markdown
+
+
+def summary(shown: Answers) -> str:
+    """The report in Markdown, for the summary of a run in CI: headline, actions, and the answers that are not fine.
+
+    Of fine verdicts the ids alone; of the others, faults first, the support too.
+    """
+    said = map(_plain, (" ".join(shown.above()), shown.headline, shown.quality()))
+    parts = [f"## {_plain(f'{shown.kind} {shown.title}')}", *said, *_to_do(shown.actions)]
+    parts.append(f"**{counted(shown.verdicts)}**")
+    answers = (*shown.verdicts, *shown.further)
+    listed = [each for answer in ("fault", "noted") for each in answers if each.verdict == answer]
+    if listed:
+        rows = (f"| {SIGNS[each.verdict]} {each.verdict} | {each.id} | {_cell(each.lead)} |" for each in listed)
+        parts.append("\n".join(["| | question | |", "|---|---|---|", *rows]))
+    for each in listed:
+        inside = f"{_plain(each.support)} {_plain(each.advice)}".strip()
+        parts.append(f"<details><summary>{each.id}</summary>\n\n{inside}\n\n</details>")
+    parts += [f"{answer}: {', '.join(ids)}" for answer in ("fine", "cannot tell") if (ids := shown.ids(answer))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _to_do(actions: Sequence[Action]) -> Iterator[str]:
+    for at, action in enumerate(actions, 1):
+        code = "\n".join(f"   {line}" for line in action.code)
+        card = f"[the decision]({CARDS}#decision-{action.decision})"
+        yield f"{at}. **{_plain(action.title)}** {_plain(action.why)} ({card})\n\n   ```python\n{code}\n   ```"
+
+
+def _plain(text: str) -> str:
+    """A text whose signs are no marks of Markdown: a file may be called <b>.npy."""
+    return re.sub(r"([\\`*_<>\[\]#])", r"\\\1", text)
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", r"\|").replace("\n", " ")

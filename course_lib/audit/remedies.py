@@ -16,7 +16,7 @@ What is a fault (`weighed`): a verdict that such changes would repair is one onl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -46,6 +46,7 @@ SIDES = 1.96  # standard errors on each side of a 95 % interval
 SURE = 2.74  # standard errors: two-sided 5 % for eight remedies together, by Bonferroni
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
 KEPT = 0.5  # of the items that the lists show together
+BINS = 10  # of a drawing by popularity
 GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
 WORDS = {  # how advice names each remedy
     BACK: "multiply the scores by the item's popularity",
@@ -318,6 +319,15 @@ def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:
     return Picture(title, "points", "remedy", f"NDCG@{k}, difference", columns)
 
 
+def by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
+    """The medians of each series over BINS groups of like popularity."""
+    groups = [ids for ids in np.array_split(np.argsort(popularity, kind="stable"), BINS) if len(ids)]
+    columns = {
+        name: [float(np.median(values[ids])) for ids in groups] for name, values in {x: popularity, **series}.items()
+    }
+    return Picture(title, "line", x, y, columns, log_x=True)
+
+
 def baselines(bench: Bench) -> list[Effect]:
     """Lists that need no tables, against those of the tables, without the items that a user knows.
 
@@ -383,15 +393,17 @@ def add_column(users: AnyArray, items: AnyArray, values: Float, weight: float = 
 
 def _changed(name: str, items: AnyArray, counts: Float) -> AnyArray:
     """The items after a remedy that leaves the users as they are; counts (n, 1), at least 1."""
+    changed: AnyArray
     if name == BACK:  # what a square loss over in-batch pairs has divided out (thm-multiply-back)
-        return items * counts.astype(items.dtype)
-    if name == DIVIDE:  # the far slope of the quartic law
-        return items / (counts**0.25).astype(items.dtype)
-    if name == NORMALISE:  # the lists of a cosine
-        return geometry.normalise(items)
-    centred = items - items.mean(axis=0)  # CENTRE: centring alone changes no list by dot product
-    lengths = np.maximum(geometry.norm(centred), np.finfo(centred.dtype).tiny)
-    return centred / lengths[:, None]
+        changed = items * counts.astype(items.dtype)
+    elif name == DIVIDE:  # the far slope of the quartic law
+        changed = items / (counts**0.25).astype(items.dtype)
+    elif name == NORMALISE:  # the lists of a cosine
+        changed = geometry.normalise(items)
+    else:  # CENTRE: centring alone changes no list by dot product
+        centred = items - items.mean(axis=0)
+        changed = centred / np.maximum(geometry.norm(centred), np.finfo(centred.dtype).tiny)[:, None]
+    return changed
 
 
 def global_shift(bench: Bench) -> Effect:

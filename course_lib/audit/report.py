@@ -61,9 +61,8 @@ from tqdm import tqdm
 from course_lib import checking
 from course_lib.audit import remedies
 from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
-from course_lib.audit.cosines import Cosines, look
+from course_lib.audit.cosines import Cosines, free_gauge, look
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.markdown import summary
 from course_lib.audit.page import CARDS, Answers, head
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
@@ -71,7 +70,6 @@ from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.questions.belonging import mismatched_rows
 from course_lib.audit.questions.direction import ddc_gain, popularity_direction, shifted_centre
 from course_lib.audit.questions.exposed import exposure, in_time, leaked_test_pairs
-from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.rules import FURTHER_RULES, RULES
@@ -109,7 +107,7 @@ class Report(Answers):
     evidence: Evidence | None = field(default=None, compare=False)
     bench: Bench | None = field(default=None, compare=False)
     index: str | None = field(default=None, compare=False)
-    rules = RULES | FURTHER_RULES
+    rules, kind = RULES | FURTHER_RULES, "Audit of"
 
     def __repr__(self) -> str:
         return f"Report({self.title}: {counted(self.verdicts)})"
@@ -214,11 +212,6 @@ class Report(Answers):
             "smaller": [each.to_dict() for each in self.smaller],
             "notes": list(self.notes),
         }
-
-    def markdown(self) -> str:
-        """A summary for CI (`markdown.summary`)."""
-        said = (" ".join(self.read()), self.headline, self.quality())
-        return summary(f"Audit of {self.title}", said, self.verdicts, self.further, self.actions)
 
 
 def audit(
@@ -343,7 +336,7 @@ def found_in(values: Any, name: str, users: Table | None, items: Table) -> Found
     return pairs_of(values, name, users, items)
 
 
-def _evidence(items: Table, users: Table | None, counts: Any, found: dict[str, Found | None], **known: Any) -> Evidence:
+def _evidence(items: Table, users: Table | None, counts: Any, found: dict[str, Found | None], **more: Any) -> Evidence:
     pairs, held_out = (None if each is None else each.pairs for each in found.values())
     if counts is not None:
         counts = items.aligned(checking.counts(counts, "counts", items.size))
@@ -367,7 +360,7 @@ def _evidence(items: Table, users: Table | None, counts: Any, found: dict[str, F
         places=items.kept if items.moved else None,
         item_ids=None if items.ids is None else items.aligned(items.ids),
         user_places=None if users is None or not users.moved else users.kept,
-        **known,
+        **more,
     )
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, weighed
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, by_popularity, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
-from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
 from course_lib.popularity import pull_parts
 
 MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on found
-CELLS, BINS = 20_000, 10
+CELLS = 20_000
 NAME = "in-batch-bias"
 
 
@@ -131,7 +131,7 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     advice, support = _advice(answer, served) if found else "", f"{support} {served.sentence}".strip()
     title = "Weight of a pair as a negative, against the loss over all pairs"
     series = {"weight as a negative": weights}
-    picture = _by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
+    picture = by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
     return Verdict(NAME, answer, support, {**figures, **served.figures}, advice, (picture,))
 
 
@@ -145,16 +145,6 @@ def _advice(answer: Answer, served: Served) -> str:
         return "Give users and held-out pairs: they show whether popularity is missing from the scores."
     little = f", though it helps to {serving}" if serving else ""
     return f"Held-out pairs show little of it: popularity given back when serving does not repair the lists{little}."
-
-
-def _by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
-    """The medians of each series over ten groups of like popularity."""
-    groups = np.array_split(np.argsort(popularity, kind="stable"), BINS)
-    columns = {
-        name: [float(np.median(values[ids])) for ids in groups if len(ids)]
-        for name, values in {x: popularity, **series}.items()
-    }
-    return Picture(title, "line", x, y, columns, log_x=True)
 
 
 def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
@@ -214,7 +204,7 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
     )
     series = {"as positive": as_positive, "as negative": as_negative}
     title = "How often an item is a positive, and a negative, in an expected pass"
-    picture = _by_popularity(title, "popularity of the item", "times", popularity, series)
+    picture = by_popularity(title, "popularity of the item", "times", popularity, series)
     if law.negatives == "popularity" and served.gains is None:
         needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
         return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)

@@ -27,7 +27,6 @@ from numpy.random import Generator
 
 from course_lib import checking
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.markdown import summary
 from course_lib.audit.page import Answers, head
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
@@ -39,7 +38,7 @@ from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import CHANGES, Verdict, counted, wrapped
+from course_lib.audit.verdicts import Verdict, counted, wrapped
 
 SCHEMA_VERSION = "1"
 HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
@@ -59,7 +58,7 @@ class Comparison(Answers):
     read: dict[str, str] = field(default_factory=dict)
     remedies = baselines = smaller = notes = ()  # of one model
     cosines = None
-    rules = questions.RULES
+    rules, kind = questions.RULES, "What changed:"
 
     def __repr__(self) -> str:
         return f"Comparison({self.source}: {counted(self.verdicts)})"
@@ -80,10 +79,6 @@ class Comparison(Answers):
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             **({"read": self.read} if self.read else {}),
         }
-
-    def markdown(self) -> str:
-        """A summary for CI (`markdown.summary`)."""
-        return summary(f"What changed: {self.source}", [], self.verdicts)
 
     @property
     def title(self) -> str:
@@ -162,7 +157,7 @@ def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], 
     old, new = evidence["old"], evidence["new"]
     moved, chance = change(old, new), change(old, evidence["again"]) if "again" in evidence else None
     benches = [bench for each in evidence.values() if (bench := bench_of(each)) is not None]
-    verdicts = (
+    return (
         questions.neighbours_changed(moved, chance, k),
         questions.lists_changed(moved, chance, k),
         questions.lengths_drifted(moved, chance, old, new),
@@ -170,8 +165,6 @@ def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], 
         questions.quality_dropped(benches, k, [name for name, found in reports.items() if _mismatched(found)]),
         questions.new_faults(reports["old"], reports["new"], reports.get("again")),
     )
-    by_id = {verdict.id: verdict for verdict in verdicts}
-    return tuple(by_id[name] for name in CHANGES)
 
 
 def _mismatched(verdicts: list[Verdict]) -> bool:

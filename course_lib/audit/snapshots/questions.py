@@ -8,7 +8,6 @@ most .09, and NDCG by up to 17 % (its standard deviation over seeds is 3 to 10 %
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from course_lib.audit import remedies
 from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.questions.belonging import NAME as ROWS
-from course_lib.audit.remedies import SIDES, Bench
+from course_lib.audit.remedies import Bench
 from course_lib.audit.snapshots.change import BANDS, Change, Lengths
 from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, judged
 
@@ -72,7 +71,10 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
     if change.band is not None:
         groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(BANDS)}
         groups = {band: ids for band, ids in groups.items() if len(ids) >= FEWEST_LISTS or band == "all"}
-    answers = {band: _kept(change.neighbours[ids], again and again.neighbours[ids]) for band, ids in groups.items()}
+    answers = {
+        band: _kept(change.neighbours[ids], None if again is None else again.neighbours[ids])
+        for band, ids in groups.items()
+    }
     shares = {band: float(change.neighbours[ids].mean()) for band, ids in groups.items()}
     figures: dict[str, Number] = {f"kept_{band}": share for band, share in shares.items()}
     if again is not None:
@@ -103,7 +105,7 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         "after_rotating": float(change.rotated.mean()),
         "users": len(change.lists),
     }
-    kept_again = again and again.lists
+    kept_again = None if again is None else again.lists
     for suffix, each in (("", change), ("_again", again)):
         figures |= {} if each is None else {f"kept{suffix}_{name}": share for name, share in each.by_group.items()}
     if kept_again is not None:
@@ -141,7 +143,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     if again is not None:
         figures |= {"spread_again": again.lengths.spread, "slope_again": _steepness(again.lengths)}
     apart = old.on_sphere != new.on_sphere
-    fault = apart or _drifted(lengths, again and again.lengths)
+    fault = apart or _drifted(lengths, None if again is None else again.lengths)
     support = f"The ratio of new to old length has the median {lengths.scale:.3g} and {_said(lengths)}"
     if apart:
         support += f". The old table is {'on' if old.on_sphere else 'off'} the sphere, the new one is not so"
@@ -149,7 +151,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
         figures |= {"spread_of_scores": weights.spread}
         figures |= {} if weights.slope is None else {"slope_of_scores": weights.slope[0]}
     if fault and weights is not None:
-        drifted = _drifted(weights, again and again.weights)
+        drifted = _drifted(weights, None if again is None else again.weights)
         fault = drifted or (apart and weights.spread > SPHERE_TOLERANCE)
         support += f". For the items' columns of scores, which no gauge changes, this ratio has {_said(weights)}"
         support += "" if fault else ": the gauge changed, and dot products weigh the items as before, or nearly so"
@@ -197,7 +199,8 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
     before, after, *others = (bench.start[0] for bench in benches)
     noise = abs(float((others[0] - before).mean())) if others else 0.0
     before = np.mean([before, *others], axis=0)
-    difference, low, high = _interval(after - before)
+    change = remedies.Change.of(after - before)
+    difference, low, high = change.difference, change.low, change.high
     start = float(before.mean())
     fell = -difference if high < 0 else 0.0
     figures: dict[str, Number] = {
@@ -320,16 +323,9 @@ def _kept(shares: Float, again: Float | None) -> Answer:
     Without one: a fault below LOST, fine from KEPT on, "cannot tell" between: two seeds of one model lie there.
     """
     if again is not None:
-        return judged(_interval(shares - AGAIN * again)[2] < 0)
+        return judged(remedies.Change.of(shares - AGAIN * again).high < 0)
     share = float(shares.mean())
     return "fault" if share < LOST else "fine" if share >= KEPT else "cannot tell"
-
-
-def _interval(values: Float) -> tuple[float, float, float]:
-    """Mean, and its 95 % interval."""
-    mean = float(values.mean())
-    error = SIDES * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
-    return mean, mean - error, mean + error
 
 
 def _verdict(name: str, answers: list[Answer], support: str, figures: dict[str, Number], advice: str) -> Verdict:
