@@ -33,7 +33,7 @@ from course_lib.audit.remedies import (
     WORDS,
     Effect,
 )
-from course_lib.audit.verdicts import OF_TRIPLES, Verdict
+from course_lib.audit.verdicts import OF_TRIPLES, Verdict, percent
 from course_lib.hits import FLOOR
 
 MOST, MOST_REMEDIES = 5, 3  # actions of a report, and remedies among them: each is another way to serve one model
@@ -149,14 +149,14 @@ def passed_over(effects: Sequence[Effect]) -> str:
 
 def _lists(effect: Effect) -> str:
     return (
-        f"{effect.difference:+.4f}; most popular items in a list {_share(effect.overlap_after)}, before "
-        f"{_share(effect.overlap_before)}{_recent(effect)}; items shown {_share(effect.coverage_after)}, before "
-        f"{_share(effect.coverage_before)}"
+        f"{effect.difference:+.4f}; most popular items in a list {percent(effect.overlap_after)}, before "
+        f"{percent(effect.overlap_before)}{_recent(effect)}; items shown {percent(effect.coverage_after)}, before "
+        f"{percent(effect.coverage_before)}"
     )
 
 
 def _recent(effect: Effect) -> str:
-    return "" if effect.overlap_recent is None else f"; recent hits {_share(effect.overlap_recent)}"
+    return "" if effect.overlap_recent is None else f"; recent hits {percent(effect.overlap_recent)}"
 
 
 def _advised(effects: Sequence[Effect]) -> list[Effect]:
@@ -223,17 +223,13 @@ def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool)
     why = (
         f"NDCG@{k} {effect.before:.4f} to {effect.after:.4f} for {effect.users:,} users (95 % interval of the "
         f"difference {effect.low:+.4f} to {effect.high:+.4f}); {over}. Most popular items in a list: "
-        f"{_share(effect.overlap_after)} (before {_share(effect.overlap_before)}){_recent(effect)}; items shown in "
-        f"all: {_share(effect.coverage_after)} (before {_share(effect.coverage_before)})."
+        f"{percent(effect.overlap_after)} (before {percent(effect.overlap_before)}){_recent(effect)}; items shown in "
+        f"all: {percent(effect.coverage_after)} (before {percent(effect.coverage_before)})."
     )
     decision = DECISIONS.get(effect.remedy, OTHER_DECISION)
     code = _code(effect.remedy, k, temperature, effect.chosen)
     title = f"Or {words}." if another else f"{words[:1].upper()}{words[1:]}."
     return Action(title, why, decision, code, effect.gain, effect.remedy)
-
-
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{100 * value:.0f} %"
 
 
 def _code(remedy: str, k: int, temperature: float | None, chosen: Mapping[str, float]) -> tuple[str, str]:

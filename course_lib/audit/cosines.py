@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import gauge, geometry
-from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Float, Ids, nearest, reduced
+from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Float, Ids, nearest, reduced, uneven
 from course_lib.audit.verdicts import Number, Verdict, cannot_tell, judged
 from course_lib.gauge.algebra import rank
 from course_lib.gauge.firmness import stretch_within
@@ -185,10 +185,9 @@ def _facts(table: AnyArray, triangle: Float) -> TableFacts:
     """The facts on a table, which is also given `reduced`, without the gauges that its lengths leave."""
     n, width = table.shape
     norms = geometry.norm(table)
-    length = float(np.median(norms))
-    unevenness = float(np.abs(norms / length - 1).max())
+    unevenness = uneven(norms)
     whole_rank = int(rank(triangle.astype(table.dtype)))
-    lengths = float(norms.min()), length, float(norms.max()), unevenness
+    lengths = float(norms.min()), float(np.median(norms)), float(norms.max()), unevenness
     least = max(whole_rank * (whole_rank + 1) // 2 - n, 0)
     return TableFacts(n, width, whole_rank, *lengths, on_sphere=unevenness <= SPHERE_TOLERANCE, least=least)
 

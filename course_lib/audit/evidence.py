@@ -109,7 +109,7 @@ class Evidence:
     @cached_property
     def unevenness(self) -> float:
         """The largest relative distance of an item's length from the median."""
-        return float(np.abs(self.norms / np.median(self.norms) - 1).max())
+        return uneven(self.norms)
 
     @cached_property
     def on_sphere(self) -> bool:
@@ -209,6 +209,11 @@ class Evidence:
         except ValueError:  # a head and a tail that agree, or projections without a spread: there is no direction
             return None
         return Axis(float(np.mean(found)), float(np.sqrt(np.mean(np.square(chance)))), len(items))
+
+
+def uneven(lengths: AnyArray) -> float:
+    """The largest relative distance of a length from the median."""
+    return float(np.abs(lengths / np.median(lengths) - 1).max())
 
 
 def nearest(rows: AnyArray, k: int, queries: Ids) -> Ids:

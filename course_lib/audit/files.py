@@ -299,26 +299,23 @@ def _read_faiss(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
 def _read_words(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
     """word2vec's text: an id may hold spaces where the first line says how many numbers follow it."""
     expected = "an id and as many numbers in every line, split by spaces, as word2vec and GloVe write them"
-    try:
-        lines = lines_of(path)
-        first = next(lines, (0, ""))
-        counted = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first[1])
-        width = int(counted[2]) if counted else len(first[1].split()) - 1
-        if width < 2:
-            what = f"in {path.suffix} lies word2vec's text, and line 1 is none (pairs and counts lie in .csv)"
-            raise refuse_file(name, path, what, TABLES)
-        ids, rows = [], []
-        for number, line in lines if counted else chain([first], lines):
-            word, *values = line.rstrip().rsplit(None, width)
-            try:
-                rows.append(np.array(values, np.float32))
-            except ValueError:
-                values = []
-            if len(values) != width:
-                raise refuse_file(name, path, f"line {number} does not hold an id and {width} numbers", expected)
-            ids.append(word)
-    except UnicodeDecodeError as problem:
-        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
+    lines = lines_of(path, name)
+    first = next(lines, (0, ""))
+    counted = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first[1])
+    width = int(counted[2]) if counted else len(first[1].split()) - 1
+    if width < 2:
+        what = f"in {path.suffix} lies word2vec's text, and line 1 is none (pairs and counts lie in .csv)"
+        raise refuse_file(name, path, what, TABLES)
+    ids, rows = [], []
+    for number, line in lines if counted else chain([first], lines):
+        word, *values = line.rstrip().rsplit(None, width)
+        try:
+            rows.append(np.array(values, np.float32))
+        except ValueError:
+            values = []
+        if len(values) != width:
+            raise refuse_file(name, path, f"line {number} does not hold an id and {width} numbers", expected)
+        ids.append(word)
     if counted and int(counted[1]) != len(rows):
         raise refuse_file(name, path, f"line 1 says {counted[1]} rows, and {len(rows)} follow", expected)
     found = Rows(np.stack(rows), f"{width} numbers after the id", total=len(rows))

@@ -36,7 +36,7 @@ from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_table
 from course_lib.audit.columns import SIDES, is_rating, named_like, vague_time
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
-from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
+from course_lib.audit.lines import Layout, below, by_user, fields_in, layout_of, lines_of, records
 from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
@@ -66,9 +66,9 @@ class Chunk:
     times: AnyArray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
-    """The chunks of a file, and how it was understood.
+    """The chunks of a file, how it was understood, and what the chunks that passed by held.
 
     total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
     items; rating, time: those that tell how much a user liked an item, and when, or none; unused: the others.
@@ -81,6 +81,45 @@ class Source:
     rating: str = ""
     unused: tuple[str, ...] = ()
     time: str = ""
+    read: int = 0
+    pairs: int = 0
+    below: int = 0
+    no_number: int = 0
+    clocked: bool = True
+
+    def counted(self) -> Iterator[Chunk]:
+        """The chunks, which are counted."""
+        for chunk in self.chunks:
+            self.read += chunk.read
+            self.pairs += len(chunk.users)
+            self.clocked &= chunk.times is not None
+            if chunk.ratings is not None:
+                low, none = below(chunk.ratings)
+                self.below, self.no_number = self.below + low, self.no_number + none
+            yield chunk
+
+    def said(self) -> tuple[str, dict[str, Any]]:
+        """(one sentence for the report, which column is what)."""
+        users, items = self.columns
+        of = "" if self.total is None else f" of {self.total:,}"
+        said = f"read {self.read:,}{of} {self.unit}"
+        said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
+        said += f"; users: {users}; items: {items}"
+        unused, rated = self.unused, bool(self.rating) and self.no_number < self.pairs
+        time = self.time if self.clocked else ""
+        if time:
+            said += f"; times: {time}"
+        elif self.time:
+            unused = (*unused, self.time)
+            said += f"; no times, for {self.time} does not hold one in each"
+        if rated:
+            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
+            said += f"; every pair counts as positive, whatever its {self.rating} ({odd})"
+        elif self.rating:
+            unused = (self.rating, *unused)
+        taken: dict[str, Any] = {"user": users, "item": items, "time": time or None}
+        taken |= {"rating": self.rating if rated else None, "ignored": [*unused]}
+        return said + (f"; not used: {listed(unused)}" if unused else ""), taken
 
 
 @dataclass(frozen=True)
@@ -108,9 +147,8 @@ def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema 
     if wanted:
         schema = replace(schema, user=wanted[0], item=wanted[1])
     source = _source(path, schema, name, items)
-    tally = Tally()
-    found = _joined(tally.counted(source.chunks), f"{name} ({path})", users, items)
-    said, taken = tally.said(source)
+    found = _joined(source.counted(), f"{name} ({path})", users, items)
+    said, taken = source.said()
     return replace(found, read=said, schema=taken)
 
 
@@ -126,51 +164,6 @@ def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
             raise ValueError(f"{name} has shape {both.shape}; expected Interactions, two arrays (N,), or one (N, 2)")
         left, right = both.T
     return _joined([Chunk(left, right, len(left))], name, users, items)
-
-
-class Tally:
-    """What the chunks that passed by held."""
-
-    def __init__(self) -> None:
-        self.read = self.pairs = self.below = self.no_number = 0
-        self.clocked = True
-
-    def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks."""
-        for chunk in chunks:
-            self.read += chunk.read
-            self.pairs += len(chunk.users)
-            self.clocked &= chunk.times is not None
-            if chunk.ratings is not None:
-                low, none = below(chunk.ratings)
-                self.below, self.no_number = self.below + low, self.no_number + none
-            yield chunk
-
-    def said(self, source: Source) -> tuple[str, dict[str, Any]]:
-        """(one sentence for the report, which column is what)."""
-        users, items = source.columns
-        of = "" if source.total is None else f" of {source.total:,}"
-        said = f"read {self.read:,}{of} {source.unit}"
-        said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
-        said += f"; users: {users}; items: {items}"
-        unused, rated = source.unused, bool(source.rating) and self.no_number < self.pairs
-        if source.time and self.clocked:
-            said += f"; times: {source.time}"
-        elif source.time:
-            unused = (*unused, source.time)
-            said += f"; no times, for {source.time} does not hold one in each"
-        if rated:
-            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
-            said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
-        elif source.rating:
-            unused = (source.rating, *unused)
-        taken: dict[str, Any] = {
-            "user": users,
-            "item": items,
-            "time": source.time if source.time and self.clocked else None,
-        }
-        taken |= {"rating": source.rating if rated else None, "ignored": [*unused]}
-        return said + (f"; not used: {listed(unused)}" if unused else ""), taken
 
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
@@ -351,16 +344,12 @@ def _rating_and_time(names: Iterable[str], schema: Schema) -> tuple[str, str]:
 
 
 def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
-    try:
-        layout = layout_of(next(lines_of(path), (0, ""))[1], path.suffix.lower())
-        fields = next(records(path, name, layout), (0, 0, [""]))[2]
-        places = _places([field.strip() for field in fields], schema, name, path)
-        total = count_lines(path)
-        if places is None and by_user(path, name, layout, Naming(items, "item").knows):
-            columns = ("the first field", "all other fields")
-            return Source(_decoded(_lists(path, name, layout), path, name), total, "lines", columns)
-    except UnicodeDecodeError as problem:
-        raise _no_text(problem, path, name) from None
+    layout = layout_of(next(lines_of(path, name), (0, ""))[1], path.suffix.lower())
+    fields = next(records(path, name, layout), (0, 0, [""]))[2]
+    places = _places([field.strip() for field in fields], schema, name, path)
+    total = sum(1 for _ in lines_of(path, name))
+    if places is None and by_user(path, name, layout, Naming(items, "item").knows):
+        return Source(_lists(path, name, layout), total, "lines", ("the first field", "all other fields"))
     header = places is not None
     if not header and layout.split is not None and len(fields) > 2 and fields == [*map(str, range(len(fields)))]:
         what = f"line 1 is {', '.join(fields)}: pandas numbers columns without names so, and it is no pair"
@@ -372,22 +361,10 @@ def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
     if not header:  # user, item, rating, time: MovieLens
         rating, time = (others[0] if others else ""), (others[1] if len(others) == 2 else "")
     extra = [names.index(name) if name else None for name in (rating, time)]
-    chunks = _decoded(_rows_of(path, name, layout, used, extra, header), path, name)
+    chunks = _rows_of(path, name, layout, used, extra, header)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
     unused = tuple(each for each in others if each not in (rating, time))
     return Source(chunks, total - header, "lines", columns, rating, unused, time)
-
-
-def _decoded(chunks: Iterator[Chunk], path: Path, name: str) -> Iterator[Chunk]:
-    """The same chunks. Raises ValueError where the file turns out to be no text."""
-    try:
-        yield from chunks
-    except UnicodeDecodeError as problem:
-        raise _no_text(problem, path, name) from None
-
-
-def _no_text(problem: Exception, path: Path, name: str) -> ValueError:
-    return refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS)
 
 
 def _rows_of(

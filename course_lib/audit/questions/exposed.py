@@ -8,7 +8,7 @@ from course_lib import metrics
 from course_lib.audit.evidence import LEAK, Evidence, Float
 from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided
+from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, percent
 
 TILT = 0.10  # share of the places, more or less than of the held-out pairs, that head items have: from here on noted
 QUARTERS = 4  # of the held-out pairs, by time
@@ -38,12 +38,12 @@ def exposure(bench: Bench | None) -> Verdict:
     figures |= {"head_less_held_out": change.difference, "low": change.low, "high": change.high}
     figures |= {"never_shown": n - len(np.unique(listed)), "gini": metrics.gini(lists, n)}
     support = (
-        f"The most popular tenth of the items fills {_percent(places[0])} of the places, and {_percent(own.mean())} of "
+        f"The most popular tenth of the items fills {percent(places[0])} of the places, and {percent(own.mean())} of "
         f"a user's held-out pairs, on average (difference {100 * change.difference:+.1f} points, 95 % interval "
-        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}); it has {_percent(wanted[0])} of all these pairs. The "
-        f"less popular half fills {_percent(places[-1])}, with {_percent(wanted[-1])} of all pairs. The lists of "
-        f"{len(lists):,} users show {_percent(shown[0])} of the head, {_percent(shown[1])} of the middle and "
-        f"{_percent(shown[2])} of the tail."
+        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}); it has {percent(wanted[0])} of all these pairs. The "
+        f"less popular half fills {percent(places[-1])}, with {percent(wanted[-1])} of all pairs. The lists of "
+        f"{len(lists):,} users show {percent(shown[0])} of the head, {percent(shown[1])} of the middle and "
+        f"{percent(shown[2])} of the tail."
     )
     tilted = abs(change.difference) >= TILT and not change.low <= 0 <= change.high
     return Verdict(name, "noted" if tilted else "fine", support, figures)
@@ -67,8 +67,8 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     kind = (
         "by time" if evidence.by_time else "by each user's last pairs" if own < LEAK else "in another way than by time"
     )
-    support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"
-    support += f", and {_percent(own)} of the held-out pairs have a later training pair of their own user."
+    support = f"The pairs are split {kind}: {percent(leak)} of the training pairs are later than a held-out one"
+    support += f", and {percent(own)} of the held-out pairs have a later training pair of their own user."
     if bench is not None:
         said, more = _by_quarter(bench, test.times)
         support, figures = support + said, figures | more
@@ -122,7 +122,3 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
     )
     figures: dict[str, Number] = {"shared": evidence.shared, "held_out": evidence.offered, "share": share}
     return decided(name, evidence.shared > 0, support, figures, advice)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"

@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from course_lib import gauge, popularity
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, AnyArray, Evidence, Float, part_of
+from course_lib.audit.evidence import (
+    CANDIDATES,
+    FEWEST_ITEMS,
+    SPHERE_TOLERANCE,
+    AnyArray,
+    Evidence,
+    Float,
+    part_of,
+    uneven,
+)
 from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, by_popularity, weighed
 from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 
@@ -48,7 +57,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
         why = f"{len(trained)} items have a training pair, or all have the same count."
         return cannot_tell(name, why, f"A slope needs {FEWEST_ITEMS} items with different counts.")
     lengths = evidence.norms[trained]
-    if np.abs(lengths / np.median(lengths) - 1).max() <= SPHERE_TOLERANCE:
+    if uneven(lengths) <= SPHERE_TOLERANCE:
         support = (
             f"The {len(trained):,} items with a training pair have one length, so lengths know nothing of how popular "
             f"these are; not all of the {len(evidence.items) - len(trained):,} others have that length.{lists}"

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
+from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Evidence, Float, Ids, part_of, uneven
 from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, percent
+from course_lib.geometry import norm
 from course_lib.losses import floors
 
 SCORES, FEWEST = 1e7, 20  # scores held at once: of so many users, but of at least FEWEST
@@ -126,9 +127,8 @@ def calibration(bench: Bench | None) -> Verdict:
         f"Read as log probabilities, the scores cost, in nats a held-out pair on average over {figures['users']:,} "
         f"users: {listed}. The law is over the items that a user does not know, and the best temperature, "
         f"{1 / scale:.3g}, is that of other users. At {'the best' if tau is None else 'the training'} temperature the "
-        "scores expect "
-        f"{_of(expected[0])} of the pairs in the most popular tenth, and {_of(expected[-1])} in the less popular half; "
-        f"{_of(wanted[0])} and {_of(wanted[-1])} are there."
+        f"scores expect {percent(expected[0])} of the pairs in the most popular tenth, and {percent(expected[-1])} in "
+        f"the less popular half; {percent(wanted[0])} and {percent(wanted[-1])} are there."
     )
     if tau is None:
         needed = "Give --temperature to judge the scores as they were trained."
@@ -155,7 +155,7 @@ def temperature(evidence: Evidence) -> Verdict:
     name, tau, n = "temperature", evidence.training.temperature, len(evidence.items)
     if tau is None:
         return cannot_tell(name, "A table does not show its temperature.", "Give --temperature, and --batch-size.")
-    if evidence.users is None or not evidence.on_sphere or not _one_length(evidence.users):
+    if evidence.users is None or not evidence.on_sphere or uneven(norm(evidence.users)) > SPHERE_TOLERANCE:
         why = (
             "The rows have many lengths, or are not all known: scores are not bounded, and no temperature is too high."
         )
@@ -177,12 +177,3 @@ def temperature(evidence: Evidence) -> Verdict:
             f"probability cannot rise above {math.exp(-floor):.3g}"
         )
     return Verdict(name, "noted" if likely < LIKELY else "fine", f"{support}.", figures)
-
-
-def _one_length(rows: AnyArray) -> bool:
-    lengths = np.linalg.norm(rows, axis=1)
-    return bool(np.abs(lengths / np.median(lengths) - 1).max() <= 1e-3)
-
-
-def _of(share: float) -> str:
-    return f"{100 * share:.0f} %"

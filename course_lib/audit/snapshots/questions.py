@@ -16,7 +16,8 @@ from course_lib.audit import remedies
 from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.remedies import Bench
-from course_lib.audit.snapshots.change import BANDS, Change, Lengths
+from course_lib.audit.smaller import GROUPS
+from course_lib.audit.snapshots.change import Change, Lengths
 from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
@@ -69,7 +70,7 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
     name = "neighbours-changed"
     groups = {"all": np.arange(len(change.neighbours))}
     if change.band is not None:
-        groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(BANDS)}
+        groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(GROUPS)}
         groups = {band: ids for band, ids in groups.items() if len(ids) >= FEWEST_LISTS or band == "all"}
     answers = {
         band: _kept(change.neighbours[ids], None if again is None else again.neighbours[ids])
