@@ -65,7 +65,7 @@ def test_neighbours_kept_are_those_of_a_plain_search_in_each_band() -> None:
     found = clean()["neighbours-changed"].figures
     shares = np.array([len(a & b) / 10 for a, b in zip(by_cosine(two().old[0]), by_cosine(two().new[0]), strict=True)])
     assert found["kept_all"] == pytest.approx(shares.mean())  # 250 items: all of them are asked
-    order = np.argsort(two().pairs.col_counts, kind="stable")
+    order = np.argsort(-two().pairs.col_counts, kind="stable")
     for band, ids in (("head", order[:25]), ("middle", order[25:125]), ("tail", order[125:])):
         assert found[f"kept_{band}"] == pytest.approx(shares[ids].mean())
 

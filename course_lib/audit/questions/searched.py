@@ -47,7 +47,7 @@ def searched(evidence: Evidence, asked: str | None) -> Verdict:
         with _one_thread():
             return _searched(evidence, asked)
     except ModuleNotFoundError as problem:
-        return cannot_tell(NAME, f"{problem}.", "The extra `index` brings faiss.")
+        return cannot_tell(NAME, f"{problem}.", "")  # it names the extra
 
 
 class Asked:
