@@ -33,7 +33,7 @@ from course_lib.audit.remedies import (
     WORDS,
     Effect,
 )
-from course_lib.audit.verdicts import OF_TRIPLES, Verdict
+from course_lib.audit.verdicts import OF_TRIPLES, Verdict, percent
 from course_lib.hits import FLOOR
 
 MOST, MOST_REMEDIES = 5, 3  # actions of a report, and remedies among them: each is another way to serve one model
@@ -149,14 +149,14 @@ def passed_over(effects: Sequence[Effect]) -> str:
 
 def _lists(effect: Effect) -> str:
     return (
-        f"{effect.difference:+.4f}; most popular items in a list {_share(effect.overlap_after)}, before "
-        f"{_share(effect.overlap_before)}{_recent(effect)}; items shown {_share(effect.coverage_after)}, before "
-        f"{_share(effect.coverage_before)}"
+        f"{effect.difference:+.4f}; most popular items in a list {percent(effect.overlap_after)}, before "
+        f"{percent(effect.overlap_before)}{_recent(effect)}; items shown {percent(effect.coverage_after)}, before "
+        f"{percent(effect.coverage_before)}"
     )
 
 
 def _recent(effect: Effect) -> str:
-    return "" if effect.overlap_recent is None else f"; recent hits {_share(effect.overlap_recent)}"
+    return "" if effect.overlap_recent is None else f"; recent hits {percent(effect.overlap_recent)}"
 
 
 def _advised(effects: Sequence[Effect]) -> list[Effect]:
@@ -180,8 +180,7 @@ def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
         return said
     part = best.users < hits.users and hits.remedy in best.beyond  # judged on half of the users
     above = best.beyond[hits.remedy].difference > 0 if part else best.after > hits.after
-    start = f"from {best.before:.3f} " if part else ""
-    doing = _doing(best)
+    start, doing = f"from {best.before:.3f} " if part else "", _doing(best)
     doing = doing if doing.isupper() else f"{doing[:1].lower()}{doing[1:]}"  # DDC stays DDC
     lifted = f"{doing} lifts the model {start}to {best.after:.3f}{' on half of the users' * part}"
     return f"{said}; {lifted}, {'above it' if above else 'but not above it'}"
@@ -224,17 +223,13 @@ def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool)
     why = (
         f"NDCG@{k} {effect.before:.4f} to {effect.after:.4f} for {effect.users:,} users (95 % interval of the "
         f"difference {effect.low:+.4f} to {effect.high:+.4f}); {over}. Most popular items in a list: "
-        f"{_share(effect.overlap_after)} (before {_share(effect.overlap_before)}){_recent(effect)}; items shown in "
-        f"all: {_share(effect.coverage_after)} (before {_share(effect.coverage_before)})."
+        f"{percent(effect.overlap_after)} (before {percent(effect.overlap_before)}){_recent(effect)}; items shown in "
+        f"all: {percent(effect.coverage_after)} (before {percent(effect.coverage_before)})."
     )
     decision = DECISIONS.get(effect.remedy, OTHER_DECISION)
     code = _code(effect.remedy, k, temperature, effect.chosen)
     title = f"Or {words}." if another else f"{words[:1].upper()}{words[1:]}."
     return Action(title, why, decision, code, effect.gain, effect.remedy)
-
-
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{100 * value:.0f} %"
 
 
 def _code(remedy: str, k: int, temperature: float | None, chosen: Mapping[str, float]) -> tuple[str, str]:
@@ -291,7 +286,7 @@ REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     "shifted-centre": (
         "Subtract the mean item before items are compared by cosine.",
         "similar",
-        ("centred = items - items.mean(axis=0)  # no list by dot product changes", "gauge.neighbours(centred, 10)"),
+        ("centred = items - items.mean(axis=0)", "gauge.neighbours(centred, 10)"),
     ),
     "free-gauge": (
         "Compare items by their columns of scores, not by their cosines.",
@@ -322,10 +317,7 @@ REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
     "hubs": (
         "Look at the items that are everybody's neighbour.",
         "similar",
-        (
-            "lists = gauge.neighbours(items, 10)",
-            "print(np.argsort(-np.bincount(lists.ravel()))[:20])",
-        ),
+        ("lists = gauge.neighbours(items, 10)", "print(np.argsort(-np.bincount(lists.ravel()))[:20])"),
     ),
     "leaked-test-pairs": (
         "Make the split again, after merging repeated pairs.",

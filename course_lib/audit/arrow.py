@@ -57,22 +57,11 @@ def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> An
         column = column.cast(column.type.value_type)
     no_nulls(column, key, name, path, IDS, start)
     if types.is_decimal(column.type) and not column.type.scale:
-        column = _integers(column, key, name, path)
+        column = column.cast("string")  # they may be longer than 64 bits
     text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
     if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
         raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
     return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path, start)
-
-
-def _integers(column: Any, key: str, name: str, path: Path) -> Any:
-    """Decimals without a point as int64, or as uint64."""
-    error = import_module("pyarrow").ArrowInvalid
-    for kind in ("int64", "uint64"):
-        try:
-            return column.cast(kind)
-        except error:
-            continue
-    raise refuse_file(name, path, f"column {key} holds whole numbers beyond 64 bits", IDS)
 
 
 def no_nulls(column: Any, key: str, name: str, path: Path, expected: str, start: int = 0) -> None:

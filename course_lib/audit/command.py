@@ -22,7 +22,7 @@ from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
-from course_lib.audit.schema import Schema, declared, refuse_unknown
+from course_lib.audit.schema import declared, refuse_unknown
 from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import files_in, read_snapshot
 from course_lib.audit.sources import STEMS, is_parts
@@ -102,8 +102,8 @@ def _answered(given: argparse.Namespace) -> Report | Comparison:
         raise ValueError("old and new: one snapshot was given; expected two, OLD and NEW, before --again OTHER_SEED")
     for name in ("items", "users", "item_ids", "user_ids"):
         if getattr(given, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} was given with two snapshots; expected the tables in the folders {SNAPSHOT}")
+            what = f"--{name.replace('_', '-')} was given with two snapshots"
+            raise ValueError(f"{what}; expected the tables in the folders {SNAPSHOT}")
     return _compared(given)
 
 
@@ -131,7 +131,8 @@ def _compared(given: argparse.Namespace) -> Comparison:
     _take_from_folder(given, given.new, "new", ("pairs", "held_out", "counts"))
     new = read["new"]
     pairs, held_out = _pairs(given, new.users, new.items)
-    _check_columns(more["schema"], *(side for one in read.values() for side in (one.items, one.users)), pairs, held_out)
+    tables = (side for one in read.values() for side in (one.items, one.users))
+    refuse_unknown(more["schema"], (one.schema for one in (*tables, pairs, held_out) if one is not None))
     return compare(
         read["old"],
         new,
@@ -139,10 +140,7 @@ def _compared(given: argparse.Namespace) -> Comparison:
         again=read.get("again"),
         pairs=pairs,
         held_out=held_out,
-        training=_training(given),
-        k=given.k,
-        rng=np.random.default_rng(given.seed),
-        progress=sys.stderr.isatty(),
+        **_common(given),
     )
 
 
@@ -163,20 +161,17 @@ def _audited(given: argparse.Namespace) -> Report:
     if given.users is not None:
         users = read_table(given.users, "users", ids=given.user_ids, **more)
     pairs, held_out = _pairs(given, users, items)
-    _check_columns(more["schema"], items, users, pairs, held_out)
+    refuse_unknown(more["schema"], (one.schema for one in (items, users, pairs, held_out) if one is not None))
     return audit(
         items,
         users,
         None if given.counts is None else read_counts(given.counts, items.size),
         pairs=pairs,
         held_out=held_out,
-        training=_training(given),
-        k=given.k,
-        rng=np.random.default_rng(given.seed),
         wide=given.wide,
         index=given.index,
         drop_zero_rows=given.drop_zero_rows,
-        progress=sys.stderr.isatty(),
+        **_common(given),
     )
 
 
@@ -204,14 +199,12 @@ def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tupl
     return found[0], found[1]
 
 
-def _check_columns(schema: Schema, *read: Table | Found | None) -> None:
-    """Raises ValueError for what --columns declared and no file has."""
-    refuse_unknown(schema, [one.schema for one in read if one is not None])
-
-
-def _training(given: argparse.Namespace) -> Training:
+def _common(given: argparse.Namespace) -> dict[str, Any]:
+    """What is asked of one model, and of two."""
     known = read_training(given.training) if given.training else {}
-    return Training(**known | {name: value for name in TRAINING if (value := getattr(given, name)) is not None})
+    known |= {name: value for name in TRAINING if (value := getattr(given, name)) is not None}
+    rng, progress = np.random.default_rng(given.seed), sys.stderr.isatty()
+    return {"training": Training(**known), "k": given.k, "rng": rng, "progress": progress}
 
 
 def _write_remedies(report: Report | Comparison, folder: Path) -> None:

@@ -109,7 +109,7 @@ class Evidence:
     @cached_property
     def unevenness(self) -> float:
         """The largest relative distance of an item's length from the median."""
-        return float(np.abs(self.norms / np.median(self.norms) - 1).max())
+        return uneven(self.norms)
 
     @cached_property
     def on_sphere(self) -> bool:
@@ -211,15 +211,24 @@ class Evidence:
         return Axis(float(np.mean(found)), float(np.sqrt(np.mean(np.square(chance)))), len(items))
 
 
+def uneven(lengths: AnyArray) -> float:
+    """The largest relative distance of a length from the median."""
+    return float(np.abs(lengths / np.median(lengths) - 1).max())
+
+
 def nearest(rows: AnyArray, k: int, queries: Ids) -> Ids:
     """(q, k) `gauge.neighbours` by cosine, of the compiled ranking: k + 1 of each, and then the others than its own."""
     unit = geometry.normalise(rows)
-    none = Interactions(NONE, NONE, n_users=len(queries), n_items=len(unit))
-    found = metrics.top_k(unit[queries], unit, none, k + 1)
+    found = metrics.top_k(unit[queries], unit, no_pairs(len(queries), len(unit)), k + 1)
     own = found == queries[:, None]
     own[~own.any(axis=1), -1] = True  # so many rows have its direction that it is not listed
     others: Ids = found[~own].reshape(len(queries), k)
     return others
+
+
+def no_pairs(users: int, items: int) -> Interactions:
+    """The pairs of so many users who know nothing."""
+    return Interactions(NONE, NONE, n_users=users, n_items=items)
 
 
 def reduced(table: AnyArray) -> Float:

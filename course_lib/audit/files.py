@@ -39,10 +39,9 @@ import numpy as np
 from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
-from course_lib.audit.columns import FAMILY, Candidates, candidates, families, number_of
+from course_lib.audit.columns import Beside, Candidates, candidates, families, number_of, side_of
 from course_lib.audit.ids import IDS, by_id, checked_ids
 from course_lib.audit.lines import lines_of
-from course_lib.audit.row_names import Beside, side_of
 from course_lib.audit.schema import INFERRED, NONE, Schema
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
 from course_lib.audit.tables import AnyArray, Table, no_codes, table_of
@@ -165,18 +164,7 @@ def read_ids(text: str, name: str) -> AnyArray:
             what = f"it has no column {chosen}" if chosen else "which of its columns holds the ids is not said"
             raise refuse_file(name, path, what, f"one of {', '.join(found.column_names)} after a #")
         return arrow_ids(found, chosen, name, path)
-    return _json_list(path, name, expected) if path.suffix.lower() == ".json" else _vector(path, chosen, name, expected)
-
-
-def _json_list(path: Path, name: str, expected: str) -> AnyArray:
-    """The ids in a list of .json, of one type, in the order of the rows."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise refuse_file(name, path, f"it is no JSON ({first_line(problem)})", expected) from None
-    if not isinstance(found, list) or not _may_be_ids(found):
-        raise refuse_file(name, path, "it holds no list of whole numbers, or of texts", expected)
-    return np.array(found)
+    return _vector(path, chosen, name, expected)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
@@ -285,16 +273,12 @@ def _shards(path: Path, name: str) -> list[Path]:
 
 def _read_faiss(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
     """A flat index, or one with ids around it, byte by byte as faiss writes it."""
-    expected, flat, with_ids = (
-        "a flat index that faiss.write_index wrote",
-        (b"IxFI", b"IxF2", b"IxFl"),
-        (b"IxMp", b"IxM2"),
-    )
+    expected, flat = "a flat index that faiss.write_index wrote", (b"IxFI", b"IxF2", b"IxFl")
     head = struct.Struct("<4siqqq?i")
     try:
         with path.open("rb") as file:
             kind, width, total, *_, metric = head.unpack(file.read(head.size))
-            outer = kind in with_ids
+            outer = kind in (b"IxMp", b"IxM2")
             if outer:
                 kind, width, total, *_, metric = head.unpack(file.read(head.size))
             if kind not in flat or metric not in (0, 1):
@@ -315,26 +299,23 @@ def _read_faiss(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
 def _read_words(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
     """word2vec's text: an id may hold spaces where the first line says how many numbers follow it."""
     expected = "an id and as many numbers in every line, split by spaces, as word2vec and GloVe write them"
-    try:
-        lines = lines_of(path)
-        first = next(lines, (0, ""))
-        counted = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first[1])
-        width = int(counted[2]) if counted else len(first[1].split()) - 1
-        if width < 2:
-            what = f"in {path.suffix} lies word2vec's text, and line 1 is none (pairs and counts lie in .csv)"
-            raise refuse_file(name, path, what, TABLES)
-        ids, rows = [], []
-        for number, line in lines if counted else chain([first], lines):
-            word, *values = line.rstrip().rsplit(None, width)
-            try:
-                rows.append(np.array(values, np.float32))
-            except ValueError:
-                values = []
-            if len(values) != width:
-                raise refuse_file(name, path, f"line {number} does not hold an id and {width} numbers", expected)
-            ids.append(word)
-    except UnicodeDecodeError as problem:
-        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
+    lines = lines_of(path, name)
+    first = next(lines, (0, ""))
+    counted = re.fullmatch(r"\s*([0-9]+)\s+([0-9]+)\s*", first[1])
+    width = int(counted[2]) if counted else len(first[1].split()) - 1
+    if width < 2:
+        what = f"in {path.suffix} lies word2vec's text, and line 1 is none (pairs and counts lie in .csv)"
+        raise refuse_file(name, path, what, TABLES)
+    ids, rows = [], []
+    for number, line in lines if counted else chain([first], lines):
+        word, *values = line.rstrip().rsplit(None, width)
+        try:
+            rows.append(np.array(values, np.float32))
+        except ValueError:
+            values = []
+        if len(values) != width:
+            raise refuse_file(name, path, f"line {number} does not hold an id and {width} numbers", expected)
+        ids.append(word)
     if counted and int(counted[1]) != len(rows):
         raise refuse_file(name, path, f"line 1 says {counted[1]} rows, and {len(rows)} follow", expected)
     found = Rows(np.stack(rows), f"{width} numbers after the id", total=len(rows))
@@ -357,7 +338,6 @@ def _read_arrow(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         values, taken = np.column_stack([arrow.numbers(found, key, name, path) for key in picked]), picked
         first_to_last = " to ".join(dict.fromkeys((picked[0], picked[-1])))
         _check_family(picked, chosen, name, path)
-        _refuse_hexadecimal(picked, columns, chosen, name, path)
     left = tuple(each for each in found.column_names if each not in taken)
     rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=found.num_rows)
     if own == NONE:
@@ -453,19 +433,6 @@ def _check_family(columns: list[str], chosen: str, name: str, path: Path) -> Non
             raise refuse_file(name, path, what, "dimensions whose numbers follow each other")
 
 
-def _refuse_hexadecimal(picked: list[str], columns: Mapping[str, Any], chosen: str, name: str, path: Path) -> None:
-    """Raises ValueError where d_a, d_b, ... stand beside d_0 to d_9: dimensions that are counted so."""
-    read = FAMILY.fullmatch(picked[0])
-    if chosen or read is None:
-        return
-    form = re.compile(re.escape(read[1]) + "[0-9]*[a-f]+[0-9a-f]*" + re.escape(read[3]))
-    floats = (key for key, kind in columns.items() if arrow.is_number(kind, floats=True) and key not in picked)
-    odd = [key for key in floats if form.fullmatch(key)]
-    if odd:
-        what = f"beside {picked[0]} to {picked[-1]} stands {odd[0]}, which may be a dimension too"
-        raise refuse_file(name, path, what, "dimensions numbered 0, 1, ..., 9, 10, or a # with the columns behind it")
-
-
 # --------------------------------------------------------------------------------------------------------------- parts
 
 
@@ -505,24 +472,27 @@ def refuse_objects(name: str, path: Path, key: str) -> ValueError:
 
 
 def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
-    if path.suffix.lower() in (".npy", ".npz"):
+    """The numbers or texts (n,) of .npy, .npz#NAME, a list in .json, or a text with one a line."""
+    ending, what = path.suffix.lower(), "it holds no array with one axis"
+    if ending in (".npy", ".npz"):
         found, objects = numpy_arrays(path, name)
         arrays = {key: array for key, array in found.items() if array.ndim == 1}
         if objects and (chosen in objects or not arrays):
             raise refuse_objects(name, path, chosen or objects[0])
-        return arrays[_name_of(_shapes(arrays), chosen, name, path)] if arrays else _no_vector(name, path, expected)
-    if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
-        return _no_vector(name, path, expected)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
-    lines = text.rstrip("\n").split("\n")  # not splitlines: a text may hold other signs that end a line
-    return np.array(lines)
-
-
-def _no_vector(name: str, path: Path, expected: str) -> AnyArray:
-    raise refuse_file(name, path, "it holds no array with one axis", expected)
+        if arrays:
+            return arrays[_name_of(_shapes(arrays), chosen, name, path)]
+    elif ending in (".txt", ".csv", ".tsv", ".json"):
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+            # not splitlines: a text may hold other signs that end a line
+            values = json.loads(text) if ending == ".json" else text.rstrip("\n").split("\n")
+            if isinstance(values, list) and _may_be_ids(values):
+                return np.array(values)
+            what = "it holds no list of whole numbers, or of texts"
+        except ValueError as problem:
+            kind = "UTF-8 text" if isinstance(problem, UnicodeDecodeError) else "JSON"
+            what = f"it is no {kind} ({first_line(problem)})"
+    raise refuse_file(name, path, what, expected)
 
 
 def _beside(rows: Rows, table: str, ids: Callable[[str], AnyArray], name: str, path: Path, schema: Schema) -> Rows:

@@ -18,6 +18,7 @@ from course_lib.audit.tables import AnyArray, Ids, Table
 IDS = "a whole number or a text in every row"
 WRITTEN = re.compile(r"(0|-?[1-9][0-9]{0,19})(\.0+)?")
 EXACT = 2**53  # from here on a float is its neighbours too
+MOST = np.iinfo(np.int64).max
 
 
 def beyond(dtype: np.dtype[np.floating]) -> int:
@@ -57,31 +58,22 @@ def plain_ids(ids: AnyArray, where: str, name: str, path: Path, start: int = 0) 
     return ids.astype(np.int64) if ids.dtype.kind == "f" else ids
 
 
-def numbers_of(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]) -> tuple[AnyArray, AnyArray]:
-    """(the ids as numbers of 64 bits, which of them are such numbers): int64, or uint64 for hashes."""
-    if ids.dtype.kind == "f":
-        fits = whole(ids)
-        ids = np.where(fits, ids, 0).astype(np.int64)
-        return ids.astype(dtype), fits & _inside(ids, dtype)
-    if ids.dtype.kind in "iu":
-        return ids.astype(dtype), _inside(ids, dtype)
+def numbers_of(ids: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """(the ids as int64, which of them are such numbers). Larger ones, such as hashes, are texts."""
+    if ids.dtype.kind in "iuf":
+        fits = whole(ids) if ids.dtype.kind == "f" else ids <= MOST
+        return np.where(fits, ids, 0).astype(np.int64), fits
     texts = np.ascontiguousarray(ids.astype(str))
     try:
-        numbers = texts.astype(dtype)
+        numbers = texts.astype(np.int64)
         fits = numbers.astype(str) == texts  # int() reads 010, +10 and 1_0 too
     except (ValueError, OverflowError):
-        numbers, fits = np.zeros(texts.shape, dtype), np.zeros(texts.shape, bool)
-    limits = np.iinfo(dtype)
+        numbers, fits = np.zeros(texts.shape, np.int64), np.zeros(texts.shape, bool)
     for at in np.flatnonzero(~fits):
         number = _number(str(texts[at]))
-        if number is not None and limits.min <= number <= limits.max:
+        if number is not None and -MOST <= number <= MOST:
             numbers[at], fits[at] = number, True
     return numbers, fits
-
-
-def _inside(ids: AnyArray, dtype: type[np.signedinteger | np.unsignedinteger]) -> AnyArray:
-    found: AnyArray = ids >= 0 if np.dtype(dtype).kind == "u" else ids <= np.iinfo(np.int64).max
-    return found
 
 
 def _number(text: str) -> int | None:
@@ -115,8 +107,8 @@ def by_id(table: Table) -> Table:
     if table.ids is None:
         return table
     ids = table.aligned(table.ids)
-    keys = next((found for kind in (np.int64, np.uint64) if (found := numbers_of(ids, kind))[1].all()), None)
-    order = np.argsort(ids.astype(str) if keys is None else keys[0], kind="stable")
+    numbers, fits = numbers_of(ids)
+    order = np.argsort(numbers if fits.all() else ids.astype(str), kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return table
     return replace(table, rows=table.rows[order], places=table.kept[order])
@@ -131,11 +123,11 @@ class Naming:
         self.place[table.kept] = np.arange(self.rows)
         self.known: AnyArray | None = None
         self.order: Ids = np.zeros(0, dtype=np.int64)
-        self.dtype: type[np.signedinteger | np.unsignedinteger] = np.int64
         if table.ids is not None:
-            self.known, self.order = _sorted(table.ids)
-            if self.known.dtype == np.uint64:
-                self.dtype = np.uint64
+            numbers, fits = numbers_of(table.ids) if table.ids.dtype.kind in "iu" else (table.ids, np.False_)
+            names = numbers if fits.all() else table.ids.astype(str)  # in a table made by hand they may be any
+            self.order = np.argsort(names, kind="stable")
+            self.known = names[self.order]
 
     def rows_of(self, ids: AnyArray, name: str, start: int = 0, lines: AnyArray | None = None) -> Ids:
         """The row of each id. Raises ValueError for an id that the table lacks, with its place after `start` others.
@@ -169,15 +161,15 @@ class Naming:
     def looked_up(self, ids: AnyArray) -> Ids:
         """(N,) the row of each id, -1 for one that was left out, -2 for one that the table lacks."""
         if self.known is None:
-            numbers, fits = numbers_of(ids, np.int64)
+            numbers, fits = numbers_of(ids)
             inside = fits & (numbers >= 0) & (numbers < len(self.place))
             found: Ids = np.where(inside, self.place[np.where(inside, numbers, 0)], -2)
             return found
         if self.known.dtype.kind != "U":
-            numbers, fits = numbers_of(ids, self.dtype)
+            numbers, fits = numbers_of(ids)
             return np.where(fits, self._found(numbers), -2)
         if ids.dtype.kind == "f":
-            numbers, fits = numbers_of(ids, np.int64)
+            numbers, fits = numbers_of(ids)
             return np.where(fits, self._found(numbers.astype(str)), -2)
         texts = ids.astype(str)
         found = self._found(texts)
@@ -199,14 +191,3 @@ def _shown(text: str) -> str:
     if not text:
         return "'' (empty)"
     return text if text == text.strip() else repr(text)
-
-
-def _sorted(ids: AnyArray) -> tuple[AnyArray, Ids]:
-    """The ids, as int64 where these hold them, and their places. In a table that was made by hand they may be any."""
-    if ids.dtype.kind in "iu":
-        small = ids.dtype != np.uint64 or not len(ids) or ids.max() <= np.iinfo(np.int64).max
-        names = ids.astype(np.int64) if small else ids
-    else:
-        names = ids.astype(str)
-    order = np.argsort(names, kind="stable")
-    return names[order], order

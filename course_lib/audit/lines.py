@@ -21,6 +21,7 @@ from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import AnyArray
 
 SPLITS = ("\t", ",", ";")
+TEXT = "a text of lines in UTF-8"
 COLONS = "::"  # MovieLens; where a line has it, commas belong to a text
 EVEN = "as many in every line (or for each user one line of the user and all items, with spaces between them)"
 SIGNS = "split by tabs, commas, semicolons or spaces"
@@ -61,18 +62,15 @@ def layout_of(first: str, ending: str) -> Layout:
     return Layout(split, loose, quoted, len(_quoted(first, plain) or fields) if quoted else len(fields))
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, line without its end) of the lines that hold something."""
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip(" \n"):
-                yield number, line.rstrip("\n")
-
-
-def count_lines(path: Path) -> int:
-    """How many lines hold something, whatever they hold."""
-    with path.open(encoding="utf-8-sig") as file:
-        return sum(bool(line.strip(" \n")) for line in file)
+def lines_of(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """(number from 1, line without its end) of the lines that hold something. Raises ValueError for no UTF-8."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip(" \n"):
+                    yield number, line.rstrip("\n")
+    except UnicodeDecodeError as problem:
+        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", TEXT) from None
 
 
 def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, list[str]]]:
@@ -80,10 +78,10 @@ def records(path: Path, name: str, layout: Layout) -> Iterator[tuple[int, int, l
 
     Raises ValueError that names the line for a quote that is not closed, and for a text that is none.
     """
-    lines = lines_of(path)
+    lines = lines_of(path, name)
     for number, line in lines:
         if "\0" in line:
-            raise refuse_file(name, path, f"line {number} holds the sign 0", "a text of lines in UTF-8")
+            raise refuse_file(name, path, f"line {number} holds the sign 0", TEXT)
         if not layout.quoted or '"' not in line:
             yield number, 1, layout.raw(line)
             continue

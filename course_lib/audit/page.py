@@ -1,19 +1,19 @@
-"""The report as one page of HTML: no script, no request, dark and light, print, 360 px."""
+"""The report as one page of HTML (no script, no request, dark and light, print, 360 px), and in Markdown."""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from course_lib import __version__, checking
 from course_lib.audit.actions import NAMES, RULE, Action, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
-from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Effect
+from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Change, Effect
 from course_lib.audit.smaller import GROUPS, Smaller
 from course_lib.audit.verdicts import ANSWERS, FURTHER, Picture, Verdict, counted
 
@@ -25,60 +25,87 @@ LISTS = (POPULAR, LATELY, RANDOM)
 FIRST = "mismatched-rows"  # the verdict on which all others rest, which stands above them
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What the page shows; facts: {what was looked at: value}, in nested dictionaries.
-
-    remedies: with the lists that need no tables; cosines: None where there are two snapshots, or the rows do not belong
-    to the pairs; rules: {id: when its verdict is a fault, or noted}; quality: a sentence on NDCG, "" without it; read:
-    what was looked at, in sentences; headline, actions, smaller, further: of one model alone.
-    """
-
-    verdicts: Sequence[Verdict]
-    remedies: Sequence[Effect]
-    cosines: Cosines | None
-    facts: Mapping[str, Any]
-    notes: Sequence[str]
-    source: str
-    rules: Mapping[str, str]
-    quality: str = ""
-    read: Sequence[str] = ()
-    headline: str = ""
-    actions: Sequence[Action] = ()
-    smaller: Sequence[Smaller] = ()
-    further: Sequence[Verdict] = ()
-
-
 class Answers:
-    """What the reports on one model and on two have in common."""
+    """What the reports on one model and on two have in common, and the page shows; rules: {id: when it is a fault}."""
 
     verdicts: tuple[Verdict, ...]
+    remedies: tuple[Effect, ...]
+    baselines: tuple[Effect, ...]
+    cosines: Cosines | None
+    smaller: tuple[Smaller, ...]
+    notes: tuple[str, ...]
+    rules: ClassVar[Mapping[str, str]]
+    kind: ClassVar[str]
 
-    def _contents(self) -> Contents:
+    @property
+    def title(self) -> str:
+        """What was audited."""
         raise NotImplementedError
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was looked at: {name: value}, in nested dictionaries."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The report in one sentence; of one model alone, as all that follows."""
+        return ""
+
+    @property
+    def actions(self) -> list[Action]:
+        """What to do."""
+        return []
+
+    @property
+    def further(self) -> tuple[Verdict, ...]:
+        """What is described and never a fault."""
+        return ()
+
+    def quality(self) -> str:
+        """The sentence on NDCG."""
+        return ""
+
+    def above(self) -> list[str]:
+        """The sentences that stand above the headline."""
+        return []
+
+    def __getitem__(self, name: str) -> Verdict:
+        """The verdict, or the further answer, with this id."""
+        checking.choice(name, "id", self.rules)
+        return next(each for each in (self.further if name in FURTHER else self.verdicts) if each.id == name)
 
     def ids(self, answer: str) -> list[str]:
         """The ids of the questions with this answer: "fault", "noted", "fine" or "cannot tell"."""
         checking.choice(answer, "answer", ANSWERS)
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
+    def markdown(self) -> str:
+        """A summary for CI (`summary`)."""
+        return summary(self)
+
     def html(self) -> str:
         """One page of HTML that needs nothing else."""
-        return page(self._contents())
+        return page(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
-        return framed(self._contents())
+        return framed(self)
 
 
-def page(shown: Contents) -> str:
+def head(version: str) -> dict[str, Any]:
+    """How every JSON begins."""
+    return {"schema_version": version, "tool": {"name": "two-tower-audit", "version": __version__}}
+
+
+def page(shown: Answers) -> str:
     """The whole page."""
-    title = f"Two-tower audit: {shown.source}"
+    title = f"Two-tower audit: {shown.title}"
     body = "\n".join(
         [
             f"<header><h1>{_text(title)}</h1>{_summary(shown)}</header>",
             "<main>",
-            _actions(shown.actions, shown.remedies),
+            _actions(shown),
             '<section id="verdicts"><h2>Verdicts</h2>',
             *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
             "</section>",
@@ -97,7 +124,7 @@ def page(shown: Contents) -> str:
     )
 
 
-def framed(shown: Contents) -> str:
+def framed(shown: Answers) -> str:
     """The page inside a frame that may run no script, for notebooks; the book opens beside it."""
     inside = page(shown).replace('<a href="https://', '<a target="_blank" rel="noopener" href="https://')
     style = "width:100%;height:40em;border:1px solid"
@@ -105,26 +132,27 @@ def framed(shown: Contents) -> str:
     return f'<iframe title="Audit" sandbox="allow-same-origin allow-popups" style="{style}" srcdoc="{source}"></iframe>'
 
 
-def _summary(shown: Contents) -> str:
+def _summary(shown: Answers) -> str:
     """What was read, whether it belongs together, and the headline."""
-    read = f'<ul class="read">{"".join(f"<li>{_text(each)}</li>" for each in shown.read)}</ul>' if shown.read else ""
+    read = "".join(f"<li>{_text(each)}</li>" for each in shown.above())
+    read = f'<ul class="read">{read}</ul>' if read else ""
     first = next((verdict for verdict in shown.verdicts if verdict.id == FIRST), None)
     rows = "" if first is None else f"<p>{_text(first.question.title)} {_badge(first)} {_text(first.lead)}</p>"
     headline = f'<p class="headline">{_text(shown.headline)}</p>' if shown.headline else ""
-    quality = f'<p class="quality">{_text(shown.quality)}</p>' if shown.quality else ""
+    quality = f'<p class="quality">{_text(shown.quality())}</p>' if shown.quality() else ""
     return f'{read}{rows}{headline}{quality}<p class="counted">{counted(shown.verdicts)}</p>'
 
 
-def _actions(actions: Sequence[Action], measured: Sequence[Effect]) -> str:
-    others = passed_over([effect for effect in measured if effect.remedy not in LISTS])
-    rule = f"<p>{_text(f'{others} {RULE} Gains do not add up.'.strip())}</p>" if measured else ""
-    if not actions and not rule:
+def _actions(shown: Answers) -> str:
+    others = passed_over(shown.remedies)
+    rule = f"<p>{_text(f'{others} {RULE} Gains do not add up.'.strip())}</p>" if shown.remedies else ""
+    if not shown.actions and not rule:
         return ""
     each = "".join(
         f"<li><strong>{_text(action.title)}</strong> {_text(action.why)}"
         f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
         f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
-        for action in actions
+        for action in shown.actions
     )
     listed = f'<ol>{each}</ol><p class="read">{_text(NAMES)}</p>' if each else ""
     return f'<section id="actions"><h2>What to do</h2>{listed}{rule}</section>'
@@ -154,17 +182,17 @@ def _section(verdict: Verdict, rule: str) -> str:
     return f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">{evidence}</section>'
 
 
-def _further(shown: Contents) -> Iterator[str]:
+def _further(shown: Answers) -> Iterator[str]:
     if shown.further:
         yield '<section id="further"><h2>What else was looked at</h2>'
         yield from (_section(verdict, shown.rules[verdict.id]) for verdict in shown.further)
         yield "</section>"
 
 
-def _appendix(shown: Contents) -> Iterator[str]:
+def _appendix(shown: Answers) -> Iterator[str]:
     """Each part with a heading of its own, folded."""
     parts = {
-        "remedies": ("What each change of the tables does", _remedies(shown.remedies, shown.quality)),
+        "remedies": ("What each change of the tables does", _remedies(shown)),
         "smaller": ("What smaller vectors find of the exact lists", _smaller(shown.smaller)),
         "cosines": ("What the cosines mean", _cosines(shown.cosines)),
         "inputs": ("What was looked at", _facts(shown.facts, shown.notes)),
@@ -179,16 +207,17 @@ def _figure(picture: Picture, salt: str) -> str:
     return f"<figure>{drawing(picture, salt)}<figcaption>{_text(picture.title)}</figcaption>{numbers}</figure>"
 
 
-def _remedies(found: Sequence[Effect], quality: str) -> str:
+def _remedies(shown: Answers) -> str:
+    found = [*shown.remedies, *shown.baselines]
     if not found:
         return ""
     columns: dict[str, list[Any]] = {
         "remedy": [effect.remedy for effect in found],
         "NDCG": [f"{effect.after:.4f}" for effect in found],
-        "difference": [f"{effect.difference:+.4f} ({effect.low:+.4f} to {effect.high:+.4f})" for effect in found],
+        "difference": [_interval(effect) for effect in found],
     }
     for name in found[0].beyond:
-        columns[f"over {name}"] = [_beyond(effect, name) for effect in found]
+        columns[f"over {name}"] = [_interval(effect.beyond.get(name)) for effect in found]
     columns |= {
         "popularity": [f"{effect.popularity_after:.1f}" for effect in found],
         "overlap": [_places(effect.overlap_after, 2) for effect in found],
@@ -207,8 +236,8 @@ def _remedies(found: Sequence[Effect], quality: str) -> str:
         "",
     )
     note = (
-        f"{quality} Each row is a change of the finished tables, judged on held-out pairs against the tables as they "
-        f"are (NDCG {before.before:.4f}, popularity {before.popularity_before:.1f}, overlap "
+        f"{shown.quality()} Each row is a change of the finished tables, judged on held-out pairs against the tables "
+        f"as they are (NDCG {before.before:.4f}, popularity {before.popularity_before:.1f}, overlap "
         f"{_places(before.overlap_before, 2)}, coverage {_places(before.coverage_before, 3)}, Gini "
         f"{_places(before.gini_before, 2)}). Popularity: mean count of what is shown; overlap: share of a list that "
         "stands in that of the most popular items; coverage: share of the items that the lists show together; Gini: 0 "
@@ -230,9 +259,7 @@ def _smaller(found: Sequence[Smaller]) -> str:
         columns[f"recall, {name}"] = [_places(each.by_group[name], 3) for each in found]
     for name in found[0].by_length:
         columns[f"recall, {name}"] = [_places(each.by_length[name], 3) for each in found]
-    columns["NDCG"] = [
-        f"{each.change.difference:+.4f} ({each.change.low:+.4f} to {each.change.high:+.4f})" for each in found
-    ]
+    columns["NDCG"] = [_interval(each.change) for each in found]
     note = (
         "Recall: share of the exact lists that is found, of the most popular tenth of the items (head), up to a half "
         "(middle) and the rest (tail), and so by length. Fewer dimensions are the best ones for all scores."
@@ -241,8 +268,7 @@ def _smaller(found: Sequence[Smaller]) -> str:
     return f"<p>{_text(note)}</p>{_table(columns, 'Smaller vectors')}{card}"
 
 
-def _beyond(effect: Effect, name: str) -> str:
-    change = effect.beyond.get(name)
+def _interval(change: Change | Effect | None) -> str:
     return "–" if change is None else f"{change.difference:+.4f} ({change.low:+.4f} to {change.high:+.4f})"
 
 
@@ -306,3 +332,42 @@ def _places(value: Any, digits: int) -> Any:
 
 def _text(value: str) -> str:
     return html.escape(str(value), quote=True)
+
+
+# ---- in Markdown
+
+
+def summary(shown: Answers) -> str:
+    """The report in Markdown, for the summary of a run in CI: headline, actions, and the answers that are not fine.
+
+    Of fine verdicts the ids alone; of the others, faults first, the support too.
+    """
+    said = map(_plain, (" ".join(shown.above()), shown.headline, shown.quality()))
+    parts = [f"## {_plain(f'{shown.kind} {shown.title}')}", *said, *_to_do(shown.actions)]
+    parts.append(f"**{counted(shown.verdicts)}**")
+    answers = (*shown.verdicts, *shown.further)
+    listed = [each for answer in ("fault", "noted") for each in answers if each.verdict == answer]
+    if listed:
+        rows = (f"| {SIGNS[each.verdict]} {each.verdict} | {each.id} | {_cell(each.lead)} |" for each in listed)
+        parts.append("\n".join(["| | question | |", "|---|---|---|", *rows]))
+    for each in listed:
+        inside = f"{_plain(each.support)} {_plain(each.advice)}".strip()
+        parts.append(f"<details><summary>{each.id}</summary>\n\n{inside}\n\n</details>")
+    parts += [f"{answer}: {', '.join(ids)}" for answer in ("fine", "cannot tell") if (ids := shown.ids(answer))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _to_do(actions: Sequence[Action]) -> Iterator[str]:
+    for at, action in enumerate(actions, 1):
+        code = "\n".join(f"   {line}" for line in action.code)
+        card = f"[the decision]({CARDS}#decision-{action.decision})"
+        yield f"{at}. **{_plain(action.title)}** {_plain(action.why)} ({card})\n\n   ```python\n{code}\n   ```"
+
+
+def _plain(text: str) -> str:
+    """A text whose signs are no marks of Markdown: a file may be called <b>.npy."""
+    return re.sub(r"([\\`*_<>\[\]#])", r"\\\1", text)
+
+
+def _cell(text: str) -> str:
+    return _plain(text).replace("|", r"\|").replace("\n", " ")

@@ -36,7 +36,7 @@ from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_table
 from course_lib.audit.columns import SIDES, is_rating, named_like, vague_time
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
-from course_lib.audit.lines import Layout, below, by_user, count_lines, fields_in, layout_of, lines_of, records
+from course_lib.audit.lines import Layout, below, by_user, fields_in, layout_of, lines_of, records
 from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
@@ -66,9 +66,9 @@ class Chunk:
     times: AnyArray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
-    """The chunks of a file, and how it was understood.
+    """The chunks of a file, how it was understood, and what the chunks that passed by held.
 
     total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
     items; rating, time: those that tell how much a user liked an item, and when, or none; unused: the others.
@@ -81,6 +81,45 @@ class Source:
     rating: str = ""
     unused: tuple[str, ...] = ()
     time: str = ""
+    read: int = 0
+    pairs: int = 0
+    below: int = 0
+    no_number: int = 0
+    clocked: bool = True
+
+    def counted(self) -> Iterator[Chunk]:
+        """The chunks, which are counted."""
+        for chunk in self.chunks:
+            self.read += chunk.read
+            self.pairs += len(chunk.users)
+            self.clocked &= chunk.times is not None
+            if chunk.ratings is not None:
+                low, none = below(chunk.ratings)
+                self.below, self.no_number = self.below + low, self.no_number + none
+            yield chunk
+
+    def said(self) -> tuple[str, dict[str, Any]]:
+        """(one sentence for the report, which column is what)."""
+        users, items = self.columns
+        of = "" if self.total is None else f" of {self.total:,}"
+        said = f"read {self.read:,}{of} {self.unit}"
+        said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
+        said += f"; users: {users}; items: {items}"
+        unused, rated = self.unused, bool(self.rating) and self.no_number < self.pairs
+        time = self.time if self.clocked else ""
+        if time:
+            said += f"; times: {time}"
+        elif self.time:
+            unused = (*unused, self.time)
+            said += f"; no times, for {self.time} does not hold one in each"
+        if rated:
+            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
+            said += f"; every pair counts as positive, whatever its {self.rating} ({odd})"
+        elif self.rating:
+            unused = (self.rating, *unused)
+        taken: dict[str, Any] = {"user": users, "item": items, "time": time or None}
+        taken |= {"rating": self.rating if rated else None, "ignored": [*unused]}
+        return said + (f"; not used: {listed(unused)}" if unused else ""), taken
 
 
 @dataclass(frozen=True)
@@ -108,9 +147,8 @@ def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema 
     if wanted:
         schema = replace(schema, user=wanted[0], item=wanted[1])
     source = _source(path, schema, name, items)
-    tally = Tally()
-    found = _joined(tally.counted(source.chunks), f"{name} ({path})", users, items)
-    said, taken = tally.said(source)
+    found = _joined(source.counted(), f"{name} ({path})", users, items)
+    said, taken = source.said()
     return replace(found, read=said, schema=taken)
 
 
@@ -126,51 +164,6 @@ def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
             raise ValueError(f"{name} has shape {both.shape}; expected Interactions, two arrays (N,), or one (N, 2)")
         left, right = both.T
     return _joined([Chunk(left, right, len(left))], name, users, items)
-
-
-class Tally:
-    """What the chunks that passed by held."""
-
-    def __init__(self) -> None:
-        self.read = self.pairs = self.below = self.no_number = 0
-        self.clocked = True
-
-    def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks."""
-        for chunk in chunks:
-            self.read += chunk.read
-            self.pairs += len(chunk.users)
-            self.clocked &= chunk.times is not None
-            if chunk.ratings is not None:
-                low, none = below(chunk.ratings)
-                self.below, self.no_number = self.below + low, self.no_number + none
-            yield chunk
-
-    def said(self, source: Source) -> tuple[str, dict[str, Any]]:
-        """(one sentence for the report, which column is what)."""
-        users, items = source.columns
-        of = "" if source.total is None else f" of {source.total:,}"
-        said = f"read {self.read:,}{of} {source.unit}"
-        said += f", {self.pairs:,} pairs" if self.pairs != self.read else ""
-        said += f"; users: {users}; items: {items}"
-        unused, rated = source.unused, bool(source.rating) and self.no_number < self.pairs
-        if source.time and self.clocked:
-            said += f"; times: {source.time}"
-        elif source.time:
-            unused = (*unused, source.time)
-            said += f"; no times, for {source.time} does not hold one in each"
-        if rated:
-            odd = f"0 or below: {self.below:,}" + (f", no number: {self.no_number:,}" if self.no_number else "")
-            said += f"; every pair counts as positive, whatever its {source.rating} ({odd})"
-        elif source.rating:
-            unused = (source.rating, *unused)
-        taken: dict[str, Any] = {
-            "user": users,
-            "item": items,
-            "time": source.time if source.time and self.clocked else None,
-        }
-        taken |= {"rating": source.rating if rated else None, "ignored": [*unused]}
-        return said + (f"; not used: {listed(unused)}" if unused else ""), taken
 
 
 def _joined(chunks: Iterable[Chunk], name: str, users: Table, items: Table) -> Found:
@@ -253,8 +246,8 @@ def _from_numpy(path: Path, schema: Schema, name: str) -> Source:
         left, right = (_ids_of(arrays[key], key, name, path) for key in keys)
         others = [key for key in vectors if key not in keys]
         even = [key for key in others if key in arrays and arrays[key].shape == left.shape]
-        rating = next((key for key in even if schema.is_rating(key) and arrays[key].dtype.kind in "iufb"), "")
-        when = next(iter(sorted((key for key in even if schema.is_time(key) and key != rating), key=vague_time)), "")
+        even = [key for key in even if arrays[key].dtype.kind in "iufb" or not schema.is_rating(key)]
+        rating, when = _rating_and_time(even, schema)
         times = _clock(arrays[when]) if when else None
         chunk = Chunk(left, right, len(left), ratings=arrays[rating] if rating else None, times=times)
         unused = tuple(key for key in others if key not in (rating, when))
@@ -292,16 +285,12 @@ def _days(numbers: AnyArray) -> AnyArray:
     clock = 10**6 if len(numbers) and numbers.min() > 10**13 else 1
     if not len(numbers) or numbers.min() < 19700101 * clock or numbers.max() > 21001231 * clock + clock:
         return numbers
-    whole = numbers.astype(np.int64)
-    date, rest = whole // clock, whole % clock
-    year, month, day = date // 10**4, date // 100 % 100, date % 100
-    hour, minute, second = rest // 10**4, rest // 100 % 100, rest % 100
-    inside = [(1, month, 12), (1, day, 31), (0, hour, 23), (0, minute, 59), (0, second, 59)]
-    if (whole != numbers).any() or any(((part < low) | (part > high)).any() for low, part, high in inside):
+    written = [f"{each:014.0f}" if clock > 1 else f"{each:08.0f}000000" for each in numbers.tolist()]
+    try:
+        dates = [f"{each[:4]}-{each[4:6]}-{each[6:8]}T{each[8:10]}:{each[10:12]}:{each[12:]}" for each in written]
+        return np.array(dates, "datetime64[s]").astype(np.float64) if (numbers == np.floor(numbers)).all() else numbers
+    except ValueError:  # no month, or no hour
         return numbers
-    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]").astype(np.int64) + day - 1
-    return (((days * 24 + hour) * 60 + minute) * 60 + second).astype(np.float64)
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:
@@ -326,12 +315,10 @@ def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
         if places is None and len(columns) > 2:
             raise _unclear(columns, "users and items", name, path)
         two = [columns[place] for place in places or (0, 1)]
-        rating = [key for key in columns if schema.is_rating(key) and key not in two][:1]
         if seen and set(seen) != set(columns):
             raise refuse_file(name, path, "its parts have different columns", "the same columns in all parts")
         seen[:] = columns
-        times = (key for key in columns if schema.is_time(key) and key not in two + rating)
-        return two + rating + sorted(times, key=vague_time)[:1]
+        return two + [key for key in _rating_and_time((key for key in columns if key not in two), schema) if key]
 
     found = arrow_table(path, name, used_of)
     used = found.column_names
@@ -349,55 +336,39 @@ def _from_arrow(path: Path, schema: Schema, name: str) -> Source:
     return Source(chunks(), found.num_rows, "rows", (used[0], used[1]), rating, unused, time)
 
 
-def _rating_and_time(names: list[str], schema: Schema) -> tuple[str, str]:
-    """Which of the columns beside users and items is which; "" for none."""
-    rating = next((name for name in names if schema.is_rating(name)), "")
-    return rating, next((name for name in names if name != rating), "")
+def _rating_and_time(names: Iterable[str], schema: Schema) -> tuple[str, str]:
+    """Which of the columns beside users and items is which; "" for none. Of several times the surest is taken."""
+    names = list(names)
+    rating = next(filter(schema.is_rating, names), "")
+    return rating, min((name for name in names if schema.is_time(name) and name != rating), key=vague_time, default="")
 
 
 def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
-    try:
-        layout = layout_of(next(lines_of(path), (0, ""))[1], path.suffix.lower())
-        fields = next(records(path, name, layout), (0, 0, [""]))[2]
-        places = _places([field.strip() for field in fields], schema, name, path)
-        total = count_lines(path)
-        if places is None and by_user(path, name, layout, Naming(items, "item").knows):
-            columns = ("the first field", "all other fields")
-            return Source(_decoded(_lists(path, name, layout), path, name), total, "lines", columns)
-    except UnicodeDecodeError as problem:
-        raise _no_text(problem, path, name) from None
+    layout = layout_of(next(lines_of(path, name), (0, ""))[1], path.suffix.lower())
+    fields = next(records(path, name, layout), (0, 0, [""]))[2]
+    places = _places([field.strip() for field in fields], schema, name, path)
+    total = sum(1 for _ in lines_of(path, name))
+    if places is None and by_user(path, name, layout, Naming(items, "item").knows):
+        return Source(_lists(path, name, layout), total, "lines", ("the first field", "all other fields"))
     header = places is not None
     if not header and layout.split is not None and len(fields) > 2 and fields == [*map(str, range(len(fields)))]:
         what = f"line 1 is {', '.join(fields)}: pandas numbers columns without names so, and it is no pair"
         raise refuse_file(name, path, what, "names of columns, or no such line")
     names = [(header and field.strip()) or f"column {at}" for at, field in enumerate(fields, 1)]
     used = places or (0, 1)
-    others = [at for at in range(len(names)) if at not in used]
-    rating = next((at for at in others if (schema.is_rating(names[at]) if header else at == 2)), None)
-    four = not header and len(names) == 4 and rating == 2  # user, item, rating, time: MovieLens
-    clocks = (at for at in others if at != rating and (schema.is_time(names[at]) if header else four))
-    time = next(iter(sorted(clocks, key=lambda at: vague_time(names[at]))), None)
-    chunks = _decoded(_rows_of(path, name, layout, used, (rating, time), header), path, name)
+    others = [name for at, name in enumerate(names) if at not in used]
+    rating, time = _rating_and_time(others, schema)
+    if not header:  # user, item, rating, time: MovieLens
+        rating, time = (others[0] if others else ""), (others[1] if len(others) == 2 else "")
+    extra = [names.index(name) if name else None for name in (rating, time)]
+    chunks = _rows_of(path, name, layout, used, extra, header)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
-    unused = tuple(names[at] for at in others if at not in (rating, time))
-    rated, clock = ("" if at is None else names[at] for at in (rating, time))
-    return Source(chunks, total - header, "lines", columns, rated, unused, clock)
-
-
-def _decoded(chunks: Iterator[Chunk], path: Path, name: str) -> Iterator[Chunk]:
-    """The same chunks. Raises ValueError where the file turns out to be no text."""
-    try:
-        yield from chunks
-    except UnicodeDecodeError as problem:
-        raise _no_text(problem, path, name) from None
-
-
-def _no_text(problem: Exception, path: Path, name: str) -> ValueError:
-    return refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS)
+    unused = tuple(each for each in others if each not in (rating, time))
+    return Source(chunks, total - header, "lines", columns, rating, unused, time)
 
 
 def _rows_of(
-    path: Path, name: str, layout: Layout, used: tuple[int, int], extra: tuple[int | None, int | None], header: bool
+    path: Path, name: str, layout: Layout, used: tuple[int, int], extra: list[int | None], header: bool
 ) -> Iterator[Chunk]:
     """A pair of each line; extra: where its rating and its time are."""
     found = records(path, name, layout)

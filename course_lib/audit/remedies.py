@@ -16,8 +16,8 @@ What is a fault (`weighed`): a verdict that such changes would repair is one onl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ SIDES = 1.96  # standard errors on each side of a 95 % interval
 SURE = 2.74  # standard errors: two-sided 5 % for eight remedies together, by Bonferroni
 PERSONAL = 0.5  # a list with this share of most popular items, or more, is no longer personal
 KEPT = 0.5  # of the items that the lists show together
+BINS = 10  # of a drawing by popularity
 GAIN = 0.05  # of NDCG: from here on a change repairs so much that its lack is a fault
 WORDS = {  # how advice names each remedy
     BACK: "multiply the scores by the item's popularity",
@@ -56,6 +57,7 @@ WORDS = {  # how advice names each remedy
     RECENT_HITS: "add weight x log(recent hits) to the scores when serving",
     CORRECTION: "correct each user by DDC",
 }
+REMEDIES = (BACK, LOGQ, NORMALISE, DIVIDE, CENTRE)
 Tables = tuple[AnyArray, AnyArray]
 
 
@@ -144,10 +146,6 @@ class Effect:
     def advisable(self) -> bool:
         """Whether it was measured to help and stays personal."""
         return self.helps and self.personal
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
 
 
 class Bench:
@@ -321,6 +319,15 @@ def drawn(title: str, k: int, effects: Sequence[Effect]) -> Picture:
     return Picture(title, "points", "remedy", f"NDCG@{k}, difference", columns)
 
 
+def by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
+    """The medians of each series over BINS groups of like popularity."""
+    groups = [ids for ids in np.array_split(np.argsort(popularity, kind="stable"), BINS) if len(ids)]
+    columns = {
+        name: [float(np.median(values[ids])) for ids in groups] for name, values in {x: popularity, **series}.items()
+    }
+    return Picture(title, "line", x, y, columns, log_x=True)
+
+
 def baselines(bench: Bench) -> list[Effect]:
     """Lists that need no tables, against those of the tables, without the items that a user knows.
 
@@ -371,21 +378,11 @@ def remedied(name: str, bench: Bench, *, measured: bool = False) -> Tables:
     if name in SHIFTS:
         unit, direction = bench.shift
         return users + np.asarray(SHIFTS[name] * unit * direction, users.dtype), bench.items
-    return REMEDIES[name](users, bench.items, bench.counts, bench.evidence.training.temperature or 1.0)
-
-
-def multiply_back(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """Score x count of the item: what a square loss over in-batch pairs has divided out (thm-multiply-back)."""
-    return users, items * np.maximum(counts, 1)[:, None].astype(items.dtype)
-
-
-def add_log_popularity(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """logQ at serving: score + temperature log(probability of the item in a slot), one more column of both tables.
-
-    After in-batch softmax without logQ the score learns log(chance of the pair) - log(popularity): this puts it back.
-    The temperature is that of the training, 1 where it is not known.
-    """
-    return add_column(users, items, temperature * np.log(np.maximum(counts, 1) / counts.sum()))
+    counts = np.maximum(bench.counts, 1.0)
+    if name == LOGQ:  # in-batch softmax without logQ learns log(chance of the pair) - log(popularity): put it back
+        tau = bench.evidence.training.temperature or 1.0
+        return add_column(users, bench.items, tau * np.log(counts / bench.counts.sum()))
+    return users, _changed(name, bench.items, counts[:, None])
 
 
 def add_column(users: AnyArray, items: AnyArray, values: Float, weight: float = 1.0) -> Tables:
@@ -394,30 +391,19 @@ def add_column(users: AnyArray, items: AnyArray, values: Float, weight: float = 
     return np.concatenate([users, weights], axis=1), np.concatenate([items, column], axis=1)
 
 
-def normalise(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """Items of length 1: the lists of a cosine."""
-    return users, geometry.normalise(items)
-
-
-def divide_by_popularity(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """Items divided by the fourth root of their count, at least 1: the far slope of the quartic law."""
-    return users, items / (np.maximum(counts, 1)[:, None] ** 0.25).astype(items.dtype)
-
-
-def centre_and_normalise(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """Items less their mean, then of length 1. Centring alone changes no list by dot product."""
-    centred = items - items.mean(axis=0)
-    lengths = np.maximum(geometry.norm(centred), np.finfo(centred.dtype).tiny)
-    return users, centred / lengths[:, None]
-
-
-REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
-    BACK: multiply_back,
-    LOGQ: add_log_popularity,
-    NORMALISE: normalise,
-    DIVIDE: divide_by_popularity,
-    CENTRE: centre_and_normalise,
-}
+def _changed(name: str, items: AnyArray, counts: Float) -> AnyArray:
+    """The items after a remedy that leaves the users as they are; counts (n, 1), at least 1."""
+    changed: AnyArray
+    if name == BACK:  # what a square loss over in-batch pairs has divided out (thm-multiply-back)
+        changed = items * counts.astype(items.dtype)
+    elif name == DIVIDE:  # the far slope of the quartic law
+        changed = items / (counts**0.25).astype(items.dtype)
+    elif name == NORMALISE:  # the lists of a cosine
+        changed = geometry.normalise(items)
+    else:  # CENTRE: centring alone changes no list by dot product
+        centred = items - items.mean(axis=0)
+        changed = centred / np.maximum(geometry.norm(centred), np.finfo(centred.dtype).tiny)[:, None]
+    return changed
 
 
 def global_shift(bench: Bench) -> Effect:

@@ -58,33 +58,29 @@ import numpy as np
 from numpy.random import Generator
 from tqdm import tqdm
 
-from course_lib import __version__, checking
+from course_lib import checking
 from course_lib.audit import remedies
 from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
-from course_lib.audit.cosines import Cosines, look
+from course_lib.audit.cosines import Cosines, free_gauge, look
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.markdown import summary
-from course_lib.audit.page import CARDS, Answers, Contents
+from course_lib.audit.page import CARDS, Answers, head
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.questions.belonging import mismatched_rows
-from course_lib.audit.questions.correction import ddc_gain
-from course_lib.audit.questions.direction import popularity_direction, shifted_centre
-from course_lib.audit.questions.exposed import exposure, in_time
-from course_lib.audit.questions.gauges import free_gauge
+from course_lib.audit.questions.direction import ddc_gain, popularity_direction, shifted_centre
+from course_lib.audit.questions.exposed import exposure, in_time, leaked_test_pairs
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.rules import FURTHER_RULES, RULES
 from course_lib.audit.questions.scores import calibration, temperature
 from course_lib.audit.questions.searched import EXPECTED, searched
-from course_lib.audit.questions.split import leaked_test_pairs
 from course_lib.audit.remedies import BACK, LOGQ, POPULAR, Bench, Effect, Tables, beside
 from course_lib.audit.smaller import Smaller, smaller
 from course_lib.audit.sources import refuse_file
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import CATALOGUE, FURTHER, Verdict, cannot_tell, counted, wrapped
+from course_lib.audit.verdicts import CATALOGUE, Verdict, cannot_tell, counted, wrapped
 
 SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
@@ -111,14 +107,20 @@ class Report(Answers):
     evidence: Evidence | None = field(default=None, compare=False)
     bench: Bench | None = field(default=None, compare=False)
     index: str | None = field(default=None, compare=False)
+    rules, kind = RULES | FURTHER_RULES, "Audit of"
 
     def __repr__(self) -> str:
-        return f"Report({self.inputs['items']['source']}: {counted(self.verdicts)})"
+        return f"Report({self.title}: {counted(self.verdicts)})"
 
-    def __getitem__(self, name: str) -> Verdict:
-        """The verdict, or the further answer, with this id."""
-        checking.choice(name, "id", (*CATALOGUE, *FURTHER))
-        return next(each for each in (*self.verdicts, *(self.further if name in FURTHER else ())) if each.id == name)
+    @property
+    def title(self) -> str:
+        """The source of the items."""
+        return str(self.inputs["items"]["source"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The inputs, and the options."""
+        return self.inputs | self.options
 
     @cached_property
     def further(self) -> tuple[Verdict, ...]:
@@ -172,6 +174,8 @@ class Report(Answers):
         """What was looked at, and what no training pair supports: one sentence each."""
         return [*read_lines(self.inputs), *looked_at(self.inputs), *cold_lines(self.evidence)]
 
+    above = read
+
     @property
     def headline(self) -> str:
         """The report in one sentence."""
@@ -194,46 +198,20 @@ class Report(Answers):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
         return {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "two-tower-audit", "version": __version__},
+            **head(SCHEMA_VERSION),
             "inputs": self.inputs,
             "options": self.options,
             "headline": self.headline,
             "actions": [action.to_dict() for action in self.actions],
             "cold": {} if self.evidence is None else self.evidence.cold,
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "baselines": [effect.to_dict() for effect in self.baselines],
-            "remedies": [effect.to_dict() | {"advisable": effect.advisable} for effect in self.remedies],
+            "baselines": [asdict(effect) for effect in self.baselines],
+            "remedies": [asdict(effect) | {"advisable": effect.advisable} for effect in self.remedies],
             "cosines": None if self.cosines is None else self.cosines.to_dict(),
             "further": [verdict.to_dict() for verdict in self.further],
             "smaller": [each.to_dict() for each in self.smaller],
             "notes": list(self.notes),
         }
-
-    def markdown(self) -> str:
-        """A summary for CI (`markdown.summary`)."""
-        said = (" ".join(self.read()), self.headline, self.quality())
-        return summary(f"Audit of {self.inputs['items']['source']}", said, self.verdicts, self.further, self.actions)
-
-    def _contents(self) -> Contents:
-        facts = {**self.inputs, **self.options}
-        source = str(self.inputs["items"]["source"])
-        measured = (*self.remedies, *self.baselines)
-        return Contents(
-            self.verdicts,
-            measured,
-            self.cosines,
-            facts,
-            self.notes,
-            source,
-            RULES | FURTHER_RULES,
-            self.quality(),
-            self.read(),
-            self.headline,
-            self.actions,
-            self.smaller,
-            self.further,
-        )
 
 
 def audit(
@@ -282,22 +260,12 @@ def audit(
         raise refuse_file("index", Path(index), "there is no file of this name", EXPECTED)
     given = {"pairs": pairs, "held_out": held_out}
     found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
-    evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, seed)
+    known = {"training": training or Training(), "k": k, "seed": seed}
+    evidence = _evidence(item_table, user_table, counts, found, **known)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
-    with tqdm(total=STEPS, disable=not progress, leave=False) as bar:
-        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, index, bar)
+    options = {"k": k, "seed": given_seed}
+    bar = tqdm(total=STEPS, disable=not progress, leave=False)
 
-
-def _report(
-    evidence: Evidence,
-    inputs: dict[str, Any],
-    options: dict[str, Any],
-    found: dict[str, Found | None],
-    draws: int,
-    wide: bool,
-    index: str | None,
-    bar: tqdm[Any],
-) -> Report:
     def step(name: str) -> None:
         bar.set_description(name)
         bar.update()
@@ -335,6 +303,7 @@ def _report(
         shown = [*shown, correction.effect]
     said += [*notes, *of_recent, *more_notes]
     measured = (tuple(beside_them), tuple(shown), cosines)
+    bar.close()
     return Report(verdicts, *measured, inputs, options, tuple(said), fewer, evidence, bench, index)
 
 
@@ -367,15 +336,7 @@ def found_in(values: Any, name: str, users: Table | None, items: Table) -> Found
     return pairs_of(values, name, users, items)
 
 
-def _evidence(
-    items: Table,
-    users: Table | None,
-    counts: Any,
-    found: dict[str, Found | None],
-    training: Training,
-    k: int,
-    seed: int,
-) -> Evidence:
+def _evidence(items: Table, users: Table | None, counts: Any, found: dict[str, Found | None], **more: Any) -> Evidence:
     pairs, held_out = (None if each is None else each.pairs for each in found.values())
     if counts is not None:
         counts = items.aligned(checking.counts(counts, "counts", items.size))
@@ -392,16 +353,14 @@ def _evidence(
         counts,
         pairs,
         held_out,
-        training,
-        k,
-        seed,
-        len(items.zero_rows),
-        0 if users is None else len(users.zero_rows),
-        shared,
-        offered,
-        items.kept if items.moved else None,
-        None if items.ids is None else items.aligned(items.ids),
-        None if users is None or not users.moved else users.kept,
+        zero_items=len(items.zero_rows),
+        zero_users=0 if users is None else len(users.zero_rows),
+        shared=shared,
+        offered=offered,
+        places=items.kept if items.moved else None,
+        item_ids=None if items.ids is None else items.aligned(items.ids),
+        user_places=None if users is None or not users.moved else users.kept,
+        **more,
     )
 
 
@@ -445,27 +404,24 @@ def looked_at(inputs: dict[str, Any]) -> Iterator[str]:
 
 def cold_lines(evidence: Evidence | None) -> Iterator[str]:
     """What no training pair supports."""
-    cold = {} if evidence is None else {name: number for name, number in evidence.cold.items() if number}
-    if "items_without_pair" in cold:
-        of_them = cold.get("held_out_pairs_of_items_without_pair", 0)
-        also = f"; {of_them:,} held-out pairs are on such items" if of_them else ""
-        yield f"{cold['items_without_pair']:,} items have no training pair{also}."
-    if "held_out_users_without_training" in cold:
-        yield (
-            f"{cold['held_out_users_without_training']:,} users with {cold['held_out_pairs_of_such_users']:,} held-out "
-            "pairs have no training pair: nothing is measured on them."
-        )
+    cold = {} if evidence is None else evidence.cold
+    if items := cold.get("items_without_pair"):
+        pairs = cold.get("held_out_pairs_of_items_without_pair", 0)
+        yield f"Items without a training pair: {items:,}" + (f" (held-out pairs on them: {pairs:,})." if pairs else ".")
+    if users := cold.get("held_out_users_without_training"):
+        pairs = cold["held_out_pairs_of_such_users"]
+        yield f"Users without a training pair, on whom nothing is measured: {users:,} (held-out pairs: {pairs:,})."
 
 
 def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
     for rows, what in ((evidence.zero_items, "item"), (evidence.zero_users, "user")):
         if rows:
-            yield f"{rows:,} zero {what} rows were left out, with their counts and their pairs."
-    for name, each in found.items():
+            yield f"Zero {what} rows that were left out, with their counts and their pairs: {rows:,}."
+    for name, each in zip(("pairs", "held-out"), found.values(), strict=True):
         if each is not None and each.repeated:
-            yield f"{name}: {each.repeated:,} pairs came again; each counts once."
+            yield f"{name}: pairs that came again, each of which counts once: {each.repeated:,}."
         if each is not None and each.lost:
-            yield f"{name}: {each.lost:,} pairs of zero rows were left out."
+            yield f"{name}: pairs of zero rows that were left out: {each.lost:,}."
         if each is not None and each.unit:
             yield f"{name}: the times look like {each.unit} since 1970, and were taken as such."
 

@@ -12,6 +12,7 @@ from course_lib import extras
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 PART = ".parquet"
 STEMS = ("items", "users", "pairs", "held_out", "counts", "item_ids", "user_ids")  # of the files of a model
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 LOGS = ("_delta_log", ".hoodie", "metadata")  # of Delta, Hudi and Iceberg: they say which of the parts still count
 
 
@@ -70,21 +71,22 @@ def parts(path: Path, name: str) -> list[Path]:
         return [path]
     held = sorted(path.iterdir(), key=lambda each: _natural(each.name))
     expected = f"one folder with parts in {PART}, and nothing else"
+    found = []
     for each in held:
         if each.name in LOGS:
             raise refuse_file(name, path, f"it holds {each.name}: some of its parts may be out of date", expected)
-    held = [each for each in held if not each.name.startswith((".", "_"))]
     for each in held:
+        if each.name.startswith((".", "_")):
+            continue
         if "=" in each.name and each.is_dir():
-            column = each.name.partition("=")[0]
-            raise refuse_file(
-                name, path, f"its column {column} is in the names of folders, such as {each.name}", expected
-            )
+            what = f"its column {each.name.partition('=')[0]} is in the names of folders, such as {each.name}"
+            raise refuse_file(name, path, what, expected)
         if not each.is_file() or each.suffix.lower() != PART:
             raise refuse_file(name, path, f"it also holds {each.name}", expected)
-    if not held:
+        found.append(each)
+    if not found:
         raise refuse_file(name, path, "this is a folder without parts", expected)
-    return held
+    return found
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:

@@ -51,17 +51,13 @@ def read_training(path: Path) -> dict[str, Any]:
 
     Raises ValueError for a file that is missing or no TOML, and for a key or a value that is none of a field.
     """
-    known = [field.name for field in fields(Training)]
     if not path.is_file():
-        raise ValueError(f"training: there is no file {path}; expected a TOML file with {', '.join(known)}")
+        raise ValueError(f"training: there is no file {path}; expected lines such as batch_size = 4096 in one")
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise ValueError(f"training: {path} is no TOML ({problem}); expected lines such as batch_size = 4096") from None
-    for key in found:
-        checking.choice(key, f"training: a key of {path}", known)
-    try:
+        for key in found:
+            checking.choice(key, "a key", [field.name for field in fields(Training)])
         Training(**found)
-    except ValueError as problem:
+    except ValueError as problem:  # no TOML and no UTF-8 are such errors too
         raise ValueError(f"training: {path}: {problem}") from None
     return found

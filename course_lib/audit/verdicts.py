@@ -155,6 +155,13 @@ def cannot_tell(
     return Verdict(name, "cannot tell", why, figures or {}, needed, pictures, asked)
 
 
+def percent(share: float | None) -> str:
+    """A share in words: with a digit more below a tenth."""
+    if share is None:
+        return "unknown"
+    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+
+
 def counted(verdicts: Sequence[Verdict]) -> str:
     """How many there are of each answer: "2 faults, 1 noted, 9 fine, 0 cannot tell"; "noted" where there is one."""
     answers = [verdict.verdict for verdict in verdicts]

@@ -19,7 +19,7 @@ from course_lib import gauge, geometry, losses, metrics
 from course_lib.audit import CATALOGUE, Report, Training, audit, example
 from course_lib.audit import actions as todo
 from course_lib.audit.actions import actions, headline
-from course_lib.audit.questions import correction, lengths
+from course_lib.audit.questions import direction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, RECENT_HITS, REMEDIES, WORDS, Change, Effect, weighed
 from course_lib.audit.verdicts import Verdict
@@ -115,7 +115,7 @@ def test_no_advice_contradicts_the_table_over_random_measurements() -> None:
         batch = in_batch_bias(one.evidence, {effect.remedy: effect for effect in effects})
         slope = 0.2 if seed % 2 else -0.2
         advice = batch.advice + lengths._advice(slope, lengths._evened(slope, effects))
-        advice += correction._advice(effects[-1], effects[:-1])
+        advice += direction._instead(effects[-1], effects[:-1])
         verdicts = [batch if verdict.id == batch.id else verdict for verdict in one.verdicts]
         assert unfounded([batch], effects) == []
         words.add(batch.verdict)
@@ -373,7 +373,7 @@ def test_cold_rows_are_counted_and_said() -> None:
     assert found.to_dict()["cold"] == cold and min(cold.values()) > 0
     assert found["dead-rows"].verdict == "noted" and found["dead-rows"].figures["items_without_a_pair"] >= 60
     for said in (found.text().replace("\n  ", " "), found.html()):
-        assert f"{cold['items_without_pair']} items have no training pair" in said
+        assert f"Items without a training pair: {cold['items_without_pair']}" in said
         users, pairs = cold["held_out_users_without_training"], cold["held_out_pairs_of_such_users"]
-        assert f"{users} users with {pairs} held" in said
+        assert f"on whom nothing is measured: {users} (held-out pairs: {pairs})" in said
     assert planted.report("clean", 4)["dead-rows"].verdict == "fine"

@@ -245,6 +245,8 @@ def test_softmax_without_logq_is_judged_by_held_out_pairs() -> None:
     verdict = softmax()["in-batch-bias"]
     assert verdict.verdict == "fault" and verdict.figures["low"] > 0
     assert "compared cosines" not in verdict.support
+    assert "95 % interval" in verdict.lead and " 1 log" not in verdict.lead  # what was measured stands in the action
+    assert "0.5 x log(popularity) is added" in softmax(temperature=0.5)["in-batch-bias"].support
     assert "if the training compared cosines" in softmax(sphere=False)["in-batch-bias"].support  # lengths differ
     assert softmax(logq=True)["in-batch-bias"].verdict == "fine"
     assert softmax(temperature=None)["in-batch-bias"].verdict == "cannot tell"
@@ -292,8 +294,8 @@ def test_pairs_of_zero_rows_and_repeated_pairs_are_counted_apart() -> None:
     pairs = np.array([[0, 1], [0, 1], [1, 5], [2, 5], [2, 3], [3, 4], [4, 9]])
     found = audit(items, users, pairs=pairs, rng=rng(), drop_zero_rows=True)
     assert found.inputs["pairs"] == {"pairs": 4, "repeated": 1, "of_zero_rows": 2}
-    assert "pairs: 1 pairs came again; each counts once." in found.notes
-    assert "pairs: 2 pairs of zero rows were left out." in found.notes
+    assert "pairs: pairs that came again, each of which counts once: 1." in found.notes
+    assert "pairs: pairs of zero rows that were left out: 2." in found.notes
 
 
 # ---- beside every NDCG, and what may be advised

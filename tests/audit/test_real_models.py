@@ -11,9 +11,9 @@ import pytest
 from audit.trained import K, Made, made
 from scipy.optimize import minimize
 
-from course_lib.audit.cosines import BALANCE_TOLERANCE
+from course_lib.audit.cosines import BALANCE_TOLERANCE, KEPT
 from course_lib.audit.evidence import SPHERE_TOLERANCE
-from course_lib.audit.questions import direction, gauges, lengths, rows
+from course_lib.audit.questions import direction, lengths, rows
 from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import NEGATIVES, RIDGE
 from course_lib.debiasing.ddc import preference_directions
@@ -104,7 +104,7 @@ def is_free(model: Made) -> tuple[bool, dict[str, float]]:
     balanced = axes @ turn.T * np.sqrt(sigma)
     before, after = nearest(model.unit), nearest(balanced / np.linalg.norm(balanced, axis=1, keepdims=True))
     kept = np.mean([len({*a} & {*b}) / K for a, b in zip(before.tolist(), after.tolist(), strict=True)])
-    return kept < gauges.KEPT, {"imbalance": imbalance, "balanced_overlap": kept}
+    return kept < KEPT, {"imbalance": imbalance, "balanced_overlap": kept}
 
 
 def is_collapsed(model: Made) -> tuple[bool, dict[str, float]]:

@@ -4,6 +4,7 @@ Each remedy, each list of hits, smaller vectors, each index, calibration, exposu
 Draws (halves of the users, who asks an index, the order of ties) are those of the report; nothing else of it is used.
 """
 
+import re
 from typing import Any
 
 import faiss
@@ -225,8 +226,8 @@ def test_calibration(model: Made) -> None:
         each = -log_softmax(scores * scale + shift, axis=1)[row, item]
         return each[row % 2 == odd]
 
-    def mean_of_users(each: Rows) -> Rows:
-        of = row[row % 2 == 1]
+    def mean_of_users(each: Rows, odd: int = 1) -> Rows:
+        of = row[row % 2 == odd]
         return (np.bincount(of, each) / np.maximum(np.bincount(of), 1))[np.unique(of)]
 
     laws: dict[str, tuple[float, Rows | float]] = {"popularity_alone": (1e-30, logs), "all_items_alike": (1e-30, 0.0)}
@@ -234,7 +235,9 @@ def test_calibration(model: Made) -> None:
         laws["temperature_of_training"] = (1 / model.tau, 0.0)
     for name, shift in (("best_temperature", 0.0), ("with_log(popularity)", logs)):
         found = minimize_scalar(
-            lambda at, shift=shift: cost(np.exp(at), shift, 0).mean(), bounds=(-7, 9), method="bounded"
+            lambda at, shift=shift: mean_of_users(cost(np.exp(at), shift, 0), 0).mean(),
+            bounds=(-7, 9),
+            method="bounded",
         )
         laws[name] = (float(np.exp(found.x)), shift)
     for name, law in laws.items():
@@ -258,6 +261,8 @@ def test_exposure(model: Made) -> None:
     of_users = (group[lists] == 0).mean(axis=1) - (held & (group == 0)).sum(axis=1) / held.sum(axis=1)
     assert figures["head_less_held_out"] == pytest.approx(of_users.mean(), abs=1e-6)
     assert figures["never_shown"] == len(group) - len(np.unique(lists))
+    first, of_a_user, points = re.findall(r"([-+]?[\d.]+) (?:%|points)", model.report["exposure"].support)[:3]
+    assert float(first) - float(of_a_user) == pytest.approx(float(points), abs=1.1)  # as a reader subtracts
     assert figures["gini"] == pytest.approx(gini(lists, len(group)), abs=1e-6)
 
 

@@ -27,8 +27,8 @@ from course_lib.audit import (
     snapshots,
 )
 from course_lib.audit.command import cli
-from course_lib.audit.snapshots.change import Change, rotation
-from course_lib.audit.snapshots.questions import DECIDES, GAIN, SPREAD, _lost_neighbours, new_faults
+from course_lib.audit.snapshots.change import Change, Lengths, rotation
+from course_lib.audit.snapshots.questions import DECIDES, GAIN, SPREAD, _lost_neighbours, centre_moved, new_faults
 from course_lib.audit.tables import table_of
 from course_lib.audit.verdicts import Answer, Verdict
 from course_lib.checking import some
@@ -65,8 +65,8 @@ def test_neighbours_kept_are_those_of_a_plain_search_in_each_band() -> None:
     found = clean()["neighbours-changed"].figures
     shares = np.array([len(a & b) / 10 for a, b in zip(by_cosine(two().old[0]), by_cosine(two().new[0]), strict=True)])
     assert found["kept_all"] == pytest.approx(shares.mean())  # 250 items: all of them are asked
-    order = np.argsort(two().pairs.col_counts, kind="stable")
-    for band, ids in (("tail", order[:125]), ("middle", order[125:225]), ("head", order[225:])):
+    order = np.argsort(-two().pairs.col_counts, kind="stable")
+    for band, ids in (("head", order[:25]), ("middle", order[25:125]), ("tail", order[125:])):
         assert found[f"kept_{band}"] == pytest.approx(shares[ids].mean())
 
 
@@ -96,6 +96,14 @@ def test_lengths_and_centre_by_hand() -> None:
     units = [table / np.linalg.norm(table, axis=1, keepdims=True) for table in (old, new)]
     u, _, v = np.linalg.svd(units[0].T @ units[1])
     assert centre["moved"] == pytest.approx(np.linalg.norm(units[0].mean(0) @ (u @ v) - units[1].mean(0)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), [(0.1, 0.4, "has grown"), (0.4, 0.1, "has shrunk"), (0.4, 0.41, "has turned")]
+)
+def test_a_centre_that_moved_is_said_to_have_moved_as_it_did(old: float, new: float, said: str) -> None:
+    moved = Change(np.ones(2), None, None, None, None, 0, 0, Lengths(1, 0, None), None, 0.3, (old, new))
+    assert f"all cosines share {said}." in centre_moved(moved, None).advice
 
 
 def test_quality_is_the_ndcg_of_the_library() -> None:

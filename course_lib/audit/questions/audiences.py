@@ -135,9 +135,11 @@ class Side:
             own = np.einsum("cd,cd->c", left, self.table[ids[block]])
             moved = np.stack([np.einsum("cd,cd->c", left, self.table[(ids[block] + step) % n]) for step in ways])
             best = int(moved.mean(axis=1).argmax())
-            if _sure(moved[best] - own) and _sure(moved[best] - np.delete(moved, best, axis=0).mean(axis=0)):
+            if ahead(moved[best] - own, SURE) and ahead(
+                moved[best] - np.delete(moved, best, axis=0).mean(axis=0), SURE
+            ):
                 found.append(ways[best])
-            elif own.mean() > moved[best].mean() and _sure(own - moved.mean(axis=0)):
+            elif own.mean() > moved[best].mean() and ahead(own - moved.mean(axis=0), SURE):
                 found.append(0)
         return found
 
@@ -199,5 +201,6 @@ def _shape(table: AnyArray) -> Float:
     return shape
 
 
-def _sure(change: Float) -> bool:
-    return bool(change.mean() > SURE * change.std(ddof=1) / np.sqrt(len(change))) if len(change) > 1 else False
+def ahead(change: Float, errors: float) -> bool:
+    """Whether the mean of these differences is above 0 by so many of its standard errors."""
+    return bool(change.mean() > errors * change.std(ddof=1) / np.sqrt(len(change))) if len(change) > 1 else False

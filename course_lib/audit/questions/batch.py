@@ -9,14 +9,14 @@ import numpy as np
 
 from course_lib import in_batch
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, weighed
+from course_lib.audit.remedies import BACK, LOGQ, POPULAR, WORDS, Effect, by_popularity, weighed
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
-from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import OF_TRIPLES, Answer, Number, Verdict, cannot_tell, judged
 from course_lib.interactions import Interactions, TripleLaw
 from course_lib.popularity import pull_parts
 
 MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on found
-CELLS, BINS = 20_000, 10
+CELLS = 20_000
 NAME = "in-batch-bias"
 
 
@@ -57,12 +57,12 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
     if training.loss == BPR:
         return _of_triples(evidence, served)
     if training.loss == "als":
-        support = f"ALS weighs every pair itself and samples no negatives.{served.sentence}"
+        support = f"ALS weighs every pair itself and samples no negatives. {served.sentence}".strip()
         return Verdict(NAME, "fine", support, dict(served.figures))
     if training.loss is None:
         return cannot_tell(NAME, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
     if training.loss not in in_batch.KINDS:
-        why = f"No theorem of the course says what batches do under a loss {training.loss!r}.{served.sentence}"
+        why = f"No theorem of the course says what batches do under a loss {training.loss!r}. {served.sentence}".strip()
         needed = "Judge by held-out pairs what popularity given back when serving changes."
         return cannot_tell(NAME, why, needed, dict(served.figures))
     if pairs is None or training.batch_size is None:
@@ -76,18 +76,18 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
 def _served(repairs: Mapping[str, Effect], evidence: Evidence) -> Served:
     if not repairs:
         return Served()
-    back, logq, k = repairs[BACK], repairs[LOGQ], evidence.k
-    scale = "" if evidence.training.temperature is None else f"{evidence.training.temperature:g} "
-    figures = {"before": logq.before, "after": logq.after, "low": logq.low, "high": logq.high, "users": logq.users}
+    back, logq, tau = repairs[BACK], repairs[LOGQ], evidence.training.temperature or 1.0
+    figures: dict[str, Number] = {name: getattr(logq, name) for name in ("before", "after", "low", "high", "users")}
     figures |= {"multiplied": back.after, "multiplied_low": back.low, "multiplied_high": back.high}
-    changes = " and ".join(
-        f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f}) where {what}"
-        for what, effect in (
-            (f"{scale}log(popularity) is added to the scores", logq),
-            ("popularity multiplies them", back),
-        )
+    added, multiplied = (
+        f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f})"
+        for effect in (logq, back)
     )
-    sentence = f" For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
+    sentence = (
+        f"For {logq.users:,} users, NDCG@{evidence.k} on held-out pairs moves from {logq.before:.4f} {added} where "
+        f"{'' if tau == 1 else f'{tau:g} x '}log(popularity) is added to the scores and {multiplied} where popularity "
+        "multiplies them."
+    )
     if POPULAR in repairs:
         sentence += f" The most popular items have {repairs[POPULAR].after:.4f}."
         figures |= {"most_popular": repairs[POPULAR].after}
@@ -119,24 +119,20 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     }
     found = misled >= MISLED
     support = (
-        f"In expectation, a batch of {batch_size:,} under {kind!r} weighs a negative pair {_times(rare)} (rare, 5 % "
-        f"quantile) to {_times(common)} (common, 95 %) what the loss over all pairs gives it, and {100 * misled:.1f} % "
-        "of the positive pairs weigh more as negatives than as positives."
+        f"In expectation, a batch of {batch_size:,} under {kind!r} weighs a negative pair {rare:.3g} times (rare, "
+        f"5 % quantile) to {common:.3g} times (common, 95 %) what the loss over all pairs gives it, and "
+        f"{100 * misled:.1f} % of the positive pairs weigh more as negatives than as positives."
     )
     if kind == "in_batch":
         threshold = float(in_batch.misclassification_threshold(batch_size, len(pairs)))
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
     answer = weighed(found, served.effects)
-    advice = _advice(answer, served) if found else ""
-    return Verdict(
-        NAME,
-        answer,
-        support + served.sentence,
-        {**figures, **served.figures},
-        advice,
-        (_weights_drawn(popularity, weights),),
-    )
+    advice, support = _advice(answer, served) if found else "", f"{support} {served.sentence}".strip()
+    title = "Weight of a pair as a negative, against the loss over all pairs"
+    series = {"weight as a negative": weights}
+    picture = by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
+    return Verdict(NAME, answer, support, {**figures, **served.figures}, advice, (picture,))
 
 
 def _advice(answer: Answer, served: Served) -> str:
@@ -151,22 +147,6 @@ def _advice(answer: Answer, served: Served) -> str:
     return f"Held-out pairs show little of it: popularity given back when serving does not repair the lists{little}."
 
 
-def _weights_drawn(popularity: Float, weights: Float) -> Picture:
-    title = "Weight of a pair as a negative, against the loss over all pairs"
-    series = {"weight as a negative": weights}
-    return _by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
-
-
-def _by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
-    """The medians of each series over ten groups of like popularity."""
-    groups = np.array_split(np.argsort(popularity, kind="stable"), BINS)
-    columns = {
-        name: [float(np.median(values[ids])) for ids in groups if len(ids)]
-        for name, values in {x: popularity, **series}.items()
-    }
-    return Picture(title, "line", x, y, columns, log_x=True)
-
-
 def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     figures: dict[str, Number] = {"batch_size": evidence.training.batch_size, **served.figures}
     if evidence.training.logq:
@@ -174,7 +154,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
             "logQ takes the sampling probability of the items out of the softmax. It is no unbiased loss: the positive "
             "is always in the denominator."
         )
-        return Verdict(NAME, "fine", support + served.sentence, figures)
+        return Verdict(NAME, "fine", f"{support} {served.sentence}".strip(), figures)
     why = "Without logQ, the best score is log(chance of the pair) less log(popularity of the item)."
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
@@ -186,7 +166,7 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
     advice = _instead("Train with logQ", served) if served.gains else ""
-    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice)
+    return Verdict(NAME, judged(served.gains), f"{served.sentence} {why}", figures, advice)
 
 
 def _of_triples(evidence: Evidence, served: Served) -> Verdict:
@@ -224,13 +204,14 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
     )
     series = {"as positive": as_positive, "as negative": as_negative}
     title = "How often an item is a positive, and a negative, in an expected pass"
-    picture = _by_popularity(title, "popularity of the item", "times", popularity, series)
+    picture = by_popularity(title, "popularity of the item", "times", popularity, series)
     if law.negatives == "popularity" and served.gains is None:
         needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
         return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)
     fault = law.negatives == "popularity" and bool(served.gains)
     advice = _instead("Draw negatives uniformly", served) if fault else ""
-    support += served.sentence
+    said = (served.sentence, support) if fault else (support, served.sentence)  # what decides comes first
+    support = " ".join(said).strip()
     return Verdict(NAME, judged(fault), support, figures, advice, (picture,), OF_TRIPLES)
 
 
@@ -249,7 +230,3 @@ def expected_roles(pairs: Interactions, law: TripleLaw) -> tuple[Float, Float]:
     labels = pairs.matrix[np.flatnonzero(pairs.row_counts)].astype(np.float64)
     parts = pull_parts(labels, law)
     return labels.T @ parts.plain, parts.chance * (parts.pushed.sum() - labels.T @ parts.owned)
-
-
-def _times(weight: float) -> str:
-    return f"{weight:.3g} times"

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
-from course_lib.audit.questions.audiences import STRANGERS, related, sides, strangers_rows
+from course_lib.audit.questions.audiences import STRANGERS, ahead, related, sides, strangers_rows
 from course_lib.audit.remedies import SIDES
 from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 from course_lib.interactions import Interactions
@@ -64,7 +64,7 @@ class Shares:
     @property
     def knows(self) -> bool:
         """Whether these rows surely win more swaps than strangers'."""
-        return self.above(self.given) >= ABOVE[0] and all(_ahead(self.given, each, SIDES) for each in self.strangers)
+        return self.above(self.given) >= ABOVE[0] and all(ahead(self.given - each, SIDES) for each in self.strangers)
 
     def above(self, shares: Float) -> float:
         """How far above strangers' rows, in standard deviations over them, of the kind to which it is nearest.
@@ -262,7 +262,7 @@ def _winner(found: Shares) -> str | None:
     """The order of the rows, or of the file, that is surely better than the given one, and than strangers' rows."""
     orders = found.others | found.of_file
     best = max(orders, key=lambda name: float(orders[name].mean()))
-    wins = _ahead(orders[best], found.given, SURE) and found.above(orders[best]) >= ABOVE[1]
+    wins = ahead(orders[best] - found.given, SURE) and found.above(orders[best]) >= ABOVE[1]
     return best if wins else None
 
 
@@ -307,18 +307,12 @@ def _judged(found: Shares, later: Shares | None, partly: str, trained: str) -> V
         )
         needed = "Check where the tables come from. If they are not those of the pairs, no figure here means anything."
         return cannot_tell(NAME, support, needed, figures)
-    near = [name for name, other in found.others.items() if not _ahead(found.given, other, SIDES)]
+    near = [name for name, other in found.others.items() if not ahead(found.given - other, SIDES)]
     if near:
         support += f" Other orders cannot be told from this one, such as this: {near[0]}."
         return cannot_tell(NAME, support, "Check the order of the rows against the ids of the pairs.", figures)
     support += f" The best of {len(found.others)} other orders of the rows: {100 * winner.mean():.1f} %."
     return Verdict(NAME, "fine", support, figures)
-
-
-def _ahead(better: Float, worse: Float, errors: float) -> bool:
-    """Whether the mean difference over users is above 0 by so many of its standard errors."""
-    change = better - worse
-    return bool(change.mean() > errors * change.std(ddof=1) / np.sqrt(len(change)))
 
 
 def _listed(steps: list[int]) -> str:

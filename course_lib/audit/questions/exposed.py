@@ -1,14 +1,14 @@
-"""exposure and time: which items the lists show, and whether the held-out pairs are later than the training."""
+"""exposure, time and leaked-test-pairs: what the lists show, and how the held-out pairs lie to the training."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from course_lib import metrics
-from course_lib.audit.evidence import LEAK, Evidence, Float, Ids
+from course_lib.audit.evidence import LEAK, Evidence, Float
 from course_lib.audit.remedies import LATELY, POPULAR, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell
+from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, percent
 
 TILT = 0.10  # share of the places, more or less than of the held-out pairs, that head items have: from here on noted
 QUARTERS = 4  # of the held-out pairs, by time
@@ -24,9 +24,13 @@ def exposure(bench: Bench | None) -> Verdict:
     listed = lists[lists >= 0]
     sizes = np.bincount(group, minlength=len(GROUPS))
     shown = np.bincount(group[np.unique(listed)], minlength=len(GROUPS)) / np.maximum(sizes, 1)
-    places, wanted = _shares(group[listed]), _shares(group[bench.held_out.items])
+    places, wanted = (
+        np.bincount(group[ids], minlength=len(GROUPS)) / max(len(ids), 1) for ids in (listed, bench.held_out.items)
+    )
     trained = np.array([bench.counts[group == at].sum() for at in range(len(GROUPS))]) / bench.counts.sum()
-    change = Change.of(_heads(lists, group) - _heads_of_pairs(bench, group))
+    head, full = group == 0, lists >= 0
+    own = np.asarray(bench.held_out.matrix @ head) / bench.held_out.row_counts
+    change = Change.of((head[lists] & full).sum(axis=1) / np.maximum(full.sum(axis=1), 1) - own)
     figures: dict[str, Number] = {}
     for at, each in enumerate(GROUPS):
         figures |= {f"places_{each}": float(places[at]), f"held_out_{each}": float(wanted[at])}
@@ -34,32 +38,15 @@ def exposure(bench: Bench | None) -> Verdict:
     figures |= {"head_less_held_out": change.difference, "low": change.low, "high": change.high}
     figures |= {"never_shown": n - len(np.unique(listed)), "gini": metrics.gini(lists, n)}
     support = (
-        f"The most popular tenth of the items fills {_percent(places[0])} of the places, and has {_percent(wanted[0])} "
-        f"of the held-out pairs (difference in a user's list {100 * change.difference:+.1f} points, 95 % interval "
-        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}). The less popular half fills {_percent(places[-1])}, "
-        f"with {_percent(wanted[-1])} of these pairs. The lists of {len(lists):,} users show {_percent(shown[0])} of "
-        f"the head, {_percent(shown[1])} of the middle and {_percent(shown[2])} of the tail."
+        f"The most popular tenth of the items fills {percent(places[0])} of the places, and {percent(own.mean())} of "
+        f"a user's held-out pairs, on average (difference {100 * change.difference:+.1f} points, 95 % interval "
+        f"{100 * change.low:+.1f} to {100 * change.high:+.1f}); it has {percent(wanted[0])} of all these pairs. The "
+        f"less popular half fills {percent(places[-1])}, with {percent(wanted[-1])} of all pairs. The lists of "
+        f"{len(lists):,} users show {percent(shown[0])} of the head, {percent(shown[1])} of the middle and "
+        f"{percent(shown[2])} of the tail."
     )
     tilted = abs(change.difference) >= TILT and not change.low <= 0 <= change.high
     return Verdict(name, "noted" if tilted else "fine", support, figures)
-
-
-def _shares(groups: Ids) -> Float:
-    found: Float = np.bincount(groups, minlength=len(GROUPS)) / max(len(groups), 1)
-    return found
-
-
-def _heads(lists: Ids, group: Ids) -> Float:
-    """(u,) the share of head items in each list."""
-    full = lists >= 0
-    share: Float = ((group[lists] == 0) & full).sum(axis=1) / np.maximum(full.sum(axis=1), 1)
-    return share
-
-
-def _heads_of_pairs(bench: Bench, group: Ids) -> Float:
-    """(u,) the share of head items in each user's held-out pairs."""
-    share: Float = np.asarray(bench.held_out.matrix @ (group == 0)) / bench.held_out.row_counts
-    return share
 
 
 def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
@@ -80,8 +67,8 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     kind = (
         "by time" if evidence.by_time else "by each user's last pairs" if own < LEAK else "in another way than by time"
     )
-    support = f"The pairs are split {kind}: {_percent(leak)} of the training pairs are later than a held-out one"
-    support += f", and {_percent(own)} of the held-out pairs have a later training pair of their own user."
+    support = f"The pairs are split {kind}: {percent(leak)} of the training pairs are later than a held-out one"
+    support += f", and {percent(own)} of the held-out pairs have a later training pair of their own user."
     if bench is not None:
         said, more = _by_quarter(bench, test.times)
         support, figures = support + said, figures | more
@@ -117,5 +104,21 @@ def _by_quarter(bench: Bench, times: Float) -> tuple[str, dict[str, Number]]:
     return said, names
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+def leaked_test_pairs(evidence: Evidence) -> Verdict:
+    """A fault where a held-out pair is a training pair. Exact: every pair is looked up."""
+    name = "leaked-test-pairs"
+    if evidence.pairs is None or not evidence.offered:
+        return cannot_tell(
+            name, "Training pairs and held-out pairs were not both given.", "Give --pairs and --held-out."
+        )
+    share = evidence.shared / evidence.offered
+    support = (
+        f"{evidence.shared:,} of {evidence.offered:,} held-out pairs ({100 * share:.2f} %) are training pairs"
+        f"{', and are left out of every measurement here' if evidence.shared else ''}."
+    )
+    advice = (
+        "A model can be right about a pair that it was trained on without knowing anything, and a list that leaves out "
+        "known items can never be. Make the split again, after merging repeated pairs."
+    )
+    figures: dict[str, Number] = {"shared": evidence.shared, "held_out": evidence.offered, "share": share}
+    return decided(name, evidence.shared > 0, support, figures, advice)

@@ -7,13 +7,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from course_lib import gauge, popularity
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, AnyArray, Evidence, Float, part_of
-from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, weighed
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell
+from course_lib.audit.evidence import (
+    CANDIDATES,
+    FEWEST_ITEMS,
+    SPHERE_TOLERANCE,
+    AnyArray,
+    Evidence,
+    Float,
+    part_of,
+    uneven,
+)
+from course_lib.audit.remedies import DIVIDE, NORMALISE, WORDS, Effect, by_popularity, weighed
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 
 CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on found, if the slope's interval is off 0
 FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it
-RESAMPLES, BINS = 200, 10
+RESAMPLES = 200
 HEAD, LISTS = 0.01, 500  # the most popular items, and the users for whom lists are made
 LONGER = "A dot product ranks long items higher, whoever asks."
 SHORTER = "Popular items are shorter, and a dot product ranks short items lower, whoever asks."
@@ -48,7 +57,7 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
         why = f"{len(trained)} items have a training pair, or all have the same count."
         return cannot_tell(name, why, f"A slope needs {FEWEST_ITEMS} items with different counts.")
     lengths = evidence.norms[trained]
-    if np.abs(lengths / np.median(lengths) - 1).max() <= SPHERE_TOLERANCE:
+    if uneven(lengths) <= SPHERE_TOLERANCE:
         support = (
             f"The {len(trained):,} items with a training pair have one length, so lengths know nothing of how popular "
             f"these are; not all of the {len(evidence.items) - len(trained):,} others have that length.{lists}"
@@ -75,7 +84,9 @@ def popularity_lengths(evidence: Evidence, measured: Sequence[Effect] = ()) -> V
     )
     answer = weighed(found, [effect for effect in evened if effect.advisable])
     advice = _advice(slope, evened) if found else ""
-    return Verdict(name, answer, support, figures, advice, (_picture(norms, counts),))
+    title = "Length and popularity, in ten groups of items"
+    picture = by_popularity(title, "median count", "length", counts, {"median length": norms})
+    return Verdict(name, answer, support, figures, advice, (picture,))
 
 
 def _evened(slope: float, measured: Sequence[Effect]) -> list[Effect]:
@@ -132,15 +143,3 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),
         "kept_without_direction": float(gauge.neighbour_overlap(tops["dot"], tops["rest"]).mean()),
     }
-
-
-def _picture(norms: Float, counts: Float) -> Picture:
-    """The median length of the items, in groups of like popularity."""
-    groups = [ids for ids in np.array_split(np.argsort(counts, kind="stable"), BINS) if len(ids)]
-    columns = {
-        "count": [float(np.median(counts[ids])) for ids in groups],
-        "median length": [float(np.median(norms[ids])) for ids in groups],
-    }
-    return Picture(
-        "Length and popularity, in ten groups of items", "line", "median count", "length", columns, log_x=True
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.audit.cosines import BALANCE_TOLERANCE
+from course_lib.audit.cosines import BALANCE_TOLERANCE, KEPT
 from course_lib.audit.evidence import LEAK
 from course_lib.audit.questions import (
     audiences,
@@ -10,7 +10,6 @@ from course_lib.audit.questions import (
     belonging,
     direction,
     exposed,
-    gauges,
     lengths,
     rows,
     scores,
@@ -43,7 +42,7 @@ RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: not
     "shifted-centre": f"the mean direction has a length of {direction.CENTRE:g} or more",
     "free-gauge": (
         "the items have one length, and that leaves a gauge; or the tables differ by more than "
-        f"{100 * BALANCE_TOLERANCE:g} %, and the gauge that balances them keeps less than {100 * gauges.KEPT:g} % of "
+        f"{100 * BALANCE_TOLERANCE:g} %, and the gauge that balances them keeps less than {100 * KEPT:g} % of "
         "the neighbours"
     ),
     "in-batch-bias": (

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, part_of
+from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Evidence, Float, Ids, part_of, uneven
 from course_lib.audit.remedies import SIDES, SURE, Bench, Change
 from course_lib.audit.smaller import GROUPS, groups_of
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell, percent
+from course_lib.geometry import norm
 from course_lib.losses import floors
 
 SCORES, FEWEST = 1e7, 20  # scores held at once: of so many users, but of at least FEWEST
@@ -44,6 +45,17 @@ class Choices:
         found: Float = log_sums[self.rows] - logits[self.rows, self.items]
         return found
 
+    def of_users(self, scale: float, shift: Float | float = 0.0) -> Float:
+        """(u,) the mean loss of each user who has a pair: each counts once, however many these are."""
+        times = np.bincount(self.rows)
+        sums = np.bincount(self.rows, weights=self.losses(scale, shift))
+        mean: Float = sums[times > 0] / times[times > 0]
+        return mean
+
+    def of(self, part: Ids) -> Choices:
+        """Of these pairs only."""
+        return Choices(self.scores, self.rows[part], self.items[part], self.log_counts)
+
     def groups(self, scale: float, group: Ids) -> Float:
         """(G,) the mean probability of each group of items over the pairs."""
         logits = self._logits(scale, 0.0)
@@ -63,13 +75,12 @@ class Choices:
         finite = self.scores[np.isfinite(self.scores)]
         return float(finite.std()) or 1.0
 
-    def best_scale(self, part: Ids, shift: Float | float = 0.0) -> float:
-        """The scale with the least mean loss on these pairs, up to CLOSE in its logarithm."""
-        some = Choices(self.scores, self.rows[part], self.items[part], self.log_counts)
+    def best_scale(self, shift: Float | float = 0.0) -> float:
+        """The scale with the least mean loss of these pairs' users, up to CLOSE in its logarithm."""
         start = -math.log(self.spread)
         bounds = (start - RANGE, start + RANGE)
         found = minimize_scalar(
-            lambda at: float(some.losses(math.exp(at), shift).mean()),
+            lambda at: float(self.of_users(math.exp(at), shift).mean()),
             bounds=bounds,
             method="bounded",
             options={"xatol": CLOSE},
@@ -98,13 +109,12 @@ def calibration(bench: Bench | None) -> Verdict:
         needed = "Give --users, --pairs and --held-out."
         return cannot_tell(name, "Scores were not compared with held-out pairs.", needed)
     found, tau = choices(bench), bench.evidence.training.temperature
-    first = np.flatnonzero(found.rows % 2 == 0)
-    judged = np.flatnonzero(found.rows % 2)
-    scale, with_counts = found.best_scale(first), found.best_scale(first, found.log_counts)
+    first, judged = (found.of(np.flatnonzero(found.rows % 2 == half)) for half in (0, 1))
+    scale, with_counts = first.best_scale(), first.best_scale(found.log_counts)
     laws: dict[str, tuple[float, Float | float]] = {} if tau is None else {"temperature of training": (1 / tau, 0.0)}
     laws |= {"best temperature": (scale, 0.0), "with log(popularity)": (with_counts, found.log_counts)}
     laws |= {"popularity alone": (NOTHING, found.log_counts), "all items alike": (NOTHING, 0.0)}
-    cost = {law: _of_users(found, known, judged) for law, known in laws.items()}
+    cost = {law: judged.of_users(*known) for law, known in laws.items()}
     figures: dict[str, Number] = {law.replace(" ", "_"): float(each.mean()) for law, each in cost.items()}
     figures |= {"best_temperature_value": 1 / scale, "users": len(cost["best temperature"]), "temperature": tau}
     group = groups_of(bench.counts)
@@ -114,11 +124,11 @@ def calibration(bench: Bench | None) -> Verdict:
         figures |= {f"expected_{each}": float(expected[at]), f"held_out_{each}": float(wanted[at])}
     listed = ", ".join(f"{law} {each.mean():.3f}" for law, each in cost.items())
     support = (
-        f"Read as log probabilities, the scores cost, in nats a held-out pair: {listed}. The law is over the items "
-        f"that a user does not know, and the best temperature, {1 / scale:.3g}, is that of the other half of the "
-        f"users. At {'the best' if tau is None else 'the training'} temperature the scores expect "
-        f"{_of(expected[0])} of the pairs in the most popular tenth, and {_of(expected[-1])} in the less popular half; "
-        f"{_of(wanted[0])} and {_of(wanted[-1])} are there."
+        f"Read as log probabilities, the scores cost, in nats a held-out pair on average over {figures['users']:,} "
+        f"users: {listed}. The law is over the items that a user does not know, and the best temperature, "
+        f"{1 / scale:.3g}, is that of other users. At {'the best' if tau is None else 'the training'} temperature the "
+        f"scores expect {percent(expected[0])} of the pairs in the most popular tenth, and {percent(expected[-1])} in "
+        f"the less popular half; {percent(wanted[0])} and {percent(wanted[-1])} are there."
     )
     if tau is None:
         needed = "Give --temperature to judge the scores as they were trained."
@@ -136,15 +146,6 @@ def calibration(bench: Bench | None) -> Verdict:
     return Verdict(name, "noted", support, figures, advice)
 
 
-def _of_users(found: Choices, law: tuple[float, Float | float], judged: Ids) -> Float:
-    """(u,) the mean loss of each user who is judged."""
-    each, rows = found.losses(*law)[judged], found.rows[judged]
-    times = np.bincount(rows)
-    sums = np.bincount(rows, weights=each)
-    mean: Float = sums[times > 0] / times[times > 0]
-    return mean
-
-
 def temperature(evidence: Evidence) -> Verdict:
     """Of cosines: the least loss and the largest mean probability over batch and catalogue (`losses.floors`).
 
@@ -154,7 +155,7 @@ def temperature(evidence: Evidence) -> Verdict:
     name, tau, n = "temperature", evidence.training.temperature, len(evidence.items)
     if tau is None:
         return cannot_tell(name, "A table does not show its temperature.", "Give --temperature, and --batch-size.")
-    if evidence.users is None or not evidence.on_sphere or not _one_length(evidence.users):
+    if evidence.users is None or not evidence.on_sphere or uneven(norm(evidence.users)) > SPHERE_TOLERANCE:
         why = (
             "The rows have many lengths, or are not all known: scores are not bounded, and no temperature is too high."
         )
@@ -176,12 +177,3 @@ def temperature(evidence: Evidence) -> Verdict:
             f"probability cannot rise above {math.exp(-floor):.3g}"
         )
     return Verdict(name, "noted" if likely < LIKELY else "fine", f"{support}.", figures)
-
-
-def _one_length(rows: AnyArray) -> bool:
-    lengths = np.linalg.norm(rows, axis=1)
-    return bool(np.abs(lengths / np.median(lengths) - 1).max() <= 1e-3)
-
-
-def _of(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from course_lib import gauge, index, metrics
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, no_pairs
 from course_lib.audit.remedies import SIDES, SURE, Change
 from course_lib.audit.smaller import GROUPS, LENGTHS, MEGA, groups_of, recall_by
 from course_lib.audit.sources import refuse_file
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
-from course_lib.interactions import Interactions
 
 MOST_ITEMS, ASKERS = 50_000, 500  # items of the indexes that are built, and users who ask, at random
 FEWEST_ITEMS = 256  # of PQ, which makes so many cells of each part
@@ -48,7 +47,7 @@ def searched(evidence: Evidence, asked: str | None) -> Verdict:
         with _one_thread():
             return _searched(evidence, asked)
     except ModuleNotFoundError as problem:
-        return cannot_tell(NAME, f"{problem}.", "The extra `index` brings faiss.")
+        return cannot_tell(NAME, f"{problem}.", "")  # it names the extra
 
 
 class Asked:
@@ -59,9 +58,8 @@ class Asked:
         m, k = len(evidence.users), evidence.k
         asking = np.sort(evidence.rng("askers").choice(m, min(m, ASKERS), replace=False))
         self.users, self.items, self.k = evidence.users[asking], evidence.items[items], k
-        none = np.zeros(0, np.int64)
-        nothing = Interactions(none, none, n_users=len(asking), n_items=len(items))
-        self.exact = metrics.top_k(self.users.astype(self.items.dtype), self.items, nothing, k)
+        known = no_pairs(len(asking), len(items))
+        self.exact = metrics.top_k(self.users.astype(self.items.dtype), self.items, known, k)
         self.groups = [] if evidence.counts is None else [(tuple(GROUPS), groups_of(evidence.counts[items]))]
         if not evidence.on_sphere:
             self.groups.append((LENGTHS, groups_of(evidence.norms[items])))

@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from course_lib import __version__, checking
+from course_lib import checking
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.markdown import summary
-from course_lib.audit.page import Answers, Contents
+from course_lib.audit.page import Answers, head
 from course_lib.audit.pairs import Found
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
@@ -39,7 +38,7 @@ from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
 from course_lib.audit.tables import Table
 from course_lib.audit.training import Training
-from course_lib.audit.verdicts import CHANGES, Verdict, counted, wrapped
+from course_lib.audit.verdicts import Verdict, counted, wrapped
 
 SCHEMA_VERSION = "1"
 HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
@@ -57,14 +56,12 @@ class Comparison(Answers):
     options: dict[str, Any]
     source: str = "two snapshots"
     read: dict[str, str] = field(default_factory=dict)
+    remedies = baselines = smaller = notes = ()  # of one model
+    cosines = None
+    rules, kind = questions.RULES, "What changed:"
 
     def __repr__(self) -> str:
         return f"Comparison({self.source}: {counted(self.verdicts)})"
-
-    def __getitem__(self, name: str) -> Verdict:
-        """The verdict with this id."""
-        checking.choice(name, "id", CHANGES)
-        return next(verdict for verdict in self.verdicts if verdict.id == name)
 
     def text(self, width: int = 76) -> str:
         """What was read, and the verdicts with their support, in plain text."""
@@ -74,8 +71,7 @@ class Comparison(Answers):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: the module's docstring says which."""
         return {
-            "schema_version": SCHEMA_VERSION,
-            "tool": {"name": "two-tower-audit", "version": __version__},
+            **head(SCHEMA_VERSION),
             "kind": "comparison",
             "rows": self.rows,
             "options": self.options,
@@ -84,15 +80,16 @@ class Comparison(Answers):
             **({"read": self.read} if self.read else {}),
         }
 
-    def markdown(self) -> str:
-        """A summary for CI (`markdown.summary`)."""
-        return summary(f"What changed: {self.source}", [], self.verdicts)
+    @property
+    def title(self) -> str:
+        """The sources of both."""
+        return self.source
 
-    def _contents(self) -> Contents:
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The rows, the options, the faults of each model and what was read."""
         named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
-        read = {f"{name} read": said for name, said in self.read.items()}
-        facts = {**self.rows, **self.options, **named, **read}
-        return Contents(self.verdicts, (), None, facts, (), self.source, questions.RULES)
+        return {**self.rows, **self.options, **named, **{f"{name} read": said for name, said in self.read.items()}}
 
 
 def compare(
@@ -160,7 +157,7 @@ def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], 
     old, new = evidence["old"], evidence["new"]
     moved, chance = change(old, new), change(old, evidence["again"]) if "again" in evidence else None
     benches = [bench for each in evidence.values() if (bench := bench_of(each)) is not None]
-    verdicts = (
+    return (
         questions.neighbours_changed(moved, chance, k),
         questions.lists_changed(moved, chance, k),
         questions.lengths_drifted(moved, chance, old, new),
@@ -168,8 +165,6 @@ def _verdicts(evidence: dict[str, Evidence], reports: dict[str, list[Verdict]], 
         questions.quality_dropped(benches, k, [name for name, found in reports.items() if _mismatched(found)]),
         questions.new_faults(reports["old"], reports["new"], reports.get("again")),
     )
-    by_id = {verdict.id: verdict for verdict in verdicts}
-    return tuple(by_id[name] for name in CHANGES)
 
 
 def _mismatched(verdicts: list[Verdict]) -> bool:

@@ -9,14 +9,13 @@ import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from course_lib import gauge, geometry, metrics, popularity
-from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, part_of, reduced
+from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, no_pairs, part_of, reduced
 from course_lib.audit.questions.lengths import slope_interval
 from course_lib.audit.smaller import GROUPS, groups_of, recall_by
 from course_lib.interactions import Interactions
 
 LISTED_USERS = 500  # users whose lists are compared, drawn at random
 AGES = ("newest", "younger", "older")  # as GROUPS, by the time of the first pair; newest also where there is none
-BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Change:
-    """neighbours (q,): share of each query's cosine neighbours that are kept; band (q,): its place in BANDS, or None.
+    """neighbours (q,): share of each query's cosine neighbours that are kept; band (q,): its place in GROUPS, or None.
 
     lists (u,): the same for users' lists by dot product; by_group: of the places with items of each group, by
     popularity (GROUPS) and by age (AGES, by the first training pair), or {} without counts or times; crossed (u,): of
@@ -67,7 +66,7 @@ def change(old: Evidence, new: Evidence) -> Change:
         lists = _lists(old, new, Q)
     return Change(
         neighbours=gauge.neighbour_overlap(old.neighbours, new.neighbours),
-        band=None if not new.counts_vary else bands(new)[new.chosen[new.queries]],
+        band=groups_of(new.counts)[new.chosen[new.queries]] if new.counts is not None and new.counts_vary else None,
         residual=_left(scale * (old.items @ Q.astype(old.items.dtype)) - new.items, new.items),
         linear=_linear(old.items, new.items),
         lengths=_lengths(old.norms, new.norms, new),
@@ -86,15 +85,6 @@ def rotation(old: AnyArray, new: AnyArray) -> tuple[Float, float]:
     # the rows enter by old^T new (k, k) alone, so a million of them are no more work for the decomposition
     Q, total = orthogonal_procrustes(np.eye(old.shape[1]), (old.T @ new).astype(np.float64))
     return Q, float(total / (old.astype(np.float64) ** 2).sum())
-
-
-def bands(evidence: Evidence) -> Ids:
-    """(n,) the place of each item in BANDS, by the rank of its count; equal counts in the order of the rows."""
-    assert evidence.counts is not None
-    places = np.empty(len(evidence.counts))
-    places[np.argsort(evidence.counts, kind="stable")] = (np.arange(len(places)) + 0.5) / len(places)
-    found: Ids = np.searchsorted(EDGES, places, side="right")
-    return found
 
 
 def _left(difference: AnyArray, whole: AnyArray) -> float:
@@ -133,7 +123,7 @@ def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Any]:
     assert old.users is not None and new.users is not None
     size = min(LISTED_USERS, len(new.users))
     chosen = np.sort(new.rng("listed users").choice(len(new.users), size, replace=False))
-    known = _known(new, chosen)
+    known = no_pairs(size, len(new.items)) if new.pairs is None else part_of(new.pairs, chosen)
     left, right = (each.astype(np.float64, copy=False) for each in (old.users[chosen], new.users[chosen]))
     before = metrics.top_k(left, old.items.astype(np.float64), known, new.k)
     found = {"lists": right, "crossed": left, "rotated": left @ Q}
@@ -152,11 +142,3 @@ def first_times(pairs: Interactions) -> Float:
     first = np.full(pairs.n_items, np.inf)
     np.minimum.at(first, pairs.items, pairs.times)
     return first
-
-
-def _known(evidence: Evidence, chosen: Ids) -> Interactions:
-    """The training pairs of the chosen users, none where there are no pairs."""
-    n = len(evidence.items)
-    if evidence.pairs is None:
-        return Interactions(np.zeros(0, np.int64), np.zeros(0, np.int64), n_users=len(chosen), n_items=n)
-    return part_of(evidence.pairs, chosen)

@@ -8,17 +8,16 @@ most .09, and NDCG by up to 17 % (its standard deviation over seeds is 3 to 10 %
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from course_lib.audit import remedies
 from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.questions.belonging import NAME as ROWS
-from course_lib.audit.remedies import SIDES, Bench
-from course_lib.audit.snapshots.change import BANDS, Change, Lengths
+from course_lib.audit.remedies import Bench
+from course_lib.audit.smaller import GROUPS
+from course_lib.audit.snapshots.change import Change, Lengths
 from course_lib.audit.verdicts import Answer, Number, Verdict, cannot_tell, decided, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
@@ -71,9 +70,12 @@ def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
     name = "neighbours-changed"
     groups = {"all": np.arange(len(change.neighbours))}
     if change.band is not None:
-        groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(BANDS)}
+        groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(GROUPS)}
         groups = {band: ids for band, ids in groups.items() if len(ids) >= FEWEST_LISTS or band == "all"}
-    answers = {band: _kept(change.neighbours[ids], _part(again, ids)) for band, ids in groups.items()}
+    answers = {
+        band: _kept(change.neighbours[ids], None if again is None else again.neighbours[ids])
+        for band, ids in groups.items()
+    }
     shares = {band: float(change.neighbours[ids].mean()) for band, ids in groups.items()}
     figures: dict[str, Number] = {f"kept_{band}": share for band, share in shares.items()}
     if again is not None:
@@ -172,9 +174,11 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
         f"{change.centres[1]:.2f}; after the best rotation it moved by {change.centre:.3f}"
         + (f" (a second training: {noise:.3f})." if again is not None else ".")
     )
+    longer = change.centres[1] - change.centres[0]
+    shared = "has turned" if abs(longer) < CENTRE / 2 else "has grown" if longer > 0 else "has shrunk"
     advice = (
-        "All cosines share a part that they did not share before. Lists by dot product do not see it; thresholds "
-        "on cosines and approximate indices do: compare the start, the decay and the centring of the two trainings."
+        f"The part that all cosines share {shared}. Lists by dot product do not see it; thresholds on cosines and "
+        "approximate indices do: compare the start, the decay and the centring of the two trainings."
     )
     return decided(name, fault, support, figures, advice)
 
@@ -196,7 +200,8 @@ def quality_dropped(benches: Sequence[Bench], k: int, mismatched: Sequence[str] 
     before, after, *others = (bench.start[0] for bench in benches)
     noise = abs(float((others[0] - before).mean())) if others else 0.0
     before = np.mean([before, *others], axis=0)
-    difference, low, high = _interval(after - before)
+    change = remedies.Change.of(after - before)
+    difference, low, high = change.difference, change.low, change.high
     start = float(before.mean())
     fell = -difference if high < 0 else 0.0
     figures: dict[str, Number] = {
@@ -319,33 +324,16 @@ def _kept(shares: Float, again: Float | None) -> Answer:
     Without one: a fault below LOST, fine from KEPT on, "cannot tell" between: two seeds of one model lie there.
     """
     if again is not None:
-        return judged(_interval(shares - AGAIN * again)[2] < 0)
+        return judged(remedies.Change.of(shares - AGAIN * again).high < 0)
     share = float(shares.mean())
     return "fault" if share < LOST else "fine" if share >= KEPT else "cannot tell"
 
 
-def _interval(values: Float) -> tuple[float, float, float]:
-    """Mean, and its 95 % interval."""
-    mean = float(values.mean())
-    error = SIDES * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
-    return mean, mean - error, mean + error
-
-
-def _verdict(
-    name: str,
-    answers: list[Answer],
-    support: str,
-    figures: dict[str, Number],
-    advice: str,
-) -> Verdict:
+def _verdict(name: str, answers: list[Answer], support: str, figures: dict[str, Number], advice: str) -> Verdict:
     """A fault where one answer is; "cannot tell" where the first, which is over everything, is."""
     verdict: Answer = "fault" if "fault" in answers else answers[0]
     said = {"fault": advice, "fine": "", "cannot tell": NEEDED}[verdict]
     return Verdict(name, verdict, support, figures, said)
-
-
-def _part(again: Change | None, ids: Any) -> Float | None:
-    return None if again is None else again.neighbours[ids]
 
 
 def _lost_neighbours(change: Change, again: Change | None) -> str:

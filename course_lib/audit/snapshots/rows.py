@@ -14,7 +14,7 @@ from course_lib.audit.evidence import Evidence, part_of
 from course_lib.audit.files import READERS, read_table
 from course_lib.audit.pairs import Found
 from course_lib.audit.schema import INFERRED, Schema
-from course_lib.audit.sources import STEMS, is_parts, refuse_file
+from course_lib.audit.sources import PACKED, STEMS, is_parts, refuse_file
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
 from course_lib.interactions import Interactions
 
@@ -57,6 +57,8 @@ def files_in(folder: Path, name: str) -> dict[str, str]:
     """{stem: file} of the STEMS in a folder. Raises ValueError without items, and where one comes in two files."""
     found: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in PACKED and path.name.partition(".")[0] in STEMS:
+            raise refuse_file(name, folder, f"{path.name} is compressed", "the file that is in it")
         if path.stem not in STEMS or not (path.is_file() or is_parts(path)):
             continue
         if path.stem in found:
