@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import geometry, losses
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, mixed, rational, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("cosine-orthogonality")
@@ -71,11 +71,7 @@ def turn(rng: Generator) -> Numbers:
 @EXAM.asks
 def tangent(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("tangent"))
-    return Numbers(
-        {"n": whole(rng, 2, 6), "case": case.number},
-        {**judged(case.truth)},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 2, 6)})
 
 
 @EXAM.asks
@@ -86,15 +82,7 @@ def shorter(rng: Generator) -> Numbers:
     slope = geometry.cosine_gradient(q, k)
     factor = float(rate)
     step = (-factor * slope, 100 * factor * slope, factor * (slope - q / 2), -factor * k)[case.number]
-    return Numbers(
-        {"q": q.tolist(), "rate": rate, "case": case.number},
-        {
-            **judged(case.truth),
-            "before": int(q @ q),
-            "after": float(((q + step) ** 2).sum()),
-        },
-        case.words,
-    )
+    return case.drawn({"q": q.tolist(), "rate": rate}, {"before": int(q @ q), "after": float(((q + step) ** 2).sum())})
 
 
 @EXAM.asks
@@ -179,8 +167,4 @@ def films(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 5, 40), "ratio": whole(rng, 3, 9), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 5, 40), "ratio": whole(rng, 3, 9)})

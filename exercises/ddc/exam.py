@@ -114,15 +114,7 @@ def origin(rng: Generator) -> Numbers:
     slope = [
         correction.user_gradient([0], [0, 0], [1], [value + move for value in b], 0.0, 0.0)[0] for move in (0, shift)
     ]
-    return Numbers(
-        {"shift": shift, "b": b, "case": case.number},
-        {
-            **judged(case.truth),
-            "before": rational(slope[0]),
-            "after": rational(slope[1]),
-        },
-        case.words,
-    )
+    return case.drawn({"shift": shift, "b": b}, {"before": rational(slope[0]), "after": rational(slope[1])})
 
 
 @EXAM.asks
@@ -221,14 +213,6 @@ def wrong(rng: Generator) -> Numbers | None:
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
     times, low = whole(rng, 3, 9), whole(rng, 11, 19)
-    return Numbers(
-        {
-            "high": f"{low * times / 100:.2f}",
-            "low": f"{low / 100:.2f}",
-            "times": times,
-            "share": whole(rng, 81, 97),
-            "case": case.number,
-        },
-        {},
-        case.words,
+    return case.drawn(
+        {"high": f"{low * times / 100:.2f}", "low": f"{low / 100:.2f}", "times": times, "share": whole(rng, 81, 97)}
     )

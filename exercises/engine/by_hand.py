@@ -1,25 +1,19 @@
-"""Opens the pages on which a person gives marks: `python -m exercises.engine.by_hand` (`make grade-by-hand`).
+"""The pages on which a person gives marks: `make grade-by-hand`, or the step `by-hand` of the classroom.
 
-It starts a Jupyter server on this machine whose root is the classroom's folder, which formgrader asks for, and prints
-what waits. Marks go into nbgrader's gradebook as they are typed; `classroom feedback` then renews pages and tables.
+A Jupyter server on this machine, whose root is the classroom's folder, which formgrader asks for. Marks go into
+nbgrader's gradebook as they are typed; `feedback` then renews pages and tables.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from importlib.util import find_spec
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
-try:
-    if find_spec("nbgrader") is None:  # it is imported where it is asked
-        raise ModuleNotFoundError(name="nbgrader")
-    from exercises.engine.chapters import HERE
-    from exercises.engine.office.room import Failed, Room, settings, usable
-except ImportError as error:
-    sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
+from exercises.engine.office.room import Room
+from exercises.engine.office.texts import Failed
 
 
 def queue(course: Path) -> dict[str, int]:
@@ -36,38 +30,20 @@ def described(waiting: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in waiting.items() if count) or "nothing waits"
 
 
-def command(course: Path, assignment: str | None, extra: list[str]) -> list[str]:
-    """The server: at the classroom's folder, with nbgrader's pages, and without Jupyter's own ones in the way.
+def serve(course: Path, assignment: str | None, options: Iterable[str] = ()) -> None:
+    """Prints what waits, and becomes the server: with nbgrader's pages, and without Jupyter's own ones in the way.
 
-    It opens an assignment's list of submissions, or without one that of all assignments.
+    It opens the list of an assignment's submissions: of the one that is named, else of the first that waits.
     """
-    start = "/formgrader/gradebook" + (f"/{quote(assignment)}" * 2 if assignment else "")
-    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
-    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
-    return [*server, "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *extra]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
-    parser.add_argument("--assignment", help="open the list of this assignment's submissions")
-    given, extra = parser.parse_known_args(arguments)
-    try:
-        course = usable(given.course.resolve())
-    except Failed as error:
-        sys.exit(f"by_hand: {error}")
     waiting = queue(course)
     if not waiting:
-        sys.exit(f"by_hand: nothing was graded in {course} yet: run `make classroom SUBMISSIONS=FOLDER` first")
-    print(
-        f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it.", flush=True
-    )
-    first = given.assignment or next((name for name, count in waiting.items() if count), None)
-    settings(course)
+        raise Failed(f"nothing was graded in {course} yet: run `make classroom SUBMISSIONS=FOLDER` first")
+    told = f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it."
+    print(told, flush=True)
+    first = assignment or next((name for name, count in waiting.items() if count), None)
+    start = "/formgrader/gradebook" + (f"/{quote(first)}" * 2 if first else "")
+    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
+    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    server += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *options]
     os.chdir(course)  # where nbgrader_config.py lies
-    started = command(course, first, extra)
-    os.execv(started[0], started)
-
-
-if __name__ == "__main__":
-    main()
+    os.execv(server[0], server)

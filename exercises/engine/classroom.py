@@ -4,6 +4,7 @@
     python -m exercises.engine.classroom release
     python -m exercises.engine.classroom all --submissions FOLDER --workers 2
     python -m exercises.engine.classroom grade --assignment gauge-freedom
+    python -m exercises.engine.classroom by-hand
     python -m exercises.engine.classroom undo [--student NAME --assignment NAME]
     python -m exercises.engine.classroom export --to canvas
 
@@ -36,9 +37,8 @@ try:
     from exercises.engine.chapters import HERE
     from exercises.engine.office import hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
-    from exercises.engine.office.late import BadDeadlines
-    from exercises.engine.office.people import BadRoster
-    from exercises.engine.office.room import Failed, Room, rooms, settings, usable
+    from exercises.engine.office.room import Room, rooms, settings, usable
+    from exercises.engine.office.texts import Failed
 except ImportError as error:
     sys.exit(
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
@@ -48,7 +48,7 @@ from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading import judge
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
-STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "undo", "table", "export")
+STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "by-hand", "undo", "table", "export")
 
 
 @contextmanager
@@ -97,7 +97,9 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
     judge.add_limits(parser)
-    given = parser.parse_args(arguments)
+    given, given.server = parser.parse_known_args(arguments)
+    if given.server and given.step != "by-hand":  # which hands them on to Jupyter, --no-browser for one
+        parser.error(f"unrecognized arguments: {' '.join(given.server)}")
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
@@ -115,6 +117,9 @@ def main(arguments: list[str] | None = None) -> None:
     with reported(failures), only_one(usable(course)):
         if given.step == "roster":
             rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
+        elif given.step == "by-hand":
+            settings(course)
+            by_hand.serve(course, given.assignment, given.server)
         else:
             prepare(course)
             run(given, course, failures)
@@ -128,7 +133,7 @@ def reported(failures: list[str]) -> Iterator[None]:
     """What cannot be done inside is added to `failures`, and stops nothing that follows."""
     try:
         yield
-    except (Failed, NoWalls, BadRoster, BadDeadlines) as error:
+    except (Failed, NoWalls) as error:
         failures.append(str(error))
 
 
@@ -163,7 +168,7 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
     steps: dict[str, Callable[[Room], None]] = {
-        "collect": lambda room: stages.sort_out(desk, room),
+        "collect": lambda room: stages.collected(desk, room),
         "grade": lambda room: stages.grade(desk, room, given.workers),
         "feedback": lambda room: stages.feedback(desk, room),
     }
@@ -208,7 +213,7 @@ def _each(
         for name, step in steps.items():
             try:
                 step(room)
-            except (NoWalls, BadRoster, BadDeadlines):
+            except NoWalls:
                 raise
             except Exception as error:
                 failures.append(f"{room.assignment}, {name}: {stages.reason(error)}")

@@ -23,7 +23,7 @@ import yaml
 from exercises.engine import chapters, inputs
 from exercises.engine.asking import MINUTES_PER_POINT, Exam, Question, Template
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.pages import filled
+from exercises.engine.pages import filled, html_of
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,13 +110,6 @@ def rubric_of(drawn: Sequence[Question]) -> str:
     every = [(number, *one) for number, question in enumerate(drawn, start=1) for one in question.marking()]
     found = [{"points": points, "item": f"{number}. {' '.join(what.split())}"} for number, points, what in every]
     return str(yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=1000))
-
-
-def html_of(title: str, text: str) -> str:
-    """A page that needs no other file; formulas are MathML."""
-    from exercises.engine.grading.harmless import harmless_html
-
-    return filled("page.html", title=title, body=harmless_html(text))
 
 
 if __name__ == "__main__":

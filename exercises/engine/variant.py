@@ -19,10 +19,10 @@ import sys
 import time
 from pathlib import Path
 
-from exercises.engine import chapters, inputs, proof, simulate
+from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.pages import filled
-from exercises.engine.variants import Variant, with_variants
+from exercises.engine.variants import Variant, must_vary, with_variants
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -36,9 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     for name in [given.assignment] if given.assignment else with_variants():
         began = time.monotonic()
         try:
-            variant = proof.proved(name, given.seed)
+            variant = variants.proved(name, given.seed)
             write(course, variant, given.seed)
-        except (proof.Inconsistent, FileExistsError) as error:
+        except (variants.Inconsistent, FileExistsError) as error:
             sys.exit(f"variant: {error}")
         print(f"variant: {name}: {share(variant)}, proved in {time.monotonic() - began:.0f} s")
     for name in [] if given.assignment else [*chapters.warm_ups(), *chapters.experiments()]:
@@ -53,24 +53,22 @@ def beside(seed: str) -> Path:
 
 def write(course: Path, variant: Variant, seed: str) -> None:
     """The files of a variant. FileExistsError where another version of the assignment lies there already."""
-    source = course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
-    text = json.dumps(variant.source, indent=1, ensure_ascii=False) + "\n"
+    name, source = variant.assignment, course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
+    text, solution = (
+        json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+        for notebook in (variant.source, simulate.solved(variant.source))
+    )
     if source.exists() and source.read_text(encoding="utf-8") != text:
         raise FileExistsError(f"{source} holds another version, which a class may be working on: take another folder")
-    solution = course / "solutions" / f"{variant.assignment}.ipynb"
-    drawn = course / "variants" / f"{variant.assignment}.md"
-    for path, content in (
-        (source, text),
-        (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
-        (drawn, described(variant, seed)),
-    ):
-        write_whole(path, content)
+    write_whole(source, text)
+    write_whole(course / "solutions" / f"{name}.ipynb", solution)
+    write_whole(course / "variants" / f"{name}.md", described(variant, seed))
 
 
 def share(variant: Variant) -> str:
     """How many of the points by machine vary."""
     points = simulate.points(variant.assignment)
-    own = sum(points[check] for check in proof.must_vary(variant.assignment))
+    own = sum(points[check] for check in must_vary(variant.assignment))
     return f"{own:g} of {sum(points.values()):g} machine points vary"
 
 
@@ -83,7 +81,7 @@ def described(variant: Variant, seed: str) -> str:
         seed=seed,
         share=share(variant).capitalize(),
         every=every,
-        varied=proof.must_vary(variant.assignment),
+        varied=must_vary(variant.assignment),
         drawn={check: variant.check_numbers(check) for check in every},
     )
 

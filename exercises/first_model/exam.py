@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import losses
-from exercises.engine.asking import Exam, Numbers, judged, rational, table
+from exercises.engine.asking import Exam, Numbers, rational, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("first-model")
@@ -36,14 +36,9 @@ def row(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def claims(rng: Generator) -> Numbers:
     case, fans, batch, total = pick(rng, *EXAM.cases("claims")), whole(rng, 50, 400), pick(rng, 128, 256, 512), 20_000
-    return Numbers(
-        {"total": total, "batch": batch, "fans": fans, "case": case.number},
-        {
-            **judged(case.truth),
-            "often": fans * (batch - 1) / (total - 1),
-            "once": (batch - 1) / (total - 1),
-        },
-        case.words,
+    return case.drawn(
+        {"total": total, "batch": batch, "fans": fans},
+        {"often": fans * (batch - 1) / (total - 1), "once": (batch - 1) / (total - 1)},
     )
 
 
@@ -93,8 +88,4 @@ def recall(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case, mine = pick(rng, *EXAM.cases("reply")), whole(rng, 5, 12)
-    return Numbers(
-        {"mine": mine, "theirs": mine + whole(rng, 3, 9), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"mine": mine, "theirs": mine + whole(rng, 3, 9)})

@@ -216,8 +216,4 @@ def changes(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 16, 64) if case.number else whole(rng, 6, 12), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 16, 64) if case.number else whole(rng, 6, 12)})

@@ -77,16 +77,14 @@ def on_average(rng: Generator) -> Numbers:
         sagram = gramians.SAGram(2, 1, Fraction(1))
         sagram.start(exact(np.array([[old], [still]])))
         estimates.append(Fraction(sagram.update([i], exact(np.array([[now], [still]]))[[i]])[0, 0]))
-    return Numbers(
-        {"old": old, "still": still, "now": now, "case": case.number},
+    return case.drawn(
+        {"old": old, "still": still, "now": now},
         {
-            **judged(case.truth),
             "gram": gramians.gramian(exact(np.array([[now], [still]])))[0, 0],
             "cached": gramians.gramian(exact(np.array([[old], [still]])))[0, 0],
             "first": estimates[0],
             "second": estimates[1],
         },
-        case.words,
     )
 
 
@@ -203,8 +201,4 @@ def best_rate(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 2, 20), "batch": 2 ** whole(rng, 4, 10), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 2, 20), "batch": 2 ** whole(rng, 4, 10)})

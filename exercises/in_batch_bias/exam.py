@@ -11,7 +11,7 @@ from course_lib import in_batch, processes
 from course_lib.arrays import exact
 from course_lib.interactions import Interactions
 from course_lib.training.objectives import closed_form
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, mixed, rational, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("in-batch-bias")
@@ -113,22 +113,14 @@ def claims(rng: Generator) -> Numbers:
     pop, M = whole(rng, 4, 9), whole(rng, 20, 40)
     sizes = (whole(rng, 2, 4), whole(rng, 6, 10))
     pushed = [rational(in_batch.balance(s, M)) * (pop - 1) for s in sizes]
-    return Numbers(
-        {"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1], "case": case.number},
-        {**judged(case.truth), "w1": pushed[0], "w2": pushed[1]},
-        case.words,
-    )
+    return case.drawn({"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1]}, {"w1": pushed[0], "w2": pushed[1]})
 
 
 @EXAM.asks
 def needs(rng: Generator) -> Numbers:
     case, M, s = pick(rng, *EXAM.cases("needs")), whole(rng, 5, 12), whole(rng, 2, 4)
 
-    return Numbers(
-        {"M": M, "s": s, "case": case.number},
-        {**judged(case.truth), "copy": Fraction(1, M)},
-        case.words,
-    )
+    return case.drawn({"M": M, "s": s}, {"copy": Fraction(1, M)})
 
 
 @EXAM.asks
@@ -242,8 +234,4 @@ def lists(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"small": 2 ** whole(rng, 5, 8), "large": 2 ** whole(rng, 11, 14), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"small": 2 ** whole(rng, 5, 8), "large": 2 ** whole(rng, 11, 14)})

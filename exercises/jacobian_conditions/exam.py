@@ -239,8 +239,4 @@ def chance(rng: Generator) -> Numbers:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 60, 95) if case.number == 2 else whole(rng, 2, 6), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 60, 95) if case.number == 2 else whole(rng, 2, 6)})

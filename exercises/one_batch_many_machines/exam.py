@@ -191,8 +191,4 @@ def uneven(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"P": pick(rng, 4, 8, 16), "gain": whole(rng, 3, 19), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"P": pick(rng, 4, 8, 16), "gain": whole(rng, 3, 19)})

@@ -103,11 +103,7 @@ def conserved(rng: Generator) -> Numbers:
         loss.backward()
         optimiser.step()
     change = float(leaf.detach().sum()) - sum(items)
-    return Numbers(
-        {"user": user, "items": items, "rate": rate, "decay": decay, "case": case.number},
-        {**judged(case.truth), "change": change + 0.0},
-        case.words,
-    )
+    return case.drawn({"user": user, "items": items, "rate": rate, "decay": decay}, {"change": change + 0.0})
 
 
 @EXAM.asks
@@ -243,8 +239,4 @@ def first_lists(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"low": f"0.{whole(rng, 21, 39)}", "high": f"0.{whole(rng, 71, 95)}", "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"low": f"0.{whole(rng, 21, 39)}", "high": f"0.{whole(rng, 71, 95)}"})

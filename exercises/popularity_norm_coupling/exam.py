@@ -74,15 +74,7 @@ def order(rng: Generator) -> Numbers:
     q = np.array([1.0, 1.0]) / np.sqrt(2)
     for t in range(n):
         q = q + 0.5 * geometry.cosine_gradient(q, np.eye(2)[t % 2])
-    return Numbers(
-        {"n": n, "case": case.number},
-        {
-            **judged(case.truth),
-            "agree": rational(agree),
-            "conflict": float(geometry.norm(q)),
-        },
-        case.words,
-    )
+    return case.drawn({"n": n}, {"agree": rational(agree), "conflict": float(geometry.norm(q))})
 
 
 @EXAM.asks
@@ -173,12 +165,6 @@ def served(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {
-            "r": f"0.{whole(rng, 11, 18) if case.number == 1 else whole(rng, 41, 78)}",
-            "n": 1000 * whole(rng, 3, 20),
-            "case": case.number,
-        },
-        {},
-        case.words,
+    return case.drawn(
+        {"r": f"0.{whole(rng, 11, 18) if case.number == 1 else whole(rng, 41, 78)}", "n": 1000 * whole(rng, 3, 20)}
     )

@@ -198,12 +198,9 @@ def quarters(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
+    return case.drawn(
         {
             "share": whole(rng, 91, 98) if case.number == 2 else whole(rng, 10, 20),
             "many": whole(rng, 2, 9) if case.number == 2 else pick(rng, 50, 100, 200),
-            "case": case.number,
-        },
-        {},
-        case.words,
+        }
     )

@@ -14,7 +14,7 @@ from typing import Any
 from course_lib.lessons.shared.grading import notebooks
 
 from .ledger import Ledger, Mark
-from .room import Room
+from .room import Room, graded_cells
 from .texts import sha256
 
 NONE: Mark = (None, None, None)
@@ -83,12 +83,10 @@ def answers(notebook: Any) -> dict[str, str]:
     Text of the student's own counts too where a text was left empty: a person's mark was given for it.
     """
     code = [cell.source for cell in notebooks.student_cells(notebook)]
+    own = [cell.source for cell in notebook.cells if notebooks.is_own(cell)]
     found = {}
-    for cell in notebook.cells:
-        about = notebooks.grading(cell)
-        if about.get("grade"):
-            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
-            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
-            written = [text, own if notebooks.is_stub(cell.source) else []]
-            found[about["grade_id"]] = sha256(json.dumps(written, sort_keys=True).encode())
+    for name, cell in graded_cells(notebook).items():
+        text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
+        written = [text, own if notebooks.is_stub(cell.source) else []]
+        found[name] = sha256(json.dumps(written, sort_keys=True).encode())
     return found

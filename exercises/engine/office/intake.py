@@ -14,8 +14,8 @@ import os
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from heapq import nlargest
 from pathlib import Path
@@ -23,7 +23,7 @@ from pathlib import Path
 from course_lib.lessons.shared.grading import notebooks
 
 from . import archives
-from .ledger import Arrival, Receipt
+from .ledger import Arrival, Receipt, in_utc
 from .people import Label, Roster, label, without_copy
 from .texts import written
 
@@ -33,39 +33,31 @@ TIMESTAMP = "timestamp.txt"
 _NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
-
-@dataclass(frozen=True)
-class Assignment:
-    """What tells the files of one assignment from others: the names of its answer cells."""
-
-    name: str
-    answers: frozenset[str]
-
-
+Assignments = Mapping[str, frozenset[str]]
+"""assignment -> the names of its answer cells, which tell its files from others."""
 Numbers = dict[tuple[str, str | None, str], set[str]]
 """(student, assignment, platform) -> the platform's numbers of those who handed it in."""
 
 
 def arrivals(
-    folder: Path,
-    assignments: Iterable[Assignment],
-    roster: Roster,
-    only: str | None = None,
-    known: Numbers | None = None,
+    folder: Path, assignments: Assignments, roster: Roster, only: str | None = None, known: Numbers | None = None
 ) -> list[Arrival]:
     """All files in `folder`. With `only`, files that clearly are another assignment are left out.
 
     `known` holds the numbers of what came before, where no roster tells two people of one name apart.
     """
-    every = list(assignments)
-    found = [_identified(arrival, every) for arrival in _files(folder, roster)]
+    every = (one for file in _files(folder, roster) for one in _unpacked(file))
+    found = [replace(one, assignment=_assignment_of(one, assignments)) for one in every]
     if only is not None:
         found = [arrival for arrival in found if arrival.assignment in (only, None)]
-    clear = {arrival.assignment for arrival in found if arrival.assignment}
-    last_resort = only or (clear.pop() if len(clear) == 1 else every[0].name if len(every) == 1 else None)
+    clear = {arrival.assignment for arrival in found if arrival.assignment} or set(assignments)
+    last_resort = only or (clear.pop() if len(clear) == 1 else None)
     found = [_judged(arrival, last_resort, roster) for arrival in found]
     found = [arrival for arrival in found if arrival.student or not arrival.opened]  # its files are doubts
     return list(_two_people(found, roster, known or {}))
+
+
+# ---- reading files ----
 
 
 def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
@@ -77,16 +69,14 @@ def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
         if _is_nobodys((entry.name,)):
             continue
         if entry.is_symlink() or not entry.is_dir():
-            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else _unpacked(_arrival(entry, folder))
+            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else [_arrival(entry, folder)]
             continue
         every = (path for path in sorted(entry.rglob("*")) if not path.is_dir())
         inside = [path for path in every if not _is_nobodys(path.relative_to(entry).parts)]
-        for path in inside:
-            yield from _unpacked(_arrival(path, folder))
+        yield from (_arrival(path, folder) for path in inside)
         if not inside:
-            now = datetime.now(UTC)
-            name = label(_printable(entry.name)).name
-            yield Arrival(f"{_printable(entry.name)}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
+            shown, now = _printable(entry.name), in_utc(datetime.now(UTC))
+            yield Arrival(f"{shown}/", label(shown).name, now, problem="the folder is empty", advice=SAVE_AGAIN)
 
 
 def _is_of_a_class(path: Path, roster: Roster) -> bool:
@@ -95,43 +85,41 @@ def _is_of_a_class(path: Path, roster: Roster) -> bool:
     What is a student's by its own name is never a class's, whoever is named in it.
     """
     own = _label(_printable(path.name))
-    if own.number or own.when or (not roster.open and roster.match(own.name).student):
+    if own.platform or (not roster.open and roster.match(own.name).student):
         return False
     try:
         if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
             return False
-        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, KEPT_BYTES))]
+        labels = [_label(one.parts[0]) for one in _of_people(path)]
     except (archives.Unopened, OSError):
         return False
-    named = not roster.open and any(roster.match(each.name).student for each in labels)
-    return named or any(each.number or each.when for each in labels)
+    return any(each.platform or (not roster.open and roster.match(each.name).student) for each in labels)
 
 
-def _of_people(path: Path, packed: list[archives.Packed]) -> list[archives.Packed]:
+def _of_people(path: Path) -> list[archives.Packed]:
     """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
-    some = [one for one in packed if not _is_nobodys(one.parts)]
+    some = [one for one in archives.files(path, KEPT_BYTES) if not _is_nobodys(one.parts)]
     tops = {one.parts[0] for one in some}
     if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
         return some
     inner = [replace(one, parts=one.parts[1:]) for one in some]
     packed_whole = label(path.stem).name == label(tops.pop()).name  # as systems do that pack a folder
-    labelled = any(who.number or who.when for who in (_label(one.parts[0]) for one in inner))
-    return inner if packed_whole or labelled else some
+    return inner if packed_whole or any(_label(one.parts[0]).platform for one in inner) else some
 
 
 def _of_a_class(path: Path) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
     packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
-        every = _of_people(path, archives.files(path, KEPT_BYTES))
+        every = _of_people(path)
         archives.check_size(every, archives.MOST_OF_A_CLASS)
-        for one in every:
-            who = _label(one.parts[0])
-            shown, when = _printable("/".join(one.parts)), who.when or one.written or packed_at
-            plain = Arrival(shown, who.name, when, stamped=who.when is not None)
-            yield from _unpacked(_read(plain, one))
     except archives.Unopened as error:
-        yield Arrival(path.name, path.stem, packed_at, problem=str(error), advice=archives.BY_HAND)
+        yield Arrival(path.name, path.stem, in_utc(packed_at), problem=str(error), advice=archives.BY_HAND)
+        return
+    for one in every:
+        who, shown = _label(one.parts[0]), _printable("/".join(one.parts))
+        when = in_utc(who.when or one.written or packed_at)
+        yield _read(Arrival(shown, who.name, when, stamped=who.when is not None), one)
 
 
 def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
@@ -175,14 +163,16 @@ def _printable(name: str) -> str:
 
 
 def _arrival(path: Path, folder: Path) -> Arrival:
+    """A file of a folder, read where it can be and may count."""
     true_path = path.relative_to(folder).as_posix()
     shown = _printable(true_path)
     who = _label(shown)
+    plain = Arrival(shown, who.name, in_utc(datetime.now(UTC)))
     try:
         status = path.lstat()
-        written = datetime.fromtimestamp(status.st_mtime, UTC)
         stamp = who.when or stamp_of(path.with_name(TIMESTAMP))
-        plain = Arrival(shown, who.name, stamp or written, stamped=stamp is not None)
+        when = in_utc(stamp or datetime.fromtimestamp(status.st_mtime, UTC))
+        plain = replace(plain, handed_in=when, stamped=stamp is not None)
         if path.is_symlink() or not path.is_file():
             return replace(plain, problem="it is no ordinary file", advice=SAVE_AGAIN)
         if status.st_size > KEPT_BYTES:
@@ -193,22 +183,12 @@ def _arrival(path: Path, folder: Path) -> Arrival:
         return replace(plain, content=path.read_bytes())
     except OSError as error:
         reason = f"it cannot be read ({error.strerror})"
-        return Arrival(shown, who.name, datetime.now(UTC), problem=reason, advice="check who may read the folder")
+        return replace(plain, problem=reason, advice="check who may read the folder")
 
 
 def _label(path: str) -> Label:
     """What the student's folder, or the name of a loose file, says."""
     return label(re.sub(r"\.(ipynb|zip)$", "", path.split("/", 1)[0], flags=re.IGNORECASE))
-
-
-def numbers(receipts: Iterable[Receipt]) -> Numbers:
-    """The platforms' numbers of those whose files came in properly."""
-    found: Numbers = {}
-    for receipt in receipts:
-        number = _label(receipt.path).number
-        if number and receipt.student and not receipt.problem and not receipt.withdrawn:
-            found.setdefault(_key(receipt), set()).add(number)
-    return found
 
 
 def stamp_of(path: Path) -> datetime | None:
@@ -222,19 +202,21 @@ def stamp_of(path: Path) -> datetime | None:
     return found.replace(tzinfo=UTC) if found else None
 
 
-def _identified(arrival: Arrival, assignments: list[Assignment]) -> Arrival:
-    """With the assignment, where the answer cells of the file or its name say which."""
+# ---- whose a file is, and of which assignment ----
+
+
+def _assignment_of(arrival: Arrival, assignments: Assignments) -> str | None:
+    """The single one with most of whose answer cells a file shares its names; else the one whose name it has."""
     if arrival.content is None or arrival.opened:
-        return arrival
-    return replace(arrival, assignment=_recognised(arrival.content, assignments) or _named(arrival.path, assignments))
-
-
-def _recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
-    """The assignment with most of whose answer cells a file shares its names; None where no single one has most."""
-    names, _ = _names(content)
-    shared = [(len(names & each.answers), each.name) for each in assignments]
+        return None
+    names, _ = _names(arrival.content)
+    shared = [(len(names & answers), name) for name, answers in assignments.items()]
     first, second = nlargest(2, [*shared, (0, ""), (0, "")])
-    return first[1] if first[0] > second[0] else None
+    if first[0] > second[0]:
+        return first[1]
+    own = arrival.path.split("/", 1)[-1]  # a folder's name is the student's
+    plain = re.sub(r"[^a-z0-9]+", "-", own.lower())
+    return max((name for name in assignments if name.lower() in plain), key=len, default=None)
 
 
 def _names(content: bytes) -> tuple[set[str | None], str | None]:
@@ -243,14 +225,6 @@ def _names(content: bytes) -> tuple[set[str | None], str | None]:
         return {cell.name for cell in notebooks.handed_in(content)}, None
     except notebooks.Unreadable as error:
         return set(), str(error)
-
-
-def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
-    """The assignment whose name stands in a path: the longest, as one name may hold another."""
-    own = path.split("/", 1)[-1]  # a folder's name is the student's
-    plain = re.sub(r"[^a-z0-9]+", "-", own.lower())
-    found = [each.name for each in assignments if each.name.lower() in plain]
-    return max(found, key=len, default=None)
 
 
 def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arrival:
@@ -290,6 +264,19 @@ def _person(arrival: Arrival) -> str:
     return without_copy(rest) if rest else arrival.name
 
 
+# ---- two people of one name ----
+
+
+def numbers(some: Iterable[Arrival | Receipt]) -> Numbers:
+    """The platforms' numbers of those whose files came in properly."""
+    found: Numbers = defaultdict(set)
+    for one in some:
+        number = _label(one.path).number
+        if number and one.student and not one.problem:
+            found[_key(one)].add(number)
+    return found
+
+
 def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterator[Arrival]:
     """Two people under one name are a doubt: two spellings of it without a roster, and two numbers of a platform.
 
@@ -298,19 +285,18 @@ def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterato
     work.
     """
     spellings: dict[str, set[str]] = defaultdict(set)
-    here: Numbers = {key: set(those) for key, those in known.items()} if roster.open else {}
+    came = [arrival for arrival in found if arrival.student and not arrival.problem and not arrival.opened]
+    for arrival in came:
+        if roster.open and arrival.student and not arrival.path.endswith("/"):
+            spellings[arrival.student].add(arrival.name.casefold())
+    here = numbers(came)
     for arrival in found:
-        if arrival.student and not arrival.problem and not arrival.opened:
-            if roster.open and not arrival.path.endswith("/"):
-                spellings[arrival.student].add(arrival.name.casefold())
-            if number := _label(arrival.path).number:
-                here.setdefault(_key(arrival), set()).add(number)
-    for arrival in found:
-        student, who = arrival.student, _label(arrival.path)
-        if not student or arrival.problem or arrival.opened:
+        if arrival not in came:
             yield arrival
             continue
-        names, those = sorted(spellings[student]), sorted(here.get(_key(arrival), ()))
+        student, who = arrival.student or "", _label(arrival.path)
+        names = sorted(spellings[student])
+        those = sorted(here[_key(arrival)] | (known.get(_key(arrival), set()) if roster.open else set()))
         own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()
         if len(names) > 1:
             problem = f"{' and '.join(map(repr, names))} are both {student!r} in plain letters"

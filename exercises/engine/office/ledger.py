@@ -39,7 +39,7 @@ class Arrival:
     path: str
     name: str
     """The person's name as the file or its folder gives it."""
-    handed_in: datetime
+    handed_in: str
     content: bytes | None = None
     """None where there is nothing to keep: a link, an empty folder, a file too large to be kept."""
     student: str | None = None
@@ -60,7 +60,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Receipt:
-    """One file that arrived, as the ledger keeps it, in the order of `_RECEIPTS`; times are UTC, in ISO format."""
+    """One file that arrived, as the ledger keeps it; times are UTC, in ISO format."""
 
     id: int
     collection: int
@@ -77,9 +77,10 @@ class Receipt:
     withdrawn: bool
 
 
-_RECEIPTS = """SELECT receipt.id, collection, collection.at, path, name, student, assignment, handed_in, stamped,
-    sha256, problem, advice, withdrawal.at IS NOT NULL FROM receipt
-    JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id"""
+_RECEIPTS = """SELECT receipt.*, collection.at AS collected, withdrawal.at IS NOT NULL AS withdrawn FROM receipt
+    JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id
+    ORDER BY receipt.id"""
+_ARRIVED = ("path", "name", "student", "assignment", "handed_in", "stamped", "sha256", "problem", "advice")
 
 
 class Ledger:
@@ -91,28 +92,22 @@ class Ledger:
     def collect(self, arrivals: Iterable[Arrival], folder: str) -> list[Receipt]:
         """Keeps what is new, in one transaction; what was received before, and not withdrawn, is not received again."""
         with self._open() as database:
-            every = [one for one in _read(database) if not one.withdrawn]
-            known = {_key(one, one.sha256, one.handed_in) for one in every}
-            collection: int | None = None
+            known = {_key(receipt) for receipt in _read(database) if not receipt.withdrawn}
+            new: dict[tuple[object, ...], Arrival] = {}
             for arrival in arrivals:
-                sha = arrival.sha256
-                stamp = arrival.handed_in.astimezone(UTC).isoformat(timespec="seconds")
-                key = _key(arrival, sha, stamp)
-                if key in known:
-                    continue
-                known.add(key)
-                if collection is None:
-                    now = datetime.now(UTC).isoformat(timespec="seconds")
-                    collection = database.execute(
-                        "INSERT INTO collection (at, folder) VALUES (?, ?)", (now, folder)
-                    ).lastrowid
-                if sha is not None:
-                    database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (sha, arrival.content))
-                row = {**vars(arrival), "collection": collection, "handed_in": stamp, "sha256": sha}
-                del row["content"], row["opened"]
-                columns = ", ".join(row), ", ".join(f":{name}" for name in row)
-                database.execute("INSERT INTO receipt ({}) VALUES ({})".format(*columns), row)
-            return [receipt for receipt in _read(database) if receipt.collection == collection]
+                if (key := _key(arrival)) not in known:
+                    new.setdefault(key, arrival)
+            if not new:
+                return []
+            now = in_utc(datetime.now(UTC))
+            into = database.execute("INSERT INTO collection (at, folder) VALUES (?, ?)", (now, folder)).lastrowid
+            for arrival in new.values():
+                if arrival.content is not None:
+                    database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (arrival.sha256, arrival.content))
+                row = [into, *(getattr(arrival, name) for name in _ARRIVED)]
+                columns, places = ", ".join(["collection", *_ARRIVED]), ", ".join("?" * len(row))
+                database.execute(f"INSERT INTO receipt ({columns}) VALUES ({places})", row)
+            return [receipt for receipt in _read(database) if receipt.collection == into]
 
     def receipts(self) -> list[Receipt]:
         """All of them, withdrawn ones too, in the order in which they came."""
@@ -128,9 +123,8 @@ class Ledger:
 
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        rows = [(receipt.id, in_utc(datetime.now(UTC))) for receipt in receipts]
         with self._open() as database:
-            rows = [(receipt.id, now) for receipt in receipts]
             database.executemany("INSERT OR IGNORE INTO withdrawal VALUES (?, ?)", rows)
 
     # ---- marks by hand ----
@@ -156,14 +150,20 @@ class Ledger:
         with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
             if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'hand_mark'").fetchone():
                 database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+            database.row_factory = sqlite3.Row
             yield database
 
 
+def in_utc(when: datetime) -> str:
+    """A time as the ledger keeps it."""
+    return when.astimezone(UTC).isoformat(timespec="seconds")
+
+
 def _read(database: sqlite3.Connection) -> list[Receipt]:
-    return [Receipt(*row) for row in database.execute(f"{_RECEIPTS} ORDER BY receipt.id")]
+    return [Receipt(**row) for row in database.execute(_RECEIPTS)]
 
 
-def _key(one: Arrival | Receipt, sha: str | None, stamp: str) -> tuple[object, ...]:
+def _key(one: Arrival | Receipt) -> tuple[object, ...]:
     """What makes two arrivals the same: person, assignment and bytes; the stamp; the place of what cannot count."""
-    place = one.path if one.problem else None
-    return one.student, one.assignment, sha, stamp if one.stamped else None, place, one.problem
+    place, stamp = one.path if one.problem else None, one.handed_in if one.stamped else None
+    return one.student, one.assignment, one.sha256, stamp, place, one.problem

@@ -13,13 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbformat import NotebookNode
 from traitlets.config.loader import PyFileConfigLoader
 
+from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint, read_json, verdict_on, write_whole
 from tools.address import repository
+
+from .texts import Failed
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -29,10 +33,6 @@ SETTINGS = """# Written by the course's commands; its settings are those of the 
 load_subconfig("nbgrader_config.py", path={here!r})
 get_config().CourseDirectory.root = {course!r}
 """
-
-
-class Failed(RuntimeError):
-    """A step that could not be done; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,12 @@ def rooms(course: Path, assignment: str | None = None, limits: Limits = USUAL) -
     if not room.notebook("source").exists():
         raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")
     return [room]
+
+
+def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells of an assignment that have points, by name."""
+    every = ((notebooks.grading(cell), cell) for cell in notebook.cells)
+    return {about["grade_id"]: cell for about, cell in every if about.get("grade")}
 
 
 def usable(course: Path) -> Path:
