@@ -44,8 +44,7 @@ except ImportError as error:
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
     )
 
-from course_lib.lessons.shared.grading.sandbox import NoWalls
-from exercises.engine.grading import judge
+from course_lib.lessons.shared.grading.sandbox import USUAL, Limits, NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "by-hand", "undo", "table", "export")
@@ -96,10 +95,14 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--encoding", help="of a file that is not in Unicode, such as cp1252")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
-    judge.add_limits(parser)
-    given, given.server = parser.parse_known_args(arguments)
-    if given.server and given.step != "by-hand":  # which hands them on to Jupyter, --no-browser for one
-        parser.error(f"unrecognized arguments: {' '.join(given.server)}")
+    parser.add_argument("--step-seconds", type=float, default=USUAL.step, help="for a cell, or a call (10)")
+    parser.add_argument("--submission-seconds", type=float, default=USUAL.submission, help="for all of a kind (40)")
+    trusted = "grade where there are none, too: for a class that you trust"
+    parser.add_argument("--without-walls", action="store_true", help=trusted)
+    given, others = parser.parse_known_args(arguments)
+    given.server = others  # options of Jupyter, such as --no-browser
+    if others and given.step != "by-hand":
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
@@ -139,7 +142,8 @@ def reported(failures: list[str]) -> Iterator[None]:
 
 def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
     """The steps asked for. One that fails stops no other, and the tables are written in any case."""
-    every, asked = rooms(course), rooms(course, given.assignment, judge.limits_of(given))
+    limits = Limits(given.step_seconds, given.submission_seconds, not given.without_walls)
+    every, asked = rooms(course), rooms(course, given.assignment, limits)
     if given.step == "release":
         _each(asked, {"release": stages.release}, failures)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
+Answer = Callable[..., Any]  # a student's function, as hidden checks call it
 _SEED: ContextVar[tuple[int, ...]] = ContextVar("seed", default=())
 
 

@@ -32,15 +32,13 @@ from exercises.engine.office.texts import write_table
 from exercises.engine.pages import filled
 
 ROOT = chapters.HERE.parent
-LEAST = 0.5
-"""From this share on a pair stands in the page."""
+LEAST = 0.5  # from this share on a pair stands in the page
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--course", type=Path, default=chapters.HERE, help="the classroom's folder (this one)")
     parser.add_argument("--assignment", choices=chapters.assignments(), help="one of them (without it: all)")
-    parser.add_argument("--least", type=float, default=LEAST, help=f"the share from which a pair is shown ({LEAST})")
     given = parser.parse_args(arguments)
     course = given.course.resolve()
     names = [given.assignment] if given.assignment else chapters.assignments()
@@ -49,13 +47,13 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"similarity: nothing was handed in in {course}: collect first")
     for name, submitted in every.items():
         if submitted:
-            rows = report(course, name, submitted, given.least)
-            high = sum(row["share"] >= given.least for row in rows)
+            rows = report(course, name, submitted)
+            high = sum(row["share"] >= LEAST for row in rows)
             print(f"similarity: {name}: {high} to look at, of {len(rows)} with code of their own")
     print(f"similarity: {course / 'similarity'}")
 
 
-def report(course: Path, name: str, submitted: Iterable[Path], least: float = LEAST) -> list[dict[str, Any]]:
+def report(course: Path, name: str, submitted: Iterable[Path]) -> list[dict[str, Any]]:
     """Writes the table and the page of one assignment; returns the table's rows, the highest share first."""
     folder = course / "similarity" / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -70,7 +68,7 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
         write_whole(folder / "solutions" / "own.py", _work(own))
     write_whole(folder / "handed-out" / "handed-out.py", _code(simulate.empty(name)["cells"]))
     students, solutions, handed_out = (str(folder / name) for name in ("students", "solutions", "handed-out"))
-    about = {"extensions": ["py"], "display_t": least, "autoopen": False, "silent": True}
+    about = {"extensions": ["py"], "display_t": LEAST, "autoopen": False, "silent": True}
     detector = CopyDetector(
         test_dirs=[students], ref_dirs=[students, solutions], boilerplate_dirs=[handed_out], **about
     )

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from pathlib import Path
@@ -22,17 +21,17 @@ from pathlib import Path
 from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.pages import filled
-from exercises.engine.variants import Variant, must_vary, with_variants
+from exercises.engine.variants import Variant, changes, must_vary, with_variants
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
-    parser.add_argument("--course", type=Path, help="the folder to write (beside this checkout: variant-SEED)")
+    parser.add_argument("--course", type=Path, required=True, help="the folder to write, which nobody publishes")
     parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
     inputs.usable("variant", given.seed)
-    course = (given.course or beside(given.seed)).resolve()
+    course = given.course.resolve()
     for name in [given.assignment] if given.assignment else with_variants():
         began = time.monotonic()
         try:
@@ -44,11 +43,6 @@ def main(arguments: list[str] | None = None) -> None:
     for name in [] if given.assignment else [*chapters.warm_ups(), *chapters.experiments()]:
         chapters.hand_over(name, course)
     print(f"variant: {course}; next: make classroom COURSE={course}")
-
-
-def beside(seed: str) -> Path:
-    """A folder beside the checkout, where nobody publishes it by accident."""
-    return chapters.HERE.parents[1] / f"variant-{re.sub('[^A-Za-z0-9-]+', '-', seed)}"
 
 
 def write(course: Path, variant: Variant, seed: str) -> None:
@@ -74,16 +68,11 @@ def share(variant: Variant) -> str:
 
 def described(variant: Variant, seed: str) -> str:
     """The seed and the numbers of each check, in Markdown."""
-    every = simulate.points(variant.assignment)
-    return filled(
-        "variant.md.j2",
-        assignment=variant.assignment,
-        seed=seed,
-        share=share(variant).capitalize(),
-        every=every,
-        varied=must_vary(variant.assignment),
-        drawn={check: variant.check_numbers(check) for check in every},
-    )
+    every, varied = simulate.points(variant.assignment), must_vary(variant.assignment)
+    about = {"assignment": variant.assignment, "seed": seed, "share": share(variant).capitalize()}
+    given = changes(variant.assignment).CHECKS
+    drawn = {check: {name: variant.numbers[name] for name in given.get(check, ())} for check in every}
+    return filled("variant.md.j2", **about, every=every, varied=varied, drawn=drawn)
 
 
 if __name__ == "__main__":

@@ -59,10 +59,6 @@ class Variant:
     numbers: dict[str, Any]
     source: Notebook
 
-    def check_numbers(self, check: str) -> dict[str, Any]:
-        """What a graded check is given; nothing where the seed leaves it alone."""
-        return {name: self.numbers[name] for name in changes(self.assignment).CHECKS.get(check, ())}
-
 
 def with_variants() -> list[str]:
     """The assignments that have such a module: all but drafts."""
@@ -111,15 +107,12 @@ def _filled(text: str, numbers: dict[str, Any], *, code: bool) -> str:
 
 def _called(text: str, numbers: dict[str, Any], hidden_seed: int) -> str:
     """A graded cell whose checks get the numbers, and whose hidden check draws its inputs from a seed of its own."""
-    given = "".join(f", {name}={_literal(value)}" for name, value in numbers.items())
+    # locked cells know no Fraction of their own
+    plain = {name: str(value) if isinstance(value, Fraction) else value for name, value in numbers.items()}
+    given = "".join(f", {name}={value!r}" for name, value in plain.items())
     text = CALL.sub(rf"\1.\2(\3{given})", text)
     text = text.replace(" import hidden\n", " import hidden\nfrom exercises.engine.inputs import seeded\n")
     return re.sub(r"^hidden\.", f"with seeded({hidden_seed}):\n    hidden.", text, flags=re.MULTILINE)
-
-
-def _literal(value: Any) -> str:
-    """A number in a call: locked cells know no Fraction of their own."""
-    return repr(str(value)) if isinstance(value, Fraction) else repr(value)
 
 
 def _written(value: Any, *, code: bool) -> str:

@@ -6,7 +6,6 @@ Each takes the student's function as an object that asks the student's process; 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +13,8 @@ import numpy as np
 
 from course_lib import gauge
 from course_lib.lessons.gauge_freedom import checks as public
-from exercises.engine.inputs import drawn, generator
+from exercises.engine.inputs import Answer, drawn, generator
 
-Answer = Callable[..., Any]
 ALL_CORNERS = [[Fraction(sign, 2) for sign in signs] for signs in itertools.product((1, -1), repeat=4)]
 FEW = [[1, 2, 2, 0], [2, -1, 2, 0], [0, 3, 0, 1]]
 MANY = [[1, 2, 2], [2, 1, -2], [3, 0, 4], [1, -1, 0], [0, 2, 1], [2, 2, 2], [1, 1, -3]]

@@ -45,12 +45,11 @@ def files(archive: bytes | Path, largest: int) -> list[Packed]:
 
     A path is a platform's archive of a class, which may be too large for memory.
     """
-    students = isinstance(archive, bytes)
     # The list of a student's archive is not made before its lines are counted: each begins so.
-    if students and archive.count(b"PK\x01\x02") > MOST_FILES:
+    if isinstance(archive, bytes) and archive.count(b"PK\x01\x02") > MOST_FILES:
         raise Unopened(f"more than {MOST_FILES:,} files are in the archive")
     try:
-        opened = zipfile.ZipFile(BytesIO(archive) if students else archive)
+        opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
     except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
     found = list(_files(opened, largest))

@@ -197,8 +197,7 @@ def settle(desk: Desk, room: Room) -> None:
 
     What deadlines.toml no longer says leaves it: without a due date nothing is late, and nothing is taken off.
     """
-    late, deadlines, found = desk.lateness(room), desk.deadlines, desk.standings(room)
-    due = deadlines.due.get(room.assignment)
+    late, found, due = desk.lateness(room), desk.standings(room), desk.deadlines.due.get(room.assignment)
     with room.gradebook() as gradebook:
         gradebook.find_assignment(room.assignment).duedate = _naive(due) if due else None
         for student in graded(room, found):
@@ -206,9 +205,6 @@ def settle(desk: Desk, room: Room) -> None:
             counts = found[student].counts
             if counts is not None:
                 notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
-            days = deadlines.extension(student, room.assignment)
-            more = deadlines.due_after(room.assignment, days) - due if due and days else None
-            notebook.assignment.extension = more
             cost = round(notebook.score * late.get(student, Lateness()).percent / 100, 2)
             notebook.late_submission_penalty = cost or None
         gradebook.db.commit()
