@@ -1,6 +1,6 @@
 """What runs a class: README.md in the folder above has the commands.
 
-classroom.py, by_hand.py    release, collect, grade, feedback; the pages on which a person gives marks
+classroom.py                release, collect, grade, feedback; the pages on which a person gives marks
 grading/, office/           the walls and the judge; files, people, deadlines, tables
 variant.py, exam.py         assignments and exams drawn from a seed (variants.py, asking.py)
 plans.py, syllabus.md       what students do in each week of each plan; projects.md: projects for pairs

@@ -18,12 +18,14 @@ In exam.md, «name» stands for a number that exam.py gives, «name:.2f» for on
     - claim: The claim of this case.
     - truth: no
 
-In exam.py, a function of the same name draws the numbers and finds the answer with course_lib. None: draw again.
+In exam.py, a function of the same name draws the numbers and finds the answer with course_lib.
 
     EXAM = Exam("gauge-freedom")
 
     @EXAM.asks
-    def decay(rng: Generator) -> Numbers | None: ...
+    def decay(rng: Generator) -> Numbers:
+        ...
+        redraw_if(diagonal == 0)
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -103,8 +106,17 @@ class Numbers:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-Make = Callable[[Generator], Numbers | None]
-"""Draws the numbers of a question; None asks for another draw."""
+Make = Callable[[Generator], Numbers]  # draws the numbers of a question, or asks for another draw
+
+
+class Redraw(Exception):
+    """What was drawn does not suit the question."""
+
+
+def redraw_if(unlucky: object) -> None:
+    """Asks for another draw."""
+    if unlucky:
+        raise Redraw
 
 
 @dataclass(frozen=True)
@@ -130,9 +142,8 @@ class Template:
         """The question of a seed. RuntimeError where no draw suits it."""
         rng = inputs.of_words(json.dumps([seed, self.chapter, self.name]))
         for _ in range(DRAWS):
-            numbers = self.make(rng)
-            if numbers is not None:
-                return Question(**vars(numbers), template=self)
+            with suppress(Redraw):
+                return Question(**vars(self.make(rng)), template=self)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
 
 

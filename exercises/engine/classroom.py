@@ -20,20 +20,22 @@ gradebook.db (nbgrader's), grades/ASSIGNMENT.csv and grades/files.csv, what beca
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 try:
     if find_spec("nbgrader") is None:  # it is imported where it is asked
         raise ModuleNotFoundError(name="nbgrader")
     from sqlalchemy.exc import SAWarning
 
-    from exercises.engine import by_hand, chapters, plans
+    from exercises.engine import chapters, plans
     from exercises.engine.chapters import HERE
     from exercises.engine.office import hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
@@ -122,7 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
             rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
         elif given.step == "by-hand":
             settings(course)
-            by_hand.serve(course, given.assignment, given.server)
+            serve(course, given.assignment, given.server)
         else:
             prepare(course)
             run(given, course, failures)
@@ -138,6 +140,40 @@ def reported(failures: list[str]) -> Iterator[None]:
         yield
     except (Failed, NoWalls) as error:
         failures.append(str(error))
+
+
+def queue(course: Path) -> dict[str, int]:
+    """assignment -> how many of the submissions that count a person must look at, where anything was graded."""
+    if not (course / "gradebook.db").exists():
+        return {}
+    with Room(course, "").gradebook() as book:
+        every = {one.name: book.notebook_submissions(one.name, one.name) for one in book.assignments}
+        return {name: sum(bool(one.needs_manual_grade) for one in every[name]) for name in sorted(every) if every[name]}
+
+
+def described(waiting: dict[str, int]) -> str:
+    """The queue in a line."""
+    return ", ".join(f"{name} {count}" for name, count in waiting.items() if count) or "nothing waits"
+
+
+def serve(course: Path, assignment: str | None, options: Iterable[str] = ()) -> None:
+    """Prints what waits, and becomes a Jupyter server: at the class's folder, with nbgrader's pages and no others.
+
+    Marks go into nbgrader's gradebook as they are typed; `feedback` then renews pages and tables. It opens
+    the list of an assignment's submissions: of the one that is named, else of the first that waits.
+    """
+    waiting = queue(course)
+    if not waiting:
+        raise Failed(f"nothing was graded in {course} yet: run `make classroom SUBMISSIONS=FOLDER` first")
+    told = f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it."
+    print(told, flush=True)
+    first = assignment or next((name for name, count in waiting.items() if count), None)
+    start = "/formgrader/gradebook" + (f"/{quote(first)}" * 2 if first else "")
+    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
+    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    server += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *options]
+    os.chdir(course)  # where nbgrader_config.py lies
+    os.execv(server[0], server)
 
 
 def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
@@ -204,7 +240,7 @@ def _counted(written: tables.Tables, column: str) -> str:
     """In how many lines of each assignment something stands in a column."""
     nothing = (None, "", 0, tables.NOTHING)
     found = {name: sum(line.get(column) not in nothing for line in lines) for name, lines in written.items()}
-    return by_hand.described(found)
+    return described(found)
 
 
 def _each(

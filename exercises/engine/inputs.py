@@ -13,10 +13,7 @@ import numpy as np
 
 Answer = Callable[..., Any]  # a student's function, as hidden checks call it
 _SEED: ContextVar[tuple[int, ...]] = ContextVar("seed", default=())
-
-
-SHORTEST = 10
-"""A shorter seed of words is found by trying, and with it every hidden input and every answer of an exam."""
+SHORTEST = 10  # a shorter seed is found by trying, and with it every hidden input and every answer of an exam
 
 
 def usable(command: str, seed: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import in_batch, losses, processes
-from exercises.engine.asking import Exam, Numbers, judged, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("one-batch-many-machines")
@@ -16,11 +16,10 @@ GATHERS = {"constant": "as constants", "gradients": "with gradients"}
 
 
 @EXAM.asks
-def factors(rng: Generator) -> Numbers | None:
+def factors(rng: Generator) -> Numbers:
     P, rows, gather = whole(rng, 2, 16), pick(rng, "own", "all"), pick(rng, "constant", "gradients")
     reduction = pick(rng, "mean", "sum") if rows == "own" else "mean"
-    if gather == "gradients" and reduction == "mean":
-        return None
+    redraw_if(gather == "gradients" and reduction == "mean")
     made = processes.gradient_factors(processes=P, rows=rows, gather=gather, reduction=reduction)
     return Numbers(
         {
@@ -168,10 +167,9 @@ def recipe(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def uneven(rng: Generator) -> Numbers | None:
+def uneven(rng: Generator) -> Numbers:
     sizes = [int(size) for size in rng.integers(1, 7, 3)]
-    if len(set(sizes)) < 3:
-        return None
+    redraw_if(len(set(sizes)) < 3)
     rows = list(zip("ABC", sizes, strict=True))
     weights = [Fraction(1, 3 * size) for size in sizes]
     heaviest = int(np.argmin(sizes))

@@ -14,8 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 MOST_FILES = 10_000
-MOST_UNPACKED = 200_000_000
-"""Bytes of all files that are read of a student's archive."""
+MOST_UNPACKED = 200_000_000  # bytes of all files that are read of a student's archive
 MOST_OF_A_CLASS = 2_000_000_000
 ZIP = b"PK\x03\x04", b"PK\x05\x06"
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"

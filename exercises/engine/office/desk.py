@@ -37,39 +37,41 @@ from .room import Room, rooms, text_of
 from .texts import Failed, sha256
 
 ASK = "ask the student for the right .ipynb file, saved once more in Jupyter, and collect again"
-OF_THE_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
-"""What nbgrader's exchange writes beside a notebook, and asks for when it hands feedback back."""
+OF_THE_EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # which it asks for when it hands feedback back
 
 
 @dataclass(frozen=True)
 class Content:
-    """What is in a file, seen as one assignment: whether there is work in it, or why it cannot be read."""
+    """What is in a file, seen as one assignment: whether there is work in it, or why it cannot be read.
+
+    answers: a checksum of all that marks are given for: the same in two files, the same marks.
+    receipt: what `hand_in` prints for this work.
+    """
 
     worked_on: bool
     problem: str | None = None
     answers: str = ""
-    """A checksum of all that marks are given for: the same in two files, the same marks."""
     receipt: str = ""
-    """What `hand_in` prints for this work."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a student stands with an assignment."""
+    """Where a student stands with an assignment.
+
+    counts: the file that is graded; None where no file can be.
+    notes: what a person should look at, each with what to do.
+    again: later files with the same answers as the one that counts.
+    before: the newest file that came before the one that counts, with other answers.
+    """
 
     student: str
     counts: Receipt | None
-    """The file that is graded; None where no file can be."""
     notes: tuple[str, ...] = ()
-    """What a person should look at, each with what to do."""
     again: tuple[Receipt, ...] = ()
-    """Later files with the same answers as the one that counts."""
     before: Receipt | None = None
-    """The newest file that came before the one that counts, with other answers."""
 
 
-Look = Callable[[str], Content]
-"""A file's checksum -> what is in it."""
+Look = Callable[[str], Content]  # a file's checksum -> what is in it
 
 
 def standings(receipts: Iterable[Receipt], assignment: str, look: Look) -> dict[str, Standing]:

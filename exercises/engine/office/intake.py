@@ -27,16 +27,13 @@ from .ledger import Arrival, Receipt, in_utc
 from .people import Label, Roster, label, without_copy
 from .texts import written
 
-KEPT_BYTES = notebooks.MOST_BYTES
-"""The bytes of a larger file are not kept; that it came is."""
+KEPT_BYTES = notebooks.MOST_BYTES  # those of a larger file are not kept; that it came is
 TIMESTAMP = "timestamp.txt"
 _NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
-Assignments = Mapping[str, frozenset[str]]
-"""assignment -> the names of its answer cells, which tell its files from others."""
-Numbers = dict[tuple[str, str | None, str], set[str]]
-"""(student, assignment, platform) -> the platform's numbers of those who handed it in."""
+Assignments = Mapping[str, frozenset[str]]  # each with the names of its answer cells
+Numbers = dict[tuple[str, str | None, str], set[str]]  # (student, assignment, platform) -> its numbers of the student
 
 
 def arrivals(

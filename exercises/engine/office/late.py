@@ -67,14 +67,13 @@ class Lateness:
 
 @dataclass(frozen=True)
 class Deadlines:
-    """What `deadlines.toml` says."""
+    """What `deadlines.toml` says; without a zone it is this computer's."""
 
     due: Mapping[str, datetime] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     late: Late = field(default_factory=Late)
     zone: ZoneInfo | None = None
-    """The class's; None for this computer's."""
 
     def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
         """Failed for an assignment that the course does not have, or a student who is not in its roster.

@@ -28,29 +28,30 @@ _TABLES = {
 }
 _SCHEMA = "\n".join(f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items())
 
-Mark = tuple[float | None, float | None, str | None]
-"""What a person gave for an answer: a score, extra credit, a comment."""
+Mark = tuple[float | None, float | None, str | None]  # a person's: a score, extra credit, a comment
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file as it came: where it lay, whose and of which assignment it is, and what is wrong with it."""
+    """A file as it came: where it lay, whose and of which assignment it is, and what is wrong with it.
+
+    name: the person's, as the file or its folder gives it.
+    content: None where there is nothing to keep: a link, an empty folder, a file too large to be kept.
+    stamped: whether `handed_in` comes from a platform's time stamp and not from the file's date.
+    problem: why the file cannot count; None for a file that may.
+    opened: an archive whose files came in each by itself is kept, and graded by nobody.
+    """
 
     path: str
     name: str
-    """The person's name as the file or its folder gives it."""
     handed_in: str
     content: bytes | None = None
-    """None where there is nothing to keep: a link, an empty folder, a file too large to be kept."""
     student: str | None = None
     assignment: str | None = None
     stamped: bool = False
-    """Whether `handed_in` comes from a platform's time stamp and not from the file's date."""
     problem: str | None = None
-    """Why the file cannot count; None for a file that may."""
     advice: str | None = None
     opened: bool = False
-    """An archive whose files came in each by itself: kept, and graded by nobody."""
 
     @property
     def sha256(self) -> str | None:

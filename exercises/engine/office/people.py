@@ -55,13 +55,15 @@ def platforms() -> dict[str, Platform]:
 
 @dataclass(frozen=True)
 class Label:
-    """What the name of a file or a folder says: a person, and a time and a number, where there are any."""
+    """What the name of a file or a folder says: a person, and a time and a number, where there are any.
+
+    number: the platform's own of the person: Canvas's of the user, Moodle's of the user in one assignment.
+    """
 
     name: str
     when: datetime | None = None
     platform: str = ""
     number: str | None = None
-    """The platform's own number of the person: Canvas's of the user, Moodle's of the user in one assignment."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,10 @@ from .texts import write_table
 
 FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
 FILES = ("id", "collected", "path", "name", "student", "assignment", "handed_in", "sha256")
-Line = dict[str, Any]
-"""What a table says in one line; of a student whose work is not graded, also `waits`."""
+Line = dict[str, Any]  # what a table says in one line; of a student whose work is not graded, also `waits`
 NOTHING, NOT_GRADED = "nothing handed in", "not graded yet: run grade"
-TERM = "Course mark"
-"""The column of an export that holds the percent of the term."""
-Tables = Mapping[str, Sequence[Line]]
-"""assignment -> the lines of its table."""
+TERM = "Course mark"  # the column of an export that holds the percent of the term
+Tables = Mapping[str, Sequence[Line]]  # assignment -> the lines of its table
 
 
 def table(desk: Desk, room: Room, found: dict[str, list[Line]]) -> None:

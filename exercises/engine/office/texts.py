@@ -17,8 +17,8 @@ import msgspec
 
 from exercises.engine.grading.judge import write_whole
 
+# In these, spreadsheets save a table where nobody asked for Unicode.
 LIKELY = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis")
-"""Encodings in which spreadsheets save a table where nobody asked for Unicode."""
 
 
 class Failed(ValueError):
