@@ -74,9 +74,8 @@ def surrogate(answer: Answer, **numbers: Any) -> None:
     """Task 3a: fractions, a mean of b that is zero, and 5,000 on each side."""
     rng = generator(204)
 
-    def whole(size: int) -> list[Any]:
-        numbers: list[Any] = rng.integers(-5, 6, size=size).tolist()
-        return numbers
+    def whole(size: int) -> Any:
+        return rng.integers(-5, 6, size=size).tolist()
 
     public.check_surrogate(
         answer,

@@ -32,12 +32,11 @@ HERE = Path(__file__).parent
 FIRST = "book/start/first-model"
 QUIZ, LAB = 15, 45  # minutes that the guide gives for a quiz, and the middle of what it gives for a lab
 CLASS_HOURS = 3  # two sessions of 90 minutes
+# The rule for late work, and what each part weighs in percent: as the syllabus states them, and the files of a class.
 LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
-"""The rule for late work, as the syllabus states it and deadlines.toml has it."""
 MARKS: dict[str, int] = {
     name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
-"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
 WEDNESDAY, SUNDAY = 2, 6
 WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}  # beside an assignment, which weighs 1
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)

@@ -57,8 +57,7 @@ def public_checks(assignment: str = FIRST) -> ModuleType:
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
     """The typical wrong submissions of an assignment."""
-    answers: dict[str, Wrong] = chapters.module(assignment, "typical").WRONG
-    return answers
+    return dict(chapters.module(assignment, "typical").WRONG)
 
 
 def source(assignment: str = FIRST) -> Notebook:

@@ -21,18 +21,19 @@ from pathlib import Path
 from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.pages import filled
-from exercises.engine.variants import Variant, changes, must_vary, with_variants
+from exercises.engine.variants import Variant, changes, must_vary
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
     parser.add_argument("--course", type=Path, required=True, help="the folder to write, which nobody publishes")
-    parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
+    every = chapters.with_file("variant.py")  # all but drafts
+    parser.add_argument("--assignment", choices=every, help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
     inputs.usable("variant", given.seed)
     course = given.course.resolve()
-    for name in [given.assignment] if given.assignment else with_variants():
+    for name in [given.assignment] if given.assignment else every:
         began = time.monotonic()
         try:
             variant = variants.proved(name, given.seed)

@@ -60,11 +60,6 @@ class Variant:
     source: Notebook
 
 
-def with_variants() -> list[str]:
-    """The assignments that have such a module: all but drafts."""
-    return chapters.with_file("variant.py")
-
-
 def changes(assignment: str) -> ModuleType:
     """The module that says what a seed changes in an assignment."""
     return chapters.module(assignment, "variant")

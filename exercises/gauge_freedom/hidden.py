@@ -32,10 +32,9 @@ def linear_dimension(answer: Answer, **numbers: Any) -> None:
     public.check_linear(answer, [ALL_CORNERS, FEW, MANY, REPEATED, PAIRED, _wide()], **numbers)
 
 
-def _wide() -> list[Any]:
+def _wide() -> Any:
     """Few rows and many columns: every condition costs a freedom."""
-    table: list[Any] = generator(41).integers(-5, 6, size=(8, 17)).tolist()
-    return table
+    return generator(41).integers(-5, 6, size=(8, 17)).tolist()
 
 
 def feasible_square(answer: Answer, **numbers: Any) -> None:

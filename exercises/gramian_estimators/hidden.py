@@ -16,9 +16,8 @@ from exercises.engine.inputs import Answer, drawn, generator
 HALF, THIRD, FIFTH = Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> list[Any]:
-    table: list[Any] = rng.integers(-4, 5, size=shape).tolist()
-    return table
+def _whole(rng: np.random.Generator, *shape: int) -> Any:
+    return rng.integers(-4, 5, size=shape).tolist()
 
 
 def pairs(answer: Answer, **numbers: Any) -> None:

@@ -28,9 +28,8 @@ from course_lib.lessons.shared.grading.replay import checks_name, replay
 from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWalls
 
 ATTEMPTS = 2
+# So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops sooner.
 JUDGE_SECONDS = 30
-"""So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops far
-earlier, even on a busy machine."""
 SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
 REFUSED = "Not graded: "
 

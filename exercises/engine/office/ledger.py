@@ -119,8 +119,7 @@ class Ledger:
         """The bytes of a file, as they were handed in."""
         with self._open() as database:
             row = database.execute("SELECT content FROM file WHERE sha256 = ?", (sha256,)).fetchone()
-        content: bytes = row[0]
-        return content
+        return bytes(row[0])
 
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""

@@ -72,9 +72,8 @@ class Room:
 
     def judged(self, student: str) -> dict[str, Any]:
         """The verdict on a student's working copy: the stored one, or a new one."""
-        return verdict_on(
-            self.verdict(student), self.notebook("source"), self.notebook("counted", student), self.limits
-        )
+        files = self.notebook("source"), self.notebook("counted", student)
+        return verdict_on(self.verdict(student), *files, self.limits)
 
     def fingerprint(self, student: str) -> str:
         """Changes with the student's working copy, the assignment and whatever grades it."""
