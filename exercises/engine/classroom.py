@@ -49,6 +49,7 @@ except ImportError as error:
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits, NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
+Steps = dict[str, Callable[[Room], None]]
 STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "by-hand", "undo", "table", "export")
 
 
@@ -207,7 +208,7 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
     here = _in_use(desk, asked)
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
-    steps: dict[str, Callable[[Room], None]] = {
+    steps: Steps = {
         "collect": lambda room: stages.collected(desk, room),
         "grade": lambda room: stages.grade(desk, room, given.workers),
         "feedback": lambda room: stages.feedback(desk, room),
@@ -243,9 +244,7 @@ def _counted(written: tables.Tables, column: str) -> str:
     return described(found)
 
 
-def _each(
-    asked: list[Room], steps: dict[str, Callable[[Room], None]], failures: list[str], *, told: bool = True
-) -> None:
+def _each(asked: list[Room], steps: Steps, failures: list[str], *, told: bool = True) -> None:
     """Every step for every assignment; what went wrong is added to `failures`. NoWalls ends the run."""
     for room in asked:
         if told and len(asked) > 1:

@@ -37,10 +37,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "exam", help="a folder outside the site")
     given = parser.parse_args(arguments)
     inputs.usable("exam", given.seed)
+    names = given.chapters or with_exam()
     try:
-        chosen = {
-            name: asked(exam(name).templates, given.questions, given.seed) for name in given.chapters or with_exam()
-        }
+        chosen = {name: asked(exam(name).templates, given.questions, given.seed) for name in names}
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")
     for path in write(given.out / folder_of(given.seed), chosen, given.seed):

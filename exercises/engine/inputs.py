@@ -19,10 +19,8 @@ SHORTEST = 10  # a shorter seed is found by trying, and with it every hidden inp
 def usable(command: str, seed: str) -> None:
     """Ends a command whose seed is empty or no text, and warns of one that can be guessed."""
     if not seed.strip():
-        sys.exit(
-            f"{command}: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
-            f"make {command} SEED=words-that-nobody-guesses"
-        )
+        told = f"there is no seed; give words of at least {SHORTEST} characters that students cannot guess"
+        sys.exit(f"{command}: {told}: make {command} SEED=words-that-nobody-guesses")
     try:
         seed.encode()
     except UnicodeEncodeError:

@@ -63,8 +63,7 @@ class Week(NamedTuple):
 
 def plans() -> dict[str, Any]:
     """The plans of plans.yml, by name."""
-    read: dict[str, Any] = yaml.safe_load((HERE / "plans.yml").read_text(encoding="utf-8"))
-    return read
+    return dict(yaml.safe_load((HERE / "plans.yml").read_text(encoding="utf-8")))
 
 
 def weeks(plan: dict[str, Any]) -> list[Week]:

@@ -61,8 +61,7 @@ def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
 
 
 def source(assignment: str = FIRST) -> Notebook:
-    notebook: Notebook = json.loads(chapters.notebook_of(assignment).read_text(encoding="utf-8"))
-    return notebook
+    return dict(json.loads(chapters.notebook_of(assignment).read_text(encoding="utf-8")))
 
 
 def about(cell: dict[str, Any]) -> dict[str, Any]:

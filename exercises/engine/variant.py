@@ -49,10 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
 def write(course: Path, variant: Variant, seed: str) -> None:
     """The files of a variant. FileExistsError where another version of the assignment lies there already."""
     name, source = variant.assignment, course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
-    text, solution = (
-        json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-        for notebook in (variant.source, simulate.solved(variant.source))
-    )
+    both = variant.source, simulate.solved(variant.source)
+    text, solution = (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n" for notebook in both)
     if source.exists() and source.read_text(encoding="utf-8") != text:
         raise FileExistsError(f"{source} holds another version, which a class may be working on: take another folder")
     write_whole(source, text)

@@ -87,8 +87,8 @@ def times(rng: Generator) -> Numbers:
     )
 
 
+# The draw of each case, and whether both pairs lie in one shard.
 DRAWS = (("together", None), ("apart", None), ("shards", False), ("shards", True))
-"""The draw of each case, and whether both pairs lie in one shard."""
 
 
 @EXAM.asks

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from course_lib.lessons.shared.grading import notebooks, skim
-from exercises.engine.office import archives, intake, late, people
+from exercises.engine.office import intake, late, people
 from exercises.engine.office.texts import Failed
 
 MOODLE = "assignsubmission_file_"
@@ -614,7 +614,7 @@ UNOPENED: dict[str, tuple[Callable[[], bytes], str]] = {
     "bomb": (lambda: packed({"ddc.ipynb": b" " * (notebooks.MOST_BYTES + 1)}), "has more than 100,000,000 bytes"),
     "bombs": (lambda: packed({f"{n}.ipynb": b" " * 90_000_000 for n in range(3)}), "has more than 200,000,000 bytes"),
     "understated": (understated, "the archive is broken"),
-    "many": (lambda: packed(dict.fromkeys(map(str, range(archives.MOST_FILES + 1)), b"")), "more than 10,000 files"),
+    "many": (lambda: packed(dict.fromkeys(map(str, range(intake.MOST_FILES + 1)), b"")), "more than 10,000 files"),
     "nested": (lambda: packed({"inner.zip": packed({"ddc.ipynb": WORK})}), "it is an archive in an archive"),
     "rar": (lambda: b"Rar!\x1a\x07", "it is an archive, and no zip file"),
     "7z": (lambda: b"7z\xbc\xaf\x27\x1c", "it is an archive, and no zip file"),

@@ -95,10 +95,8 @@ class Judge(_Course):
                 cell.outputs = _outputs(found.get("output", ""), "Error", found.get("error") or None)
                 if notebooks.is_test(cell):
                     check = verdict["checks"][notebooks.grading(cell).get("grade_id")]
-                    right = check["passed"] is True
-                    cell.outputs = _outputs(
-                        "All checks passed.\n" * right, "NotYet", None if right else check["message"]
-                    )
+                    message = None if check["passed"] is True else check["message"]
+                    cell.outputs = _outputs("All checks passed.\n" if message is None else "", "NotYet", message)
         return nb, resources
 
 

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -29,7 +30,7 @@ from exercises.engine.chapters import graded
 from exercises.engine.grading.judge import write_whole
 
 from .hand import answers
-from .intake import arrivals, numbers
+from .intake import OF_THE_EXCHANGE, arrivals, numbers
 from .late import Lateness, read_deadlines
 from .ledger import Ledger, Receipt
 from .people import Person, read_roster
@@ -37,7 +38,6 @@ from .room import Room, rooms, text_of
 from .texts import Failed, sha256
 
 ASK = "ask the student for the right .ipynb file, saved once more in Jupyter, and collect again"
-OF_THE_EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # which it asks for when it hands feedback back
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,6 @@ class Standing:
 
 
 Look = Callable[[str], Content]  # a file's checksum -> what is in it
-
-
-def standings(receipts: Iterable[Receipt], assignment: str, look: Look) -> dict[str, Standing]:
-    """Every student who handed anything in for an assignment, sorted by name."""
-    files: dict[str, list[Receipt]] = defaultdict(list)
-    for receipt in receipts:
-        if receipt.student and receipt.assignment == assignment and not receipt.withdrawn:
-            files[receipt.student].append(receipt)
-    return {student: _standing(student, files[student], look) for student in sorted(files)}
 
 
 def in_order(receipts: list[Receipt]) -> list[Receipt]:
@@ -200,8 +191,12 @@ class Desk:
     # ---- who stands where ----
 
     def standings(self, room: Room) -> dict[str, Standing]:
-        """Every student who handed anything in for an assignment."""
-        return standings(self.ledger.receipts(), room.assignment, lambda sha: self.look(room, sha))
+        """Every student who handed anything in for an assignment, sorted by name."""
+        files: dict[str, list[Receipt]] = defaultdict(list)
+        for receipt in self.ledger.receipts():
+            if receipt.student and receipt.assignment == room.assignment and not receipt.withdrawn:
+                files[receipt.student].append(receipt)
+        return {student: _standing(student, files[student], partial(self.look, room)) for student in sorted(files)}
 
     def lateness(self, room: Room) -> dict[str, Lateness]:
         """How late each student is with an assignment; free days go to what was due first, whatever it is."""
@@ -250,7 +245,8 @@ def _content(room: Room, content: bytes) -> Content:
         cells = notebooks.handed_in(content)
     except notebooks.Unreadable as error:
         return Content(False, str(error))
-    pristine = notebooks.read_source(room.handed_out())
+    released = room.notebook("release")  # before the first one, the source
+    pristine = notebooks.read_source(released if released.exists() else room.notebook("source"))
     rebuilt = notebooks.rebuilt(pristine, cells)
     names = {notebooks.grading(cell).get("grade_id") for cell in pristine.cells}
     if not any(cell.name in names for cell in cells) and not _answered(rebuilt, pristine):

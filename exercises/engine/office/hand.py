@@ -8,7 +8,7 @@ submission does not take them away, and they are there again when it counts agai
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
@@ -28,20 +28,16 @@ def keep(room: Room, students: Iterable[str] | None = None) -> None:
     known, new = ledger.marks(name), []
     with room.gradebook() as gradebook:
         for one in gradebook.notebook_submissions(name, name):
-            student, given = one.student.id, dict(_marks(one))
+            student = one.student.id
             if students is None or student in students:
+                comments = {comment.name: comment.manual_comment or None for comment in one.comments}
+                scores = {grade.name: (grade.manual_score, grade.extra_credit) for grade in one.grades}
+                given = {cell: (*both, comments.get(cell)) for cell, both in scores.items()}
                 shas = _booked(room, student, given)
                 keys = {cell: (student, cell, shas[cell]) for cell in given.keys() & shas.keys()}
                 new += [(*key, given[cell]) for cell, key in keys.items() if given[cell] != known.get(key, NONE)]
     if new:
         ledger.keep(name, new)
-
-
-def _marks(submission: Any) -> Iterator[tuple[str, Mark]]:
-    """graded cell -> what a person gave."""
-    comments = {comment.name: comment.manual_comment for comment in submission.comments}
-    for grade in submission.grades:
-        yield grade.name, (grade.manual_score, grade.extra_credit, comments.get(grade.name) or None)
 
 
 def _booked(room: Room, student: str, given: Mapping[str, Mark]) -> dict[str, str]:

@@ -12,24 +12,36 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import zipfile
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from heapq import nlargest
+from io import BytesIO
 from pathlib import Path
 
 from course_lib.lessons.shared.grading import notebooks
 
-from . import archives
 from .ledger import Arrival, Receipt, in_utc
 from .people import Label, Roster, label, without_copy
 from .texts import written
 
+MOST_FILES = 10_000
+MOST_UNPACKED = 200_000_000  # bytes of all files that are read of a student's archive
+MOST_OF_A_CLASS = 2_000_000_000
+ZIP = b"PK\x03\x04", b"PK\x05\x06"
+BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 KEPT_BYTES = notebooks.MOST_BYTES  # those of a larger file are not kept; that it came is
 TIMESTAMP = "timestamp.txt"
-_NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
+OF_THE_EXCHANGE = (TIMESTAMP, "submission_secret.txt")  # nbgrader's, which asks for them when it hands feedback back
+_NOT_WORK = {*OF_THE_EXCHANGE, "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
 Assignments = Mapping[str, frozenset[str]]  # each with the names of its answer cells
@@ -88,14 +100,14 @@ def _is_of_a_class(path: Path, roster: Roster) -> bool:
         if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
             return False
         labels = [_label(one.parts[0]) for one in _of_people(path)]
-    except (archives.Unopened, OSError):
+    except (Unopened, OSError):
         return False
     return any(each.platform or (not roster.open and roster.match(each.name).student) for each in labels)
 
 
-def _of_people(path: Path) -> list[archives.Packed]:
+def _of_people(path: Path) -> list[Packed]:
     """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
-    some = [one for one in archives.files(path, KEPT_BYTES) if not _is_nobodys(one.parts)]
+    some = [one for one in packed_in(path) if not _is_nobodys(one.parts)]
     tops = {one.parts[0] for one in some}
     if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
         return some
@@ -109,9 +121,9 @@ def _of_a_class(path: Path) -> Iterator[Arrival]:
     packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
         every = _of_people(path)
-        archives.check_size(every, archives.MOST_OF_A_CLASS)
-    except archives.Unopened as error:
-        yield Arrival(path.name, path.stem, in_utc(packed_at), problem=str(error), advice=archives.BY_HAND)
+        check_size((one.size for one in every), MOST_OF_A_CLASS)
+    except Unopened as error:
+        yield Arrival(path.name, path.stem, in_utc(packed_at), problem=str(error), advice=BY_HAND)
         return
     for one in every:
         who, shown = _label(one.parts[0]), _printable("/".join(one.parts))
@@ -122,17 +134,17 @@ def _of_a_class(path: Path) -> Iterator[Arrival]:
 def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
     """A file, or where it is a zip file the notebooks in it: handed in with it, the one written last the newest."""
     content = arrival.content
-    if arrival.problem or content is None or not content.startswith(archives.ZIP):
+    if arrival.problem or content is None or not content.startswith(ZIP):
         yield arrival
         return
     try:
-        some = [one for one in archives.files(content, KEPT_BYTES) if not _is_nobodys(one.parts)]
+        some = [one for one in packed_in(content) if not _is_nobodys(one.parts)]
         inside = [one for one in some if re.search(r"\.ipynb|\.zip$", one.parts[-1], re.IGNORECASE)]
         if not inside:
-            raise archives.Unopened("no notebook is in it")
-        archives.check_size(inside, archives.MOST_UNPACKED)
-    except archives.Unopened as error:
-        yield replace(arrival, problem=str(error), advice=archives.BY_HAND)
+            raise Unopened("no notebook is in it")
+        check_size((one.size for one in inside), MOST_UNPACKED)
+    except Unopened as error:
+        yield replace(arrival, problem=str(error), advice=BY_HAND)
         return
     yield replace(arrival, opened=True)
     for one in inside:
@@ -140,11 +152,11 @@ def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
         yield _read(replace(arrival, path=path, content=None), one)
 
 
-def _read(arrival: Arrival, packed: archives.Packed) -> Arrival:
+def _read(arrival: Arrival, packed: Packed) -> Arrival:
     try:
         return replace(arrival, content=packed.read())
-    except archives.Unopened as error:
-        return replace(arrival, problem=str(error), advice=archives.BY_HAND)
+    except Unopened as error:
+        return replace(arrival, problem=str(error), advice=BY_HAND)
 
 
 def _is_nobodys(parts: tuple[str, ...]) -> bool:
@@ -199,6 +211,80 @@ def stamp_of(path: Path) -> datetime | None:
     return found.replace(tzinfo=UTC) if found else None
 
 
+# ---- zip files: opened in memory, within limits, and never written to the disk ----
+
+
+class Unopened(Exception):
+    """An archive, or a file in one, that is not opened; the message says why."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A file in an archive: where it lies, when it was written, its bytes as stated, and how to read it, or Unopened.
+
+    No more than the stated bytes are ever unpacked.
+    """
+
+    parts: tuple[str, ...]
+    written: datetime | None
+    size: int
+    read: Callable[[], bytes]
+
+
+def packed_in(archive: bytes | Path) -> list[Packed]:
+    """The files of an archive, the oldest first; of one that is too large to be kept, `read` raises Unopened.
+
+    A path is a platform's archive of a class, which may be too large for memory.
+    """
+    # The list of a student's archive is not made before its lines are counted: each begins so.
+    if isinstance(archive, bytes) and archive.count(b"PK\x01\x02") > MOST_FILES:
+        raise Unopened(f"more than {MOST_FILES:,} files are in the archive")
+    try:
+        opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
+    except _BROKEN as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+    return sorted(_packed(opened), key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
+
+
+def check_size(sizes: Iterable[int], most: int) -> None:
+    """Unopened for files that have more than so many bytes together."""
+    if sum(sizes) > most:
+        raise Unopened(f"unpacked it has more than {most:,} bytes")
+
+
+def _packed(archive: zipfile.ZipFile) -> Iterator[Packed]:
+    for info in archive.infolist():
+        parts = _parts(info)
+        try:  # the clock of who packed it, taken for this computer's, as unpacking does
+            written = datetime(*info.date_time).astimezone()
+        except (ValueError, OverflowError, OSError):
+            written = None
+        if parts and not info.is_dir():
+            yield Packed(parts, written, info.file_size, partial(_unpack, archive, info))
+
+
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise Unopened("it is no ordinary file")
+    if info.flag_bits & 1:
+        raise Unopened("the archive is locked with a password")
+    check_size([info.file_size], KEPT_BYTES)
+    try:
+        with archive.open(info) as file:
+            return file.read(info.file_size + 1)  # asked for no number, it might unpack two gigabytes at once
+    except _BROKEN as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+
+
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """The folders and the name of a file; what would lead out of the archive is left out."""
+    name = info.filename
+    if not info.flag_bits & 0x800:  # Macs write UTF-8 and do not say so
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..") and part[1:] != ":")
+
+
 # ---- whose a file is, and of which assignment ----
 
 
@@ -239,9 +325,9 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
 def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
     """Why a file cannot count, and what to do about it."""
     content = arrival.content or b""
-    if content.startswith((*archives.ZIP, *archives.OTHERS)):
-        kind = "an archive in an archive" if content.startswith(archives.ZIP) else "an archive, and no zip file"
-        return f"it is {kind}", archives.BY_HAND
+    if content.startswith((*ZIP, *OTHERS)):
+        kind = "an archive in an archive" if content.startswith(ZIP) else "an archive, and no zip file"
+        return f"it is {kind}", BY_HAND
     named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one
     unreadable = None if named and arrival.assignment else _names(content)[1]
     if unreadable:

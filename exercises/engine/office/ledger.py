@@ -26,7 +26,6 @@ _TABLES = {
     "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
         student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
 }
-_SCHEMA = "\n".join(f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items())
 
 Mark = tuple[float | None, float | None, str | None]  # a person's: a score, extra credit, a comment
 
@@ -149,7 +148,8 @@ class Ledger:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
             if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'hand_mark'").fetchone():
-                database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+                schema = [f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items()]
+                database.executescript(" ".join(["BEGIN;", *schema, "COMMIT;"]))
             database.row_factory = sqlite3.Row
             yield database
 

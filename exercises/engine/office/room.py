@@ -47,11 +47,6 @@ class Room:
         """source/./A/A.ipynb, release/./A/A.ipynb, counted/STUDENT/A/A.ipynb, ..."""
         return self.course / step / student / self.assignment / f"{self.assignment}.ipynb"
 
-    def handed_out(self) -> Path:
-        """What students got; before the first release, the source."""
-        released = self.notebook("release")
-        return released if released.exists() else self.notebook("source")
-
     def release_state(self) -> str:
         """Changes with what a release is made of: the source, on what answers will run, and the course's address."""
         besides = f"{graded_with()}, {repository()}"
@@ -130,10 +125,8 @@ def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
 def usable(course: Path) -> Path:
     """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
     if glob.has_magic(str(course)) or re.search("%[0-9A-Fa-f]{2}", str(course)):
-        raise Failed(
-            f"{course}: [ ], * and ? may not stand in the path of a class, nor a sign such as %41, as nbgrader reads "
-            "them in its own way"
-        )
+        told = "[ ], * and ? may not stand in the path of a class, nor a sign such as %41"
+        raise Failed(f"{course}: {told}, as nbgrader reads them in its own way")
     return course
 
 

@@ -51,10 +51,8 @@ def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | No
     unknown = [name for what in given for name in given[what] if name not in header]
     if unknown or "student" not in columns:
         what = f"no column {unknown[0]!r}" if unknown else "the export of no platform that is known here"
-        raise Failed(
-            f"{path}: {what}; its columns are {', '.join(header)}. {HOW}, or write them into "
-            f"{Path(__file__).parent}/platforms.yml"
-        )
+        presets = Path(__file__).with_name("platforms.yml")
+        raise Failed(f"{path}: {what}; its columns are {', '.join(header)}. {HOW}, or write them into {presets}")
     nobody = preset.no_people if preset else [""]
     every = (_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody)
     found = list({(one.student, one.name): one for one in every}.values())  # who is in two sections may stand twice

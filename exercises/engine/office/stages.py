@@ -24,6 +24,8 @@ from .ledger import Receipt
 from .room import Room, checked, graded_cells, text_of
 from .texts import Failed
 
+_NO_PLACE = "no place among the marks"
+
 
 def release(room: Room) -> None:
     """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed.
@@ -59,13 +61,10 @@ def _say_points(room: Room) -> None:
     cells = graded_cells(notebooks.read_source(room.notebook("source"))) if old else {}
     new = {name: float(notebooks.grading(cell)["points"]) for name, cell in cells.items()}
     for name in dict.fromkeys([*old, *new]):
-        before, now = (_points(points.get(name)) for points in (old, new))
+        every = (points.get(name) for points in (old, new))
+        before, now = (_NO_PLACE if one is None else f"{one:g} point{'s' * (one != 1)}" for one in every)
         if before != now:
             print(f"release: {name} has {now}; before, it had {before}")
-
-
-def _points(points: float | None) -> str:
-    return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
 
 
 def say_what_came(where: str, new: list[Receipt]) -> None:

@@ -176,10 +176,8 @@ def export(desk: Desk, every: Tables, system: str) -> Path:
         known = {**line, **desk.person(line["student"]).numbers}
         line |= {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
     if empty := [column for column in columns if not any(line[column] for line in lines)]:
-        print(
-            f"export: {', '.join(empty)}: empty for everybody, so {system} may not find them; "
-            f"roster --from an export of {system} brings what it calls people"
-        )
+        way_out = f"roster --from an export of {system} brings what it calls people"
+        print(f"export: {', '.join(empty)}: empty for everybody, so {system} may not find them; {way_out}")
     if system == "canvas":
         lines.insert(0, {"Student": "    Points Possible", **{name: _most(desk, name) for name in every}, TERM: 100})
     path = desk.course / "grades" / f"{system}.csv"
