@@ -124,7 +124,6 @@ def main(arguments: list[str] | None = None) -> None:
         if given.step == "roster":
             rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
         elif given.step == "by-hand":
-            settings(course)
             serve(course, given.assignment, given.server)
         else:
             prepare(course)
@@ -173,6 +172,7 @@ def serve(course: Path, assignment: str | None, options: Iterable[str] = ()) -> 
     server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
     server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
     server += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *options]
+    settings(course)
     os.chdir(course)  # where nbgrader_config.py lies
     os.execv(server[0], server)
 

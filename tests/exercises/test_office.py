@@ -620,6 +620,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
     term.all(term.files({f"{who}/ddc.ipynb": work(WEEK_1, 4) for who in ("asmith", "amiller")}))
     said = capsys.readouterr().out
+    assert "collect: 2 new files\n" in said
     assert f"make grade-by-hand): {WEEK_1} 2\n" in said and "look_at of the tables): nothing waits\n" in said
     assert classroom.queue(term.course) == {WEEK_1: 2}
     term.mark("asmith", 5)
@@ -631,6 +632,7 @@ def test_marks_that_are_not_complete_are_named(term: Class, capsys: pytest.Captu
     assert "make grade-by-hand): nothing waits\n" in capsys.readouterr().out
     assert classroom.queue(term.course) == {WEEK_1: 0}
     term.run("collect", "--submissions", term.files({"jmueller/ddc.ipynb": work(WEEK_1, 3)}))
+    assert "collect: 1 new file\n" in capsys.readouterr().out
     term.run("export", "--to", "moodle")
     assert f"export: {WEEK_1}: points must still be given to jmueller\n" in capsys.readouterr().out
     rows = {student: (row[WEEK_1], row["open"]) for student, row in term.rows("gradebook").items()}

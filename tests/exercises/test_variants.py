@@ -174,6 +174,13 @@ def test_one_assignment_a_call_keeps_what_was_drawn_for_the_others(
     assert set(texts) == set(names) and all(f"`{seed}`" in texts[name] for name, seed in names.items())
 
 
+def test_the_folder_is_named_by_whoever_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of our own choice would have to be told from others, and the seed may stand in no name."""
+    with pytest.raises(SystemExit):
+        variant.main(["--seed", SEEDS[0]])
+    assert "--course" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("seed", ["", " "])
 def test_without_a_seed_nothing_is_written(tmp_path: Path, seed: str) -> None:
     """`make variant` without SEED passes an empty one."""

@@ -374,10 +374,10 @@ def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterato
             spellings[arrival.student].add(arrival.name.casefold())
     here = numbers(came)
     for arrival in found:
-        if arrival not in came:
+        student, who = arrival.student, _label(arrival.path)
+        if not student or arrival.problem or arrival.opened:
             yield arrival
             continue
-        student, who = arrival.student or "", _label(arrival.path)
         names = sorted(spellings[student])
         those = sorted(here[_key(arrival)] | (known.get(_key(arrival), set()) if roster.open else set()))
         own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()

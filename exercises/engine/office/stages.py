@@ -39,7 +39,7 @@ def release(room: Room) -> None:
         return
     _say_points(room)
     made = room.api().generate_assignment(room.assignment, force=True, create=True)
-    if not made["success"] and _unlist(room):
+    if "Cannot add or remove cells" in str(made) and _unlist(room):
         made = room.api().generate_assignment(room.assignment, force=True, create=True)
     checked(made)
     print(f"release: {released.parent} is what students get")
