@@ -92,10 +92,8 @@ def read_plan(course: Path) -> Plan:
                 raise ValueError(f"parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
             given = [what for what in ("out_of", "rubric", "drop_lowest") if getattr(part, what)]
             if given not in ([["out_of"], ["rubric"]] if part.of_file else [[], ["drop_lowest"]]):
-                raise ValueError(
-                    f"parts.{name}: expected out_of, the points that can be had, or a rubric for a file; for "
-                    "assignments drop_lowest or nothing"
-                )
+                asked = "out_of, the points that can be had, or a rubric" if part.of_file else "drop_lowest or nothing"
+                raise ValueError(f"parts.{name}: expected {asked}, as it comes from {part.source}")
         whole = sum(part.weight for part in parts.values())
         if abs(whole - 100) > 1e-6:
             raise ValueError(f"the weights add up to {whole:g}; expected 100")
@@ -125,10 +123,8 @@ def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame
     """Columns as numbers, 0 where a cell is empty. Failed names the line and the column of what is no number."""
     found = table[columns].replace("", "0").apply(pd.to_numeric, errors="coerce").astype(float)
     for row, column in np.argwhere(~np.isfinite(found.to_numpy())):
-        raise Failed(
-            f"{path}, line {table.line.iloc[row]}: {columns[column]} is {table[columns].iloc[row, column]!r}; "
-            "expected a number, or nothing for 0"
-        )
+        cell = f"{columns[column]} is {table[columns].iloc[row, column]!r}"
+        raise Failed(f"{path}, line {table.line.iloc[row]}: {cell}; expected a number, or nothing for 0")
     return found
 
 

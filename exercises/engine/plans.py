@@ -119,8 +119,7 @@ def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
     """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
     minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(ROOT / f"{page}.ipynb"))}
     names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
-    missing = set(names) - set(minutes)
-    if missing:
+    if missing := set(names) - set(minutes):
         raise KeyError(f"{page} has no exercise {sorted(missing)}")
     return {name: minutes[name] for name in names}
 

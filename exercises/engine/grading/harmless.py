@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from html import escape, unescape
 from importlib import import_module
@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
+from bleach.html5lib_shim import Filter
 from bleach.sanitizer import Cleaner
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -35,11 +36,21 @@ stretchy width xmlns
 """
 
 
+class NoForeignPictures(Filter):
+    """In place of a picture whose source was not allowed stands its description."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for token in super().__iter__():
+            if token.get("name") != "img" or (None, "src") in token["data"]:
+                yield token
+            elif described := token["data"].get((None, "alt")):
+                yield {"type": "Characters", "data": f"[picture: {described}]"}
+
+
 def harmless_html(source: str, attachments: dict[str, dict[str, str]] | None = None) -> str:
     """The HTML of some Markdown. Tags that are not in TAGS are shown as text; links are http, https or mailto.
 
-    Pictures are those pasted into the cell (`attachments`). Of any other its source goes, and its description stays,
-    which browsers show in its place.
+    Pictures are those pasted into the cell (`attachments`); one that is not there leaves its description.
     """
     # Twice, as a picture may be named and not there; some Markdown the converter does not survive at all.
     for text, pictures in ((source, attachments or {}), (source.replace("attachment:", _MISSING), {})):
@@ -136,4 +147,6 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return (tag, name) in {("th", "align"), ("td", "align"), ("ol", "start")}
 
 
-_CLEANER = Cleaner(tags=TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"})
+_CLEANER = Cleaner(
+    tags=TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}, filters=[NoForeignPictures]
+)

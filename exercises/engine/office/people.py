@@ -221,9 +221,8 @@ def read_roster(course: Path) -> Roster:
         for line, cells in lines_of(written(path)):
             student = cells.pop("student")
             if not is_identifier(student):
-                raise ValueError(
-                    f"line {line}: student is {student!r}; expected letters, digits and . _ @ -, at most 64"
-                )
+                form = "letters, digits and . _ @ -, at most 64"
+                raise ValueError(f"line {line}: student is {student!r}; expected {form}")
             if student in people:
                 raise ValueError(f"line {line}: student {student!r} stands there twice")
             people[student] = Person(student, cells.pop("name", ""), cells.pop("email", ""), cells)
@@ -255,9 +254,8 @@ def lines_of(text: str, known: Iterable[str] = ("student",)) -> Iterator[tuple[i
         raise ValueError(f"the column {', '.join(sorted(twice))} stands there twice")
     for line, cells in full:
         if any(cells[len(header) :]):
-            raise ValueError(
-                f"line {line} has {len(cells)} cells for {len(header)} columns: put a name with {sign!r} in quotes"
-            )
+            told = f"line {line} has {len(cells)} cells for {len(header)} columns"
+            raise ValueError(f"{told}: put a name with {sign!r} in quotes")
         yield line, {name: cell for name, cell in zip_longest(header, cells[: len(header)], fillvalue="") if name}
 
 

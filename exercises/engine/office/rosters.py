@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from .people import ROSTER, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
 from .texts import Failed, decoded, write_table
@@ -129,14 +128,10 @@ def update(course: Path, export: Path, given: Mapping[str, Sequence[str]], encod
             print(f"roster: {person.name} ({person.student}): {told}")
     gone = [person for person, told in found if told.startswith("gone")]
     if old.people and len(gone) == len(old.people):
-        print(
-            "roster: no number and no login of this export was in the roster. If these are the same people, delete "
-            f"{course / ROSTER} and read each export with --column student=..., a column of numbers that both have"
-        )
+        print("roster: no number and no login of this export was in the roster. If these are the same people, delete")
+        print(f"{course / ROSTER} and read each export with --column student=..., a column of numbers that both have")
     columns = dict.fromkeys(key for person, _ in found for key in person.numbers)
-    lines: list[dict[str, Any]] = [
-        {"student": person.student, "name": person.name, "email": person.email, **person.numbers} for person, _ in found
-    ]
+    lines = [{**vars(person), **person.numbers} for person, _ in found]
     write_table(course / ROSTER, ["student", "name", "email", *columns], lines)
     print(f"roster: {len(lines)} people in {course / ROSTER}")
     return course / ROSTER
