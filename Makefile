@@ -62,7 +62,7 @@ classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=fo
 
 # open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
 grade-by-hand: $(STAMP)
-	$(BIN)/python -m exercises.engine.by_hand $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+	$(BIN)/python -m exercises.engine.classroom by-hand $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
 	$(BIN)/python -m exercises.engine.variant --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")

@@ -10,17 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import nbgrader
 from nbconvert.preprocessors import ClearMetadataPreprocessor
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearOutput,
-    DeduplicateIds,
-    IgnorePattern,
-    LimitOutput,
-    OverwriteCells,
-    OverwriteKernelspec,
-    SaveAutoGrades,
-)
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, IgnorePattern, LimitOutput, SaveAutoGrades
 
 from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from exercises.engine.grading import preprocessors as own
@@ -37,14 +27,7 @@ c.ClearSolutions.code_stub = {"python": CODE_STUB}
 c.ClearSolutions.text_stub = TEXT_STUB
 
 # A student's code never runs in nbgrader's process or in a kernel: README.md, "How hostile submissions are held off".
-c.Autograde.sanitize_preprocessors = [
-    own.Rebuild,
-    ClearOutput,
-    DeduplicateIds,
-    OverwriteKernelspec,
-    OverwriteCells,
-    CheckCellMetadata,
-]
+c.Autograde.sanitize_preprocessors.prepend([own.Rebuild])
 c.Autograde.autograde_preprocessors = [
     own.Judge,
     IgnorePattern,

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.lessons.shared.grading import sandbox
-from exercises.engine import chapters, proof, simulate
+from exercises.engine import chapters, simulate, variants
 from exercises.engine.grading import judge
 
 ASSIGNMENTS = simulate.assignments()
 public_checks = simulate.public_checks
-functions = proof.functions
+functions = variants.functions
 NEW = [name for name in ASSIGNMENTS if name != simulate.FIRST]
 
 
@@ -28,7 +28,7 @@ def with_arguments(function: Callable[..., Any], **changed: Callable[..., Any]) 
 def marks(notebook: dict, assignment: str, *, public_only: bool = False, source: dict | None = None) -> dict[str, str]:
     """grade_id -> "" where the check passes, or its message; the checks are those of `source`, or the public ones."""
     checks = simulate.public_checks(assignment)
-    return proof.marks(notebook, source or simulate.source(assignment), checks, public=public_only)
+    return variants.marks(notebook, source or simulate.source(assignment), checks, public=public_only)
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import geometry, losses
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("cosine-orthogonality")
@@ -17,11 +17,10 @@ QUADRUPLES = ((1, 2, 2, 3), (2, 3, 6, 7), (1, 4, 8, 9), (4, 4, 7, 9), (2, 6, 9, 
 
 
 @EXAM.asks
-def gradient(rng: Generator) -> Numbers | None:
+def gradient(rng: Generator) -> Numbers:
     q, k = np.array(pick(rng, *TRIPLES)), np.array(pick(rng, *TRIPLES[:2])) * [1, pick(rng, 1, -1)] * whole(rng, 1, 3)
     found = geometry.cosine_gradient(q, k)
-    if not found.any():
-        return None
+    redraw_if(not found.any())
     return Numbers(
         {"q": q.tolist(), "k": k.tolist()},
         {
@@ -71,11 +70,7 @@ def turn(rng: Generator) -> Numbers:
 @EXAM.asks
 def tangent(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("tangent"))
-    return Numbers(
-        {"n": whole(rng, 2, 6), "case": case.number},
-        {**judged(case.truth)},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 2, 6)})
 
 
 @EXAM.asks
@@ -86,23 +81,14 @@ def shorter(rng: Generator) -> Numbers:
     slope = geometry.cosine_gradient(q, k)
     factor = float(rate)
     step = (-factor * slope, 100 * factor * slope, factor * (slope - q / 2), -factor * k)[case.number]
-    return Numbers(
-        {"q": q.tolist(), "rate": rate, "case": case.number},
-        {
-            **judged(case.truth),
-            "before": int(q @ q),
-            "after": float(((q + step) ** 2).sum()),
-        },
-        case.words,
-    )
+    return case.drawn({"q": q.tolist(), "rate": rate}, {"before": int(q @ q), "after": float(((q + step) ** 2).sum())})
 
 
 @EXAM.asks
-def degree(rng: Generator) -> Numbers | None:
+def degree(rng: Generator) -> Numbers:
     m, q, k = whole(rng, 2, 4), rng.integers(-3, 4, 3), rng.integers(-2, 3, 3)
     score = int(losses.dot_scores([q], [k])[0, 0])
-    if score in (0, 1, -1):
-        return None
+    redraw_if(score in (0, 1, -1))
     return Numbers(
         {"m": m, "q": q.tolist(), "k": k.tolist()},
         {"score": score, "value": m * score**m},
@@ -110,14 +96,12 @@ def degree(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def bias(rng: Generator) -> Numbers | None:
+def bias(rng: Generator) -> Numbers:
     q, w, k = (rng.integers(-3, 4, 2) for _ in range(3))
-    if not (q.any() and k.any() and (q + w).any() and w.any()):
-        return None
+    redraw_if(not (q.any() and k.any() and (q + w).any() and w.any()))
     slope = geometry.cosine_gradient(q + w, k)
     value = float(q @ slope)
-    if abs(value) < 0.02:
-        return None
+    redraw_if(abs(value) < 0.02)
     return Numbers(
         {"q": q.tolist(), "w": w.tolist(), "k": k.tolist()},
         {"slope": slope.tolist(), "value": value, "outcome": "longer" if value > 0 else "shorter"},
@@ -153,15 +137,14 @@ def outward(start: np.ndarray, keys: np.ndarray, label: str) -> list[float]:
 
 
 @EXAM.asks
-def films(rng: Generator) -> Numbers | None:
+def films(rng: Generator) -> Numbers:
     lengths, angles = rng.choice([1, 2, 3, 4, 5, 6], 4, replace=False), rng.choice([30, 90, 150, 180], 4)
     q = np.array([[length, 0.0] for length in lengths])
     k = np.array([[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in angles])
     k[angles == 180] = [-1.0, 0.0]
     slopes = geometry.norm(geometry.cosine_gradient(q, k))
     moved = slopes / lengths  # the turn at the rate 1, before the arc tangent
-    if (angles == 180).sum() != 1 or len(set(np.round(moved, 6))) < 4:
-        return None
+    redraw_if((angles == 180).sum() != 1 or len(set(np.round(moved, 6))) < 4)
     rows = [(name, f"{angle}°", f"{slope:.3f}") for name, angle, slope in zip("ABCD", angles, slopes, strict=True)]
     stuck = int(np.argmax(angles == 180))
     return Numbers(
@@ -179,8 +162,4 @@ def films(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 5, 40), "ratio": whole(rng, 3, 9), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 5, 40), "ratio": whole(rng, 3, 9)})

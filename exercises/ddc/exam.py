@@ -8,18 +8,17 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import correction, geometry, losses
-from exercises.engine.asking import Exam, Numbers, judged, rational, table, written
+from exercises.engine.asking import Exam, Numbers, Redraw, judged, rational, redraw_if, table, written
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("ddc")
 
 
 @EXAM.asks
-def slopes(rng: Generator) -> Numbers | None:
+def slopes(rng: Generator) -> Numbers:
     score = whole(rng, -2, 3)
     a, b = [whole(rng, -2, 5) for _ in range(2)], [whole(rng, -3, 6) for _ in range(3)]
-    if sum(a) == 0 or sum(b) == 0:
-        return None
+    redraw_if(sum(a) == 0 or sum(b) == 0)
     slope = correction.user_gradient([score] * 2, [score] * 3, a, b, 0.0, 0.0)
     return Numbers(
         {"a": a, "b": b, "score": score},
@@ -33,14 +32,13 @@ def slopes(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def level(rng: Generator) -> Numbers | None:
+def level(rng: Generator) -> Numbers:
     s, t = [whole(rng, -3, 6), whole(rng, -3, 6)], [whole(rng, -6, 3), whole(rng, -6, 3)]
     c, d = whole(rng, 1, 3), whole(rng, 1, 3)
-    if s[0] == s[1] or t[0] == t[1] or sum(s) - sum(t) < 2:
-        return None
+    redraw_if(s[0] == s[1] or t[0] == t[1] or sum(s) - sum(t) < 2)
     best = correction.solve_user(s, t, [c, -c], [d, -d])
     if best is None:
-        return None
+        raise Redraw
     alpha, beta = (rational(value, denominator=24) for value in best)
     margin = rational(correction_margin(s, t, c, d, alpha, beta), denominator=24)
     return Numbers(
@@ -56,15 +54,14 @@ def correction_margin(s: list[int], t: list[int], c: int, d: int, alpha: Fractio
 
 
 @EXAM.asks
-def push(rng: Generator) -> Numbers | None:
+def push(rng: Generator) -> Numbers:
     pop, scale = np.array(pick(rng, (3, 4), (4, 3))), whole(rng, 1, 3)
     pref = np.array(pick(rng, (1, 0), (0, 1), (5, 12), (12, 5), (-5, 12)))
     alpha, beta = -Fraction(whole(rng, 1, 9), 2), Fraction(whole(rng, 1, 9), 2)
     unit, own = geometry.normalise(pop.astype(float)), geometry.normalise(pref.astype(float))
     moved = float(alpha) * unit + float(beta) * own
     value = rational(float(moved @ (5 * scale * unit)))
-    if value == 0:
-        return None
+    redraw_if(value == 0)
     length = rational(geometry.norm(pref))
     return Numbers(
         {
@@ -114,27 +111,18 @@ def origin(rng: Generator) -> Numbers:
     slope = [
         correction.user_gradient([0], [0, 0], [1], [value + move for value in b], 0.0, 0.0)[0] for move in (0, shift)
     ]
-    return Numbers(
-        {"shift": shift, "b": b, "case": case.number},
-        {
-            **judged(case.truth),
-            "before": rational(slope[0]),
-            "after": rational(slope[1]),
-        },
-        case.words,
-    )
+    return case.drawn({"shift": shift, "b": b}, {"before": rational(slope[0]), "after": rational(slope[1])})
 
 
 @EXAM.asks
-def free(rng: Generator) -> Numbers | None:
+def free(rng: Generator) -> Numbers:
     a, b = [whole(rng, -1, 4) for _ in range(2)], [whole(rng, 1, 6) for _ in range(2)]
     a_neg, b_pos = [whole(rng, -1, 4) for _ in range(2)], [whole(rng, 1, 6) for _ in range(2)]
     alpha, beta = -whole(rng, 1, 3), whole(rng, 1, 3)
     mean = [Fraction(sum(values), 2) for values in (a, b, a_neg, b_pos)]
     learned = beta * mean[0] - alpha * mean[1]
     served = beta * (mean[0] - mean[2]) - alpha * (mean[1] - mean[3])
-    if learned <= 0 or served == learned:
-        return None
+    redraw_if(learned <= 0 or served == learned)
     zero = correction.user_loss([0, 0], [0, 0], [float(mean[0])] * 2, [float(mean[1])] * 2, alpha, beta)
     return Numbers(
         {"alpha": alpha, "beta": beta, "a": a, "b": b, "a_neg": a_neg, "b_pos": b_pos},
@@ -167,7 +155,7 @@ def endless(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def users(rng: Generator) -> Numbers | None:
+def users(rng: Generator) -> Numbers:
     rows, rises = [], []
     for name in "PQR":
         for _ in range(100):
@@ -177,17 +165,15 @@ def users(rng: Generator) -> Numbers | None:
             if best is not None and max(map(abs, best)) < 3:
                 break
         else:
-            return None
+            raise Redraw
         alpha, beta = best
         before = correction.user_loss(s, t, a, b, 0.0, 0.0)
         learned = correction.user_loss(s, t, a, b, alpha, beta)
         served = correction.user_loss(s + alpha * b_pos + beta * a, t + alpha * b + beta * a_neg, a, b, 0.0, 0.0)
         rows.append((name, f"{before:.3f}", f"{learned:.3f}", f"{served:.3f}"))
         rises.append(served > before + 0.02)
-        if abs(served - before) <= 0.02 or before - learned < 0.02:
-            return None
-    if not 0 < sum(rises) < 3:
-        return None
+        redraw_if(abs(served - before) <= 0.02 or before - learned < 0.02)
+    redraw_if(not 0 < sum(rises) < 3)
     return Numbers(
         {"shown": table(["user", "model", "DDC at its minimum", "served"], rows)},
         {"raised": " and ".join(name for name, up in zip("PQR", rises, strict=True) if up)},
@@ -195,15 +181,14 @@ def users(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def wrong(rng: Generator) -> Numbers | None:
+def wrong(rng: Generator) -> Numbers:
     margins = [rng.normal(mean, 1.5, 400) for mean in rng.permutation([0.6, 2.0, 3.5])]
     means = [float(losses.bpr(x, np.zeros_like(x))) for x in margins]
     shares = [float((x < 0).mean()) for x in margins]
     bounds = [value / np.log(2) for value in means]
     liar = int(rng.integers(3))
     claimed = [share if at != liar else bounds[at] * 1.2 + 0.02 for at, share in enumerate(shares)]
-    if claimed[liar] > 0.9:  # more than all triples would be wrong without any bound
-        return None
+    redraw_if(claimed[liar] > 0.9)  # more than all triples would be wrong without any bound
     rows = [(n, f"{value:.3f}", f"{100 * share:.0f} %") for n, value, share in zip("PQR", means, claimed, strict=True)]
     factor = whole(rng, 2, 5)
     return Numbers(
@@ -221,14 +206,6 @@ def wrong(rng: Generator) -> Numbers | None:
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
     times, low = whole(rng, 3, 9), whole(rng, 11, 19)
-    return Numbers(
-        {
-            "high": f"{low * times / 100:.2f}",
-            "low": f"{low / 100:.2f}",
-            "times": times,
-            "share": whole(rng, 81, 97),
-            "case": case.number,
-        },
-        {},
-        case.words,
+    return case.drawn(
+        {"high": f"{low * times / 100:.2f}", "low": f"{low / 100:.2f}", "times": times, "share": whole(rng, 81, 97)}
     )

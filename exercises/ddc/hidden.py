@@ -5,16 +5,14 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from course_lib.lessons.ddc import checks as public
-from exercises.engine.inputs import drawn, generator
+from exercises.engine.inputs import Answer, drawn, generator
 
-Answer = Callable[..., Any]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
 
@@ -76,9 +74,8 @@ def surrogate(answer: Answer, **numbers: Any) -> None:
     """Task 3a: fractions, a mean of b that is zero, and 5,000 on each side."""
     rng = generator(204)
 
-    def whole(size: int) -> list[Any]:
-        numbers: list[Any] = rng.integers(-5, 6, size=size).tolist()
-        return numbers
+    def whole(size: int) -> Any:
+        return rng.integers(-5, 6, size=size).tolist()
 
     public.check_surrogate(
         answer,

@@ -18,12 +18,14 @@ In exam.md, «name» stands for a number that exam.py gives, «name:.2f» for on
     - claim: The claim of this case.
     - truth: no
 
-In exam.py, a function of the same name draws the numbers and finds the answer with course_lib. None: draw again.
+In exam.py, a function of the same name draws the numbers and finds the answer with course_lib.
 
     EXAM = Exam("gauge-freedom")
 
     @EXAM.asks
-    def decay(rng: Generator) -> Numbers | None: ...
+    def decay(rng: Generator) -> Numbers:
+        ...
+        redraw_if(diagonal == 0)
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -76,6 +79,11 @@ class Case:
         """Whether its claim holds."""
         return {"yes": True, "no": False}[self.words["truth"]]
 
+    def drawn(self, given: dict[str, Any], found: Mapping[str, Any] | None = None) -> Numbers:
+        """The numbers of this case: its place is given, and of a claim it is found whether it holds."""
+        verdict = judged(self.truth) if "truth" in self.words else {}
+        return Numbers({**given, "case": self.number}, {**verdict, **(found or {})}, self.words)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -85,7 +93,7 @@ class Words:
     title: str
     text: str
     answer: str
-    marks: tuple[tuple[int, str], ...]
+    marks: list[tuple[int, str]]
     cases: tuple[Case, ...]
 
 
@@ -98,32 +106,17 @@ class Numbers:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question(Numbers):
-    """One question as one seed asks it."""
-
-    template: Template
-
-    def asked(self) -> str:
-        """The text with its numbers. KeyError where it names a number that is not given."""
-        return self._filled(self.template.words.text, self.given)
-
-    def answered(self) -> str:
-        """The model answer with its numbers."""
-        return self._filled(self.template.words.answer, self.given | self.found)
-
-    def marking(self) -> list[tuple[int, str]]:
-        """The marking scheme with its numbers."""
-        marks, numbers = self.template.words.marks, self.given | self.found
-        return [(points, self._filled(what, numbers)) for points, what in marks]
-
-    def _filled(self, text: str, numbers: dict[str, Any]) -> str:
-        """A text with the words of the case, which name numbers as well, and then with the numbers."""
-        return filled(NUMBER.sub(lambda match: self.words.get(match[1], match[0]), text), numbers)
+Make = Callable[[Generator], Numbers]  # draws the numbers of a question, or asks for another draw
 
 
-Make = Callable[[Generator], Numbers | None]
-"""Draws the numbers of a question; None asks for another draw."""
+class Redraw(Exception):
+    """What was drawn does not suit the question."""
+
+
+def redraw_if(unlucky: object) -> None:
+    """Asks for another draw."""
+    if unlucky:
+        raise Redraw
 
 
 @dataclass(frozen=True)
@@ -149,10 +142,33 @@ class Template:
         """The question of a seed. RuntimeError where no draw suits it."""
         rng = inputs.of_words(json.dumps([seed, self.chapter, self.name]))
         for _ in range(DRAWS):
-            numbers = self.make(rng)
-            if numbers is not None:
-                return Question(**vars(numbers), template=self)
+            with suppress(Redraw):
+                return Question(**vars(self.make(rng)), template=self)
         raise RuntimeError(f"{self.chapter}, {self.name}: none of {DRAWS} draws suits the question")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Numbers):
+    """One question as one seed asks it."""
+
+    template: Template
+
+    def asked(self) -> str:
+        """The text with its numbers. KeyError where it names a number that is not given."""
+        return self._filled(self.template.words.text, self.given)
+
+    def answered(self) -> str:
+        """The model answer with its numbers."""
+        return self._filled(self.template.words.answer, self.given | self.found)
+
+    def marking(self) -> list[tuple[int, str]]:
+        """The marking scheme with its numbers."""
+        numbers = self.given | self.found
+        return [(points, self._filled(what, numbers)) for points, what in self.template.words.marks]
+
+    def _filled(self, text: str, numbers: dict[str, Any]) -> str:
+        """A text with the words of the case, which name numbers as well, and then with the numbers."""
+        return filled(NUMBER.sub(lambda match: self.words.get(match[1], match[0]), text), numbers)
 
 
 class Exam:
@@ -188,12 +204,15 @@ def _question(part: str) -> tuple[str, Words]:
     if heading is None:
         raise ValueError(f"exam.md: got the heading {head!r}, expected ## name (kind): Title")
     text, *sections = re.split(r"^### ", rest, flags=re.MULTILINE)
-    named = [(title.strip(), body.strip()) for title, _, body in (section.partition("\n") for section in sections)]
-    if [title for title, _ in named[:2]] != ["answer", "marks"] or any(title[:4] != "case" for title, _ in named[2:]):
+    titles = [section.partition("\n")[0].strip() for section in sections]
+    bodies = [section.partition("\n")[2].strip() for section in sections]
+    if titles[:2] != ["answer", "marks"] or any(not title.startswith("case") for title in titles[2:]):
         raise ValueError(f"exam.md, {head}: expected ### answer, ### marks and then nothing but ### case")
-    marks = tuple((int(points), what) for points, what in _items(named[1][1]))
-    cases = tuple(Case(number, title[4:].strip(), dict(_items(body))) for number, (title, body) in enumerate(named[2:]))
-    words = Words(Kind(heading["kind"]), heading["title"], text.strip(), named[0][1], marks, cases)
+    answer, marks, *cases = bodies
+    points = [(int(number), what) for number, what in _items(marks)]
+    named = zip(titles[2:], cases, strict=True)
+    every = (Case(place, title[4:].strip(), dict(_items(body))) for place, (title, body) in enumerate(named))
+    words = Words(Kind(heading["kind"]), heading["title"], text.strip(), answer, points, tuple(every))
     return heading["name"], words
 
 

@@ -19,8 +19,7 @@ from types import ModuleType
 
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP, chapter_of
 
-HERE = Path(__file__).resolve().parents[1]
-"""exercises/, which is also the folder of a class that names no other."""
+HERE = Path(__file__).resolve().parents[1]  # exercises/, also the folder of a class that names no other
 
 
 @dataclass(frozen=True)

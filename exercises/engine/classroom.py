@@ -4,6 +4,7 @@
     python -m exercises.engine.classroom release
     python -m exercises.engine.classroom all --submissions FOLDER --workers 2
     python -m exercises.engine.classroom grade --assignment gauge-freedom
+    python -m exercises.engine.classroom by-hand
     python -m exercises.engine.classroom undo [--student NAME --assignment NAME]
     python -m exercises.engine.classroom export --to canvas
 
@@ -19,36 +20,37 @@ gradebook.db (nbgrader's), grades/ASSIGNMENT.csv and grades/files.csv, what beca
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 try:
     if find_spec("nbgrader") is None:  # it is imported where it is asked
         raise ModuleNotFoundError(name="nbgrader")
     from sqlalchemy.exc import SAWarning
 
-    from exercises.engine import by_hand, chapters, plans
+    from exercises.engine import chapters, plans
     from exercises.engine.chapters import HERE
     from exercises.engine.office import hand, rosters, stages, tables
     from exercises.engine.office.desk import Desk
-    from exercises.engine.office.late import BadDeadlines
-    from exercises.engine.office.people import BadRoster
-    from exercises.engine.office.room import Failed, Room, rooms, settings, usable
+    from exercises.engine.office.room import Room, rooms, settings, usable
+    from exercises.engine.office.texts import Failed
 except ImportError as error:
     sys.exit(
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
     )
 
-from course_lib.lessons.shared.grading.sandbox import NoWalls
-from exercises.engine.grading import judge
+from course_lib.lessons.shared.grading.sandbox import USUAL, Limits, NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
-STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "undo", "table", "export")
+Steps = dict[str, Callable[[Room], None]]
+STEPS = ("roster", "release", "collect", "grade", "feedback", "all", "by-hand", "undo", "table", "export")
 
 
 @contextmanager
@@ -96,8 +98,14 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--encoding", help="of a file that is not in Unicode, such as cp1252")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
-    judge.add_limits(parser)
-    given = parser.parse_args(arguments)
+    parser.add_argument("--step-seconds", type=float, default=USUAL.step, help="for a cell, or a call (10)")
+    parser.add_argument("--submission-seconds", type=float, default=USUAL.submission, help="for all of a kind (40)")
+    trusted = "grade where there are none, too: for a class that you trust"
+    parser.add_argument("--without-walls", action="store_true", help=trusted)
+    given, others = parser.parse_known_args(arguments)
+    given.server = others  # options of Jupyter, such as --no-browser
+    if others and given.step != "by-hand":
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.step == "export" and given.to is None:
@@ -115,6 +123,8 @@ def main(arguments: list[str] | None = None) -> None:
     with reported(failures), only_one(usable(course)):
         if given.step == "roster":
             rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
+        elif given.step == "by-hand":
+            serve(course, given.assignment, given.server)
         else:
             prepare(course)
             run(given, course, failures)
@@ -128,13 +138,49 @@ def reported(failures: list[str]) -> Iterator[None]:
     """What cannot be done inside is added to `failures`, and stops nothing that follows."""
     try:
         yield
-    except (Failed, NoWalls, BadRoster, BadDeadlines) as error:
+    except (Failed, NoWalls) as error:
         failures.append(str(error))
+
+
+def queue(course: Path) -> dict[str, int]:
+    """assignment -> how many of the submissions that count a person must look at, where anything was graded."""
+    if not (course / "gradebook.db").exists():
+        return {}
+    with Room(course, "").gradebook() as book:
+        every = {one.name: book.notebook_submissions(one.name, one.name) for one in book.assignments}
+        return {name: sum(bool(one.needs_manual_grade) for one in every[name]) for name in sorted(every) if every[name]}
+
+
+def described(waiting: dict[str, int]) -> str:
+    """The queue in a line."""
+    return ", ".join(f"{name} {count}" for name, count in waiting.items() if count) or "nothing waits"
+
+
+def serve(course: Path, assignment: str | None, options: Iterable[str] = ()) -> None:
+    """Prints what waits, and becomes a Jupyter server: at the class's folder, with nbgrader's pages and no others.
+
+    Marks go into nbgrader's gradebook as they are typed; `feedback` then renews pages and tables. It opens
+    the list of an assignment's submissions: of the one that is named, else of the first that waits.
+    """
+    waiting = queue(course)
+    if not waiting:
+        raise Failed(f"nothing was graded in {course} yet: run `make classroom SUBMISSIONS=FOLDER` first")
+    told = f"Submissions to grade by hand: {described(waiting)}. Marks are kept as you type; Ctrl+C ends it."
+    print(told, flush=True)
+    first = assignment or next((name for name, count in waiting.items() if count), None)
+    start = "/formgrader/gradebook" + (f"/{quote(first)}" * 2 if first else "")
+    server = [sys.executable, "-m", "jupyterlab", "--log-level=WARN"]  # the address is shown all the same
+    server += [f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    server += ["--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *options]
+    settings(course)
+    os.chdir(course)  # where nbgrader_config.py lies
+    os.execv(server[0], server)
 
 
 def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
     """The steps asked for. One that fails stops no other, and the tables are written in any case."""
-    every, asked = rooms(course), rooms(course, given.assignment, judge.limits_of(given))
+    limits = Limits(given.step_seconds, given.submission_seconds, not given.without_walls)
+    every, asked = rooms(course), rooms(course, given.assignment, limits)
     if given.step == "release":
         _each(asked, {"release": stages.release}, failures)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
@@ -162,8 +208,8 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
     here = _in_use(desk, asked)
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
-    steps: dict[str, Callable[[Room], None]] = {
-        "collect": lambda room: stages.sort_out(desk, room),
+    steps: Steps = {
+        "collect": lambda room: stages.collected(desk, room),
         "grade": lambda room: stages.grade(desk, room, given.workers),
         "feedback": lambda room: stages.feedback(desk, room),
     }
@@ -195,12 +241,10 @@ def _counted(written: tables.Tables, column: str) -> str:
     """In how many lines of each assignment something stands in a column."""
     nothing = (None, "", 0, tables.NOTHING)
     found = {name: sum(line.get(column) not in nothing for line in lines) for name, lines in written.items()}
-    return by_hand.described(found)
+    return described(found)
 
 
-def _each(
-    asked: list[Room], steps: dict[str, Callable[[Room], None]], failures: list[str], *, told: bool = True
-) -> None:
+def _each(asked: list[Room], steps: Steps, failures: list[str], *, told: bool = True) -> None:
     """Every step for every assignment; what went wrong is added to `failures`. NoWalls ends the run."""
     for room in asked:
         if told and len(asked) > 1:
@@ -208,7 +252,7 @@ def _each(
         for name, step in steps.items():
             try:
                 step(room)
-            except (NoWalls, BadRoster, BadDeadlines):
+            except NoWalls:
                 raise
             except Exception as error:
                 failures.append(f"{room.assignment}, {name}: {stages.reason(error)}")

@@ -21,9 +21,9 @@ from pathlib import Path
 import yaml
 
 from exercises.engine import chapters, inputs
-from exercises.engine.asking import MINUTES_PER_POINT, Exam, Question, Template
+from exercises.engine.asking import MINUTES_PER_POINT, Exam, Template
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.pages import filled
+from exercises.engine.pages import filled, html_of
 from tools import toc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,10 +37,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "exam", help="a folder outside the site")
     given = parser.parse_args(arguments)
     inputs.usable("exam", given.seed)
+    names = given.chapters or with_exam()
     try:
-        chosen = {
-            name: asked(exam(name).templates, given.questions, given.seed) for name in given.chapters or with_exam()
-        }
+        chosen = {name: asked(exam(name).templates, given.questions, given.seed) for name in names}
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")
     for path in write(given.out / folder_of(given.seed), chosen, given.seed):
@@ -96,27 +95,15 @@ def write(folder: Path, chosen: dict[str, list[Template]], seed: str) -> list[Pa
     drawn = [template.draw(seed) for templates in chosen.values() for template in templates]
     about = {"drawn": drawn, "seed": seed, "minutes": MINUTES_PER_POINT}
     about["points"] = sum(question.template.points for question in drawn)
-    texts = {"exam.yml": rubric_of(drawn)}
+    marks = [(number, *one) for number, question in enumerate(drawn, start=1) for one in question.marking()]
+    items = [{"points": points, "item": f"{number}. {' '.join(what.split())}"} for number, points, what in marks]
+    texts = {"exam.yml": yaml.safe_dump(items, allow_unicode=True, sort_keys=False, width=1000)}
     for name, title, answers in (("questions", "Exam", False), ("answers-and-marks", "Answers and marks", True)):
         texts[f"{name}.md"] = filled("exam.md.j2", **about, answers=answers)
         texts[f"{name}.html"] = html_of(title, texts[f"{name}.md"])
     for name, text in texts.items():
         write_whole(folder / name, text)
     return [folder / name for name in texts]
-
-
-def rubric_of(drawn: Sequence[Question]) -> str:
-    """The marking schemes as a rubric, for marks.toml: `rubric = "exam.yml"`."""
-    every = [(number, *one) for number, question in enumerate(drawn, start=1) for one in question.marking()]
-    found = [{"points": points, "item": f"{number}. {' '.join(what.split())}"} for number, points, what in every]
-    return str(yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=1000))
-
-
-def html_of(title: str, text: str) -> str:
-    """A page that needs no other file; formulas are MathML."""
-    from exercises.engine.grading.harmless import harmless_html
-
-    return filled("page.html", title=title, body=harmless_html(text))
 
 
 if __name__ == "__main__":

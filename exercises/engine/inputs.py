@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
+Answer = Callable[..., Any]  # a student's function, as hidden checks call it
 _SEED: ContextVar[tuple[int, ...]] = ContextVar("seed", default=())
-
-
-SHORTEST = 10
-"""A shorter seed of words is found by trying, and with it every hidden input and every answer of an exam."""
+SHORTEST = 10  # a shorter seed is found by trying, and with it every hidden input and every answer of an exam
 
 
 def usable(command: str, seed: str) -> None:
     """Ends a command whose seed is empty or no text, and warns of one that can be guessed."""
     if not seed.strip():
-        sys.exit(
-            f"{command}: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
-            f"make {command} SEED=words-that-nobody-guesses"
-        )
+        told = f"there is no seed; give words of at least {SHORTEST} characters that students cannot guess"
+        sys.exit(f"{command}: {told}: make {command} SEED=words-that-nobody-guesses")
     try:
         seed.encode()
     except UnicodeEncodeError:

@@ -48,22 +48,16 @@ import pandas as pd
 
 from course_lib.lessons.shared.grading import notebooks
 from exercises.engine.chapters import HERE
-from exercises.engine.exam import html_of
 from exercises.engine.grading import items
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.office.late import BadDeadlines, read_deadlines
+from exercises.engine.office.late import read_deadlines
 from exercises.engine.office.people import lines_of
-from exercises.engine.office.tables import write_table
-from exercises.engine.office.texts import converted, read_toml, written
-from exercises.engine.pages import filled
+from exercises.engine.office.room import graded_cells
+from exercises.engine.office.texts import Failed, converted, of_file, read_toml, write_table, written
+from exercises.engine.pages import filled, html_of
 
-FILE = "marks.toml"
-KINDS = ("machine", "hand")
+FILE, CONFIRMED = "marks.toml", "grades/marks.csv"
 TICKS = ("x", "✓", "✔", "☑", "true", "yes")
-
-
-class BadMarks(ValueError):
-    """The marks cannot be computed; the message names the file, the place and what was expected."""
 
 
 class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -75,6 +69,11 @@ class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     out_of: Annotated[float, msgspec.Meta(gt=0)] | None = None
     rubric: str | None = None
 
+    @property
+    def of_file(self) -> bool:
+        """Whether it comes from a file, and not from assignments."""
+        return self.source.endswith(".csv")
+
 
 class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What marks.toml holds. void: assignment -> checks that count for nobody."""
@@ -84,102 +83,81 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_plan(course: Path) -> Plan:
-    """The class's plan. BadMarks for one that is not there, of another form, or whose weights do not add up to 100."""
-    path = course / FILE
-    try:
-        plan = read_toml(path, Plan)
+    """The class's plan. Failed for one that is not there, of another form, or whose weights do not add up to 100."""
+    with of_file(course / FILE):
+        plan = read_toml(course / FILE, Plan)
         parts = {name: converted(f"parts.{name}", one, Part) for name, one in plan.parts.items()}
         for name, part in parts.items():
-            _check(name, part)
+            if not part.of_file and part.source not in ("machine", "hand"):
+                raise ValueError(f"parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
+            given = [what for what in ("out_of", "rubric", "drop_lowest") if getattr(part, what)]
+            if given not in ([["out_of"], ["rubric"]] if part.of_file else [[], ["drop_lowest"]]):
+                asked = "out_of, the points that can be had, or a rubric" if part.of_file else "drop_lowest or nothing"
+                raise ValueError(f"parts.{name}: expected {asked}, as it comes from {part.source}")
         whole = sum(part.weight for part in parts.values())
         if abs(whole - 100) > 1e-6:
             raise ValueError(f"the weights add up to {whole:g}; expected 100")
-    except ValueError as error:
-        raise BadMarks(f"{path}: {error}; its form stands in exercises/engine/marks.py") from None
     return Plan(parts, plan.void)
 
 
-def _check(name: str, part: Part) -> None:
-    of_file = part.source.endswith(".csv")
-    if part.source not in KINDS and not of_file:
-        raise ValueError(f"parts.{name}: from is {part.source!r}; expected machine, hand or a file NAME.csv")
-    given = [what for what in ("out_of", "rubric", "drop_lowest") if getattr(part, what)]
-    if given not in ([["out_of"], ["rubric"]] if of_file else [[], ["drop_lowest"]]):
-        raise ValueError(
-            f"parts.{name}: expected out_of, the points that can be had, or a rubric for a file; for assignments "
-            "drop_lowest or nothing"
-        )
+# ---- tables ----
 
 
 def read_table(path: Path, columns: Iterable[str], *, nobodys: bool = True) -> pd.DataFrame:
     """The lines of one of the class's tables, all as text, under their students; `line` is where each stands.
 
-    As an editor or a spreadsheet saves them (`lines_of`). BadMarks for another form, a missing column, and a
-    student who stands there twice. Without `nobodys`, lines without a student are left out.
+    As an editor or a spreadsheet saves them (`lines_of`). Failed for another form, a missing column, and a student
+    who stands there twice. Without `nobodys`, lines without a student are left out.
     """
-    if not path.exists():
-        raise BadMarks(f"{path} is missing; expected columns student and {', '.join(columns)}")
-    try:
+    with of_file(path):
         rows = [{"line": line, **cells} for line, cells in lines_of(written(path)) if cells["student"] or nobodys]
-    except ValueError as error:
-        raise BadMarks(f"{path}: {error}") from None
     table = pd.DataFrame(rows, columns=None if rows else ["line", "student", *columns]).set_index("student")
     if lacking := [column for column in columns if column not in table]:
-        raise BadMarks(f"{path} has no column {lacking[0]!r}; it has student, {', '.join(table.columns[1:])}")
+        raise Failed(f"{path} has no column {lacking[0]!r}; it has student, {', '.join(table.columns[1:])}")
     if len(twice := table[table.index.duplicated()]):
-        raise BadMarks(f"{path}, line {twice.line.iloc[0]}: {twice.index[0]}; expected each student once")
+        raise Failed(f"{path}, line {twice.line.iloc[0]}: {twice.index[0]}; expected each student once")
     return table
 
 
 def numbers(path: Path, table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Columns as numbers, 0 where a cell is empty. BadMarks names the line and the column of what is no number."""
+    """Columns as numbers, 0 where a cell is empty. Failed names the line and the column of what is no number."""
     found = table[columns].replace("", "0").apply(pd.to_numeric, errors="coerce").astype(float)
     for row, column in np.argwhere(~np.isfinite(found.to_numpy())):
-        raise BadMarks(
-            f"{path}, line {table.line.iloc[row]}: {columns[column]} is {table[columns].iloc[row, column]!r}; "
-            "expected a number, or nothing for 0"
-        )
+        cell = f"{columns[column]} is {table[columns].iloc[row, column]!r}"
+        raise Failed(f"{path}, line {table.line.iloc[row]}: {cell}; expected a number, or nothing for 0")
     return found
 
 
-def cells(source: Path) -> pd.DataFrame:
-    """The graded cells of an assignment: columns points and by_hand, a row a cell under its name."""
-    graded = [cell for cell in notebooks.read_source(source).cells if notebooks.grading(cell).get("grade")]
-    abouts = [(notebooks.grading(cell), not notebooks.is_test(cell)) for cell in graded]
-    rows = {about["grade_id"]: (float(about["points"]), by_hand) for about, by_hand in abouts}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["points", "by_hand"])
+# ---- parts that come from assignments ----
 
 
 def shares(course: Path, assignment: str, kind: str, void: list[str]) -> pd.Series | None:
     """student -> share of an assignment's points of one kind, after the penalty; None where it has none of the kind."""
-    asked = cells(course / "source" / assignment / f"{assignment}.ipynb")
-    if unknown := sorted(set(void) - set(asked.index)):
-        raise BadMarks(
-            f"{FILE}: void.{assignment}: {unknown[0]!r} is no check; expected some of {', '.join(asked.index)}"
-        )
-    counted = asked.drop(index=void)
-    counted = counted[counted.by_hand == (kind == "hand")]
-    if not counted.points.sum():
+    cells = graded_cells(notebooks.read_source(course / "source" / assignment / f"{assignment}.ipynb"))
+    if unknown := sorted(set(void) - set(cells)):
+        raise Failed(f"{FILE}: void.{assignment}: {unknown[0]!r} is no check; expected some of {', '.join(cells)}")
+    of_kind = [name for name, cell in cells.items() if notebooks.is_test(cell) == (kind == "machine")]
+    counted = [name for name in of_kind if name not in void]
+    most = sum(float(notebooks.grading(cells[name])["points"]) for name in counted)
+    if not most:
         return None
-    path, columns = course / "grades" / f"{assignment}.csv", [*asked.index, "penalty"]
+    path, columns = course / "grades" / f"{assignment}.csv", [*cells, "penalty"]
     found = numbers(path, read_table(path, columns, nobodys=False), columns)
-    points, penalty = found[list(asked.index)], found["penalty"]
-    whole = points.sum(axis=1)
-    kept = (1 - penalty / whole).where(whole > 0, 1.0).clip(0, 1)
-    return points[counted.index].sum(axis=1) / counted.points.sum() * kept
+    whole = found[list(cells)].sum(axis=1)
+    kept = (1 - found["penalty"] / whole).where(whole > 0, 1.0).clip(0, 1)
+    return found[counted].sum(axis=1) / most * kept
 
 
 def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
     """student -> share of a part that comes from assignments: their weighted mean without the lowest."""
     names = sorted(path.stem for path in (course / "grades").glob("*.csv") if (course / "source" / path.stem).is_dir())
     if unknown := sorted(set(plan.void) - set(names)):
-        raise BadMarks(
-            f"{FILE}: void.{unknown[0]}: nothing was graded in it; expected some of {', '.join(names) or 'none'}"
-        )
+        known = ", ".join(names) or "none"
+        raise Failed(f"{FILE}: void.{unknown[0]}: nothing was graded in it; expected some of {known}")
     every = {name: shares(course, name, part.source, plan.void.get(name, [])) for name in names}
     table = pd.DataFrame({name: found for name, found in every.items() if found is not None}).fillna(0.0)
     if part.drop_lowest >= table.shape[1]:
-        raise BadMarks(f"{FILE}: drop_lowest is {part.drop_lowest} of {table.shape[1]} assignments; expected fewer")
+        raise Failed(f"{FILE}: drop_lowest is {part.drop_lowest} of {table.shape[1]} assignments; expected fewer")
     deadlines = read_deadlines(course)
     weights = pd.Series({name: deadlines.weight(name) for name in table})
     place = table.rank(axis=1, method="first")  # of equal ones, the first in the alphabet is dropped
@@ -187,15 +165,15 @@ def part_of_assignments(course: Path, plan: Plan, part: Part) -> pd.Series:
     return (table * kept).sum(axis=1) / kept.sum(axis=1)
 
 
+# ---- parts that come from a file ----
+
+
 def columns_of(course: Path, part: Part) -> dict[str, float]:
     """The columns of a part's file, each with its points: the items of its rubric, or the points as a whole."""
     if part.rubric is None:
         return {"points": part.out_of or 0.0}
-    path = course / part.rubric
-    try:
-        return {one.line: one.points for one in items.read_items(written(path))}
-    except ValueError as error:
-        raise BadMarks(f"{path}: {error}") from None
+    with of_file(course / part.rubric):
+        return {one.line: one.points for one in items.read_items(written(course / part.rubric))}
 
 
 def graded_by(path: Path, full: Mapping[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -205,15 +183,14 @@ def graded_by(path: Path, full: Mapping[str, float]) -> tuple[pd.DataFrame, pd.D
     found = numbers(path, table.assign(**ticked), names)
     for line, most in full.items():
         if len(wrong := table[~found[line].between(0, most)]):
-            raise BadMarks(
-                f"{path}, line {wrong.line.iloc[0]}: {line} is {wrong[line].iloc[0]}; expected x, or 0 to {most:g}"
-            )
+            cell = f"{path}, line {wrong.line.iloc[0]}: {line} is {wrong[line].iloc[0]}"
+            raise Failed(f"{cell}; expected x, or 0 to {most:g}")
     graded = table[names].ne("").any(axis=1)  # an empty line is no mark of 0
     return table[graded], found[graded]
 
 
 def part_of_file(course: Path, name: str, part: Part) -> pd.Series:
-    """student -> share of a part that comes from a file. BadMarks names the line that is no mark."""
+    """student -> share of a part that comes from a file. Failed names the line that is no mark."""
     full, path = columns_of(course, part), course / part.source
     if not path.exists():
         how = f"--sheet {name} writes it" if part.rubric else "its columns are student and points"
@@ -227,10 +204,10 @@ def sheet(course: Path, name: str) -> Path:
     """Writes the file of a part that is graded by a rubric: a line a student, a column an item. Never over another."""
     part: Part | None = read_plan(course).parts.get(name)
     if part is None or part.rubric is None:
-        raise BadMarks(f"{FILE}: parts.{name}: expected a part with a rubric")
+        raise Failed(f"{FILE}: parts.{name}: expected a part with a rubric")
     path, columns = course / part.source, ["student", "name", *columns_of(course, part), "comment"]
     if path.exists():
-        raise BadMarks(f"{path} is there already, perhaps with marks in it; delete or rename it first")
+        raise Failed(f"{path} is there already, perhaps with marks in it; delete or rename it first")
     book = read_table(course / "grades" / "gradebook.csv", ["name"])
     write_table(path, columns, book.reset_index().to_dict("records"))
     return path
@@ -252,15 +229,18 @@ def pages(course: Path) -> list[Path]:
     return found
 
 
+# ---- the whole ----
+
+
 def marks(course: Path) -> pd.DataFrame:
     """A row a student: the percent of each part, of the whole, and in `open` the parts that are not complete."""
     plan = read_plan(course)
     book = read_table(course / "grades" / "gradebook.csv", ["name", "open"])
     found = pd.DataFrame(index=book.index)
     for name, part in plan.parts.items():
-        given = part_of_assignments(course, plan, part) if part.source in KINDS else part_of_file(course, name, part)
+        given = part_of_file(course, name, part) if part.of_file else part_of_assignments(course, plan, part)
         if strangers := sorted(set(given.index) - set(found.index)):
-            raise BadMarks(f"parts.{name}: {strangers[0]!r} is nobody of grades/gradebook.csv; see `table`")
+            raise Failed(f"parts.{name}: {strangers[0]!r} is nobody of grades/gradebook.csv; see `table`")
         found[name] = 100 * given.reindex(found.index)
     missing = found.isna().apply(lambda row: [name for name in found if row[name]], axis=1)
     found = found.fillna(0.0)
@@ -277,22 +257,20 @@ def changes(before: pd.DataFrame, now: pd.DataFrame) -> list[str]:
     said = [table.drop(columns=["name", "open"], errors="ignore").map("{:g}".format) for table in (before, now)]
     old, new = (table.to_dict("index") for table in said)
     lines = [f"{student}: gone" for student in old.keys() - new.keys()]
-    for student, cells in new.items():
-        own = old.get(student, {})
-        both = [(name, own.get(name, "none"), cells.get(name, "none")) for name in {**own, **cells}]
-        moved = [f"{name} {left} -> {right}" for name, left, right in both if left != right]
-        if student not in old:
-            lines.append(f"{student}: new, percent {cells['percent']}")
-        elif moved:
+    lines += [f"{student}: new, percent {cells['percent']}" for student, cells in new.items() if student not in old]
+    for student in old.keys() & new.keys():
+        left, right = old[student], new[student]
+        both = [(name, left.get(name, "none"), right.get(name, "none")) for name in {**left, **right}]
+        if moved := [f"{name} {was} -> {is_now}" for name, was, is_now in both if was != is_now]:
             lines.append(f"{student}: {', '.join(moved)}")
     return sorted(lines)
 
 
 def confirmed(course: Path) -> pd.DataFrame:
     """The marks as they were last confirmed; an empty table before."""
-    path = course / "grades" / "marks.csv"
+    path = course / CONFIRMED
     if not path.exists():
-        return pd.DataFrame()
+        return pd.DataFrame({"percent": []})
     table = read_table(path, ["percent"])
     percents = [name for name in table if name not in ("line", "name", "open")]
     return table.assign(**numbers(path, table, percents)).drop(columns="line")
@@ -311,13 +289,12 @@ def main(arguments: list[str] | None = None) -> None:
             return
         now = marks(course)
         lines = changes(confirmed(course), now)
-    except (BadMarks, BadDeadlines) as error:
+    except Failed as error:
         sys.exit(f"marks: {error}")
     print("\n".join(lines) or "marks: nothing has changed since they were confirmed")
     if given.confirm:
-        path = course / "grades" / "marks.csv"
-        write_table(path, ["student", *now.columns], now.reset_index().to_dict("records"))
-        print(f"marks: {path}, and {len(pages(course))} pages of feedback")
+        write_table(course / CONFIRMED, ["student", *now.columns], now.reset_index().to_dict("records"))
+        print(f"marks: {course / CONFIRMED}, and {len(pages(course))} pages of feedback")
     elif lines:
         print(f"marks: {len(lines)} would change; nothing is written without --confirm")
 

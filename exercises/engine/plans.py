@@ -13,10 +13,10 @@ import argparse
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from calendar import day_name
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -30,37 +30,30 @@ from tools.toc import page_of
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 FIRST = "book/start/first-model"
-QUIZ, LAB = 15, 45
-"""Minutes that the guide gives for a quiz, and the middle of what it gives for a lab."""
-CLASS_HOURS = 3
-"""Two sessions of 90 minutes."""
+QUIZ, LAB = 15, 45  # minutes that the guide gives for a quiz, and the middle of what it gives for a lab
+CLASS_HOURS = 3  # two sessions of 90 minutes
+# The rule for late work, and what each part weighs in percent: as the syllabus states them, and the files of a class.
 LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
-"""The rule for late work, as the syllabus states it and deadlines.toml has it."""
 MARKS: dict[str, int] = {
     name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
-"""What each part weighs in the mark, in percent, as the syllabus states it and marks.toml has it."""
-MIDDLE, SUNDAY = 2, 6
-DAYS = {MIDDLE: "Wednesday", SUNDAY: "Sunday"}
-WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}
-"""Beside an assignment, which weighs 1."""
+WEDNESDAY, SUNDAY = 2, 6
+WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}  # beside an assignment, which weighs 1
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One thing to do in a week, and its minutes."""
 
     what: str
     minutes: float
 
 
-@dataclass(frozen=True)
-class Week:
+class Week(NamedTuple):
     """A week of a plan: its heading, and the tasks outside class."""
 
     title: str
-    tasks: tuple[Task, ...]
+    tasks: list[Task]
 
     @property
     def hours(self) -> float:
@@ -70,8 +63,7 @@ class Week:
 
 def plans() -> dict[str, Any]:
     """The plans of plans.yml, by name."""
-    read: dict[str, Any] = yaml.safe_load((HERE / "plans.yml").read_text(encoding="utf-8"))
-    return read
+    return dict(yaml.safe_load((HERE / "plans.yml").read_text(encoding="utf-8")))
 
 
 def weeks(plan: dict[str, Any]) -> list[Week]:
@@ -94,15 +86,15 @@ def week(about: dict[str, Any]) -> Week:
         tasks.append(Task("exercises: " + ", ".join(f"*{name}*" for name in wanted), sum(wanted.values())))
         if "main" in about["pages"]:
             tasks.append(Task("the quiz", QUIZ))
-    tasks += [Task(f"hand in `{name}` by {DAYS[day]}", assignment_minutes(name)) for name, day in handed_in(about)]
+    tasks += [Task(f"hand in `{name}` by {day_name[day]}", assignment_minutes(name)) for name, day in handed_in(about)]
     if "project" in about:
         tasks.append(Task(about["project"], 60.0 * about.get("hours", 0)))
-    return Week(title, tuple(tasks))
+    return Week(title, tasks)
 
 
 def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
     """What is handed in in a week, each with its day, counted from Monday: warm-ups early, all else at the end."""
-    found = [(f"{chapter}{WARM_UP}", MIDDLE) for chapter in about.get("warm_up", [])]
+    found = [(f"{chapter}{WARM_UP}", WEDNESDAY) for chapter in about.get("warm_up", [])]
     found += [(f"{chapter}{EXPERIMENT}", SUNDAY) for chapter in about.get("experiment", [])]
     asked = about.get("assignment")
     return [*found, (about["chapter"] if asked is True else asked, SUNDAY)] if asked else found
@@ -115,21 +107,19 @@ def title_of(page: str) -> str:
 
 def reading(page: str, beside: str) -> Task:
     """The main page, the further page or the lab of a chapter."""
+    if beside not in ("main", "further", "lab"):
+        raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
     if beside == "lab":
         return Task("the lab", LAB)
-    if beside == "further":
-        return Task("read the further page", study_time.of_name(f"{page}-further").reading)
-    if beside == "main":
-        return Task("read the chapter", study_time.of_name(page).reading)
-    raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
+    time = study_time.of_name(page if beside == "main" else f"{page}-further")
+    return Task("read the chapter" if beside == "main" else "read the further page", time.reading)
 
 
 def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
     """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
     minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(ROOT / f"{page}.ipynb"))}
     names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
-    missing = set(names) - set(minutes)
-    if missing:
+    if missing := set(names) - set(minutes):
         raise KeyError(f"{page} has no exercise {sorted(missing)}")
     return {name: minutes[name] for name in names}
 
@@ -164,26 +154,15 @@ def syllabus(name: str, start: date | None = None) -> str:
         raise KeyError(f"no plan {name!r}; expected one of {', '.join(plans())}")
     plan = plans()[name]
     hours = [one.hours for one in weeks(plan)]
-    return filled(
-        "syllabus.md",
-        plan=plan["title"],
-        count=len(hours),
-        least=f"{min(hours):g}",
-        most=f"{max(hours):g}",
-        total=f"{sum(hours) + CLASS_HOURS * len(hours):g}",
-        weeks=as_table(plan, start),
-        **LATE,
-        **MARKS,
-    )
+    numbers = {"least": min(hours), "most": max(hours), "total": sum(hours) + CLASS_HOURS * len(hours)}
+    about = {"plan": plan["title"], "count": len(hours), **{name: f"{one:g}" for name, one in numbers.items()}}
+    return filled("syllabus.md", **about, weeks=as_table(plan, start), **LATE, **MARKS)
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
     """The deadlines.toml of a plan: assignments and experiments are due on Sundays, warm-ups on Wednesdays."""
-    due = {
-        name: start + timedelta(weeks=number, days=day)
-        for number, one in enumerate(plan["weeks"])
-        for name, day in handed_in(one)
-    }
+    named = [(number, name, day) for number, one in enumerate(plan["weeks"]) for name, day in handed_in(one)]
+    due = {name: start + timedelta(weeks=number, days=day) for number, name, day in named}
     return filled("deadlines.toml.j2", late=LATE, due=due, weights=WEIGHTS)
 
 
@@ -205,10 +184,8 @@ def monday(text: str) -> date:
         sys.exit(f"syllabus: START={text}: expected the Monday of the first week, written as 2027-01-11")
     if day.weekday():
         before = day - timedelta(days=day.weekday())
-        sys.exit(
-            f"syllabus: START={text} is a {day:%A}, and the weeks begin on Mondays; expected {before} or "
-            f"{before + timedelta(weeks=1)}"
-        )
+        told = f"is a {day:%A}, and the weeks begin on Mondays"
+        sys.exit(f"syllabus: START={text} {told}; expected {before} or {before + timedelta(weeks=1)}")
     return day
 
 

@@ -28,34 +28,32 @@ from course_lib.lessons.shared.grading.reading import python_only
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
 from exercises.engine.grading.judge import write_whole
-from exercises.engine.office.tables import write_table
+from exercises.engine.office.texts import write_table
 from exercises.engine.pages import filled
 
 ROOT = chapters.HERE.parent
-LEAST = 0.5
-"""From this share on a pair stands in the page."""
+LEAST = 0.5  # from this share on a pair stands in the page
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--course", type=Path, default=chapters.HERE, help="the classroom's folder (this one)")
     parser.add_argument("--assignment", choices=chapters.assignments(), help="one of them (without it: all)")
-    parser.add_argument("--least", type=float, default=LEAST, help=f"the share from which a pair is shown ({LEAST})")
     given = parser.parse_args(arguments)
-    course, found = given.course.resolve(), 0
-    for name in [given.assignment] if given.assignment else chapters.assignments():
-        submitted = sorted(course.glob(f"counted/*/{name}/{name}.ipynb"))
-        if submitted:
-            found += 1
-            rows = report(course, name, submitted, given.least)
-            high = sum(row["share"] >= given.least for row in rows)
-            print(f"similarity: {name}: {high} to look at, of {len(rows)} with code of their own")
-    if not found:
+    course = given.course.resolve()
+    names = [given.assignment] if given.assignment else chapters.assignments()
+    every = {name: sorted(course.glob(f"counted/*/{name}/{name}.ipynb")) for name in names}
+    if not any(every.values()):
         sys.exit(f"similarity: nothing was handed in in {course}: collect first")
+    for name, submitted in every.items():
+        if submitted:
+            rows = report(course, name, submitted)
+            high = sum(row["share"] >= LEAST for row in rows)
+            print(f"similarity: {name}: {high} to look at, of {len(rows)} with code of their own")
     print(f"similarity: {course / 'similarity'}")
 
 
-def report(course: Path, name: str, submitted: Iterable[Path], least: float = LEAST) -> list[dict[str, Any]]:
+def report(course: Path, name: str, submitted: Iterable[Path]) -> list[dict[str, Any]]:
     """Writes the table and the page of one assignment; returns the table's rows, the highest share first."""
     folder = course / "similarity" / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -69,14 +67,10 @@ def report(course: Path, name: str, submitted: Iterable[Path], least: float = LE
     if own.exists() and own.read_bytes() != public.read_bytes():
         write_whole(folder / "solutions" / "own.py", _work(own))
     write_whole(folder / "handed-out" / "handed-out.py", _code(simulate.empty(name)["cells"]))
+    students, solutions, handed_out = (str(folder / name) for name in ("students", "solutions", "handed-out"))
+    about = {"extensions": ["py"], "display_t": LEAST, "autoopen": False, "silent": True}
     detector = CopyDetector(
-        test_dirs=[str(folder / "students")],
-        ref_dirs=[str(folder / "students"), str(folder / "solutions")],
-        boilerplate_dirs=[str(folder / "handed-out")],
-        extensions=["py"],
-        display_t=least,
-        autoopen=False,
-        silent=True,
+        test_dirs=[students], ref_dirs=[students, solutions], boilerplate_dirs=[handed_out], **about
     )
     for path in sorted(dependencies(checks_name(name))):
         if path.suffix == ".py" and path.parent.name != "grading":
@@ -107,18 +101,12 @@ def _code(cells: Iterable[Any]) -> str:
 def _rows(detector: Any) -> Iterator[dict[str, Any]]:
     """For each student: whose code theirs is most like among all, and among classmates."""
     students = {Path(file).stem for file in detector.test_files}
-    for place, file in enumerate(detector.test_files):
-        shares = zip(map(Path, detector.ref_files), detector.similarity_matrix[place, :, 0].tolist(), strict=True)
-        found = sorted(((max(0.0, share), _named(path)) for path, share in shares if path != Path(file)), reverse=True)
-        share, like = found[0]
-        of_class, classmate = max(((x, one) for x, one in found if one in students), default=(0.0, ""))
-        yield {
-            "student": Path(file).stem,
-            "share": round(share, 3),
-            "like": like,
-            "share_of_class": round(of_class, 3),
-            "classmate": classmate,
-        }
+    for file, shares in zip(detector.test_files, detector.similarity_matrix[:, :, 0].tolist(), strict=True):
+        both = zip(shares, map(Path, detector.ref_files), strict=True)
+        found = sorted(((max(0.0, share), _named(path)) for share, path in both if path != Path(file)), reverse=True)
+        of_class, classmate = next(((share, one) for share, one in found if one in students), (0.0, ""))
+        row = {"student": Path(file).stem, "share": round(found[0][0], 3), "like": found[0][1]}
+        yield row | {"share_of_class": round(of_class, 3), "classmate": classmate}
 
 
 def _named(path: Path) -> str:

@@ -57,30 +57,31 @@ def public_checks(assignment: str = FIRST) -> ModuleType:
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
     """The typical wrong submissions of an assignment."""
-    answers: dict[str, Wrong] = chapters.module(assignment, "typical").WRONG
-    return answers
+    return dict(chapters.module(assignment, "typical").WRONG)
 
 
 def source(assignment: str = FIRST) -> Notebook:
-    path = chapters.notebook_of(assignment)
-    notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
-    return notebook
+    return dict(json.loads(chapters.notebook_of(assignment).read_text(encoding="utf-8")))
+
+
+def about(cell: dict[str, Any]) -> dict[str, Any]:
+    """nbgrader's metadata of a cell."""
+    found: dict[str, Any] = cell["metadata"]["nbgrader"]
+    return found
 
 
 def points(assignment: str = FIRST, *, by_hand: bool = False) -> dict[str, float]:
     """grade_id -> points of the cells graded by machine, or by hand."""
-    abouts = [cell["metadata"]["nbgrader"] for cell in source(assignment)["cells"]]
-    return {about["grade_id"]: about["points"] for about in abouts if about["grade"] and about["solution"] == by_hand}
+    every = map(about, source(assignment)["cells"])
+    return {one["grade_id"]: one["points"] for one in every if one["grade"] and one["solution"] == by_hand}
 
 
 def expected(assignment: str = FIRST) -> dict[str, float]:
     """kind -> automatic points that it must get."""
     each = points(assignment)
-    wrong = {
-        kind: sum(each.values()) - sum(each[name] for name in w.lost) for kind, w in wrong_answers(assignment).items()
-    }
-    hostile_kinds = [f"hostile-{name}" for name in [*HOSTILE, *FILES]]
-    return {"reference": sum(each.values()), "empty": 0, **wrong, **dict.fromkeys(hostile_kinds, 0)}
+    lost = {"reference": (), **{kind: wrong.lost for kind, wrong in wrong_answers(assignment).items()}}
+    found = {kind: sum(each.values()) - sum(each[name] for name in names) for kind, names in lost.items()}
+    return found | dict.fromkeys(["empty", *(f"hostile-{name}" for name in [*HOSTILE, *FILES])], 0)
 
 
 def reference(assignment: str = FIRST) -> Notebook:
@@ -107,25 +108,27 @@ def _answered(notebook: Notebook, answers: dict[str, str]) -> Notebook:
     return notebook
 
 
+def with_answers(notebook: Notebook, answers: dict[str, str]) -> Notebook:
+    """The notebook, some of whose answer cells are replaced: grade_id -> the whole cell."""
+    for cell in notebook["cells"]:
+        cell["source"] = answers.get(about(cell)["grade_id"], cell["source"]).strip("\n")
+    return notebook
+
+
 def wrong(kind: str, assignment: str = FIRST) -> Notebook:
     """The reference with some answers replaced."""
-    notebook, answers = reference(assignment), wrong_answers(assignment)[kind].answers
-    for cell in notebook["cells"]:
-        name = cell["metadata"]["nbgrader"]["grade_id"]
-        cell["source"] = answers.get(name, cell["source"]).strip("\n")
-    return notebook
+    return with_answers(reference(assignment), wrong_answers(assignment)[kind].answers)
 
 
 def hostile(code: str, assignment: str = FIRST) -> Notebook:
     """An untouched notebook with `code` in every answer cell, and a script in place of the essay."""
     notebook = empty(assignment)
+    named = code.replace("{root!r}", repr(str(HERE.parent))).replace("{assignment}", assignment)
+    named = named.replace("{module}", module_of(assignment))
     for cell in notebook["cells"]:
-        about = cell["metadata"]["nbgrader"]
-        if about["solution"] and cell["cell_type"] == "code":
-            filled = code.replace("{name}", about["grade_id"]).replace("{root!r}", repr(str(HERE.parent)))
-            filled = filled.replace("{module}", module_of(assignment)).replace("{assignment}", assignment)
-            cell["source"] += "\n\n" + filled
-        elif about["solution"]:
+        if about(cell)["solution"] and cell["cell_type"] == "code":
+            cell["source"] += "\n\n" + named.replace("{name}", about(cell)["grade_id"])
+        elif about(cell)["solution"]:
             cell["source"] = SCRIPT
     return notebook
 
@@ -138,11 +141,10 @@ def _with_cell(notebook: Notebook, kind: str, source: str) -> Notebook:
 
 def _forged(notebook: Notebook) -> Notebook:
     """Checks replaced by `pass`, worth a million points, doubled, with outputs that say 28."""
-    cells = json.loads(json.dumps(notebook["cells"]))
+    cells = copy.deepcopy(notebook["cells"])
     for cell in cells:
-        about = cell["metadata"]["nbgrader"]
-        if about["grade"]:
-            about.update(points=10**6, locked=False, checksum="0")
+        if about(cell)["grade"]:
+            about(cell).update(points=10**6, locked=False, checksum="0")
             output = new_output("execute_result", {"text/plain": "28"}, execution_count=1)
             cell.update(source="28", cell_type="code", execution_count=1, outputs=[output])
     return {**notebook, "cells": [*cells, *cells]}
@@ -185,9 +187,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--students", type=int, default=30, help="how many submissions of each assignment (30)")
-    parser.add_argument(
-        "--assignment", choices=[*assignments(), "all"], default=FIRST, help=f"{FIRST}, another one, or all"
-    )
+    known = [*assignments(), "all"]
+    parser.add_argument("--assignment", choices=known, default=FIRST, help=f"{FIRST}, another one, or all")
     arguments = parser.parse_args()
     names = assignments() if arguments.assignment == "all" else [arguments.assignment]
     for name in names:

@@ -14,31 +14,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from pathlib import Path
 
-from exercises.engine import chapters, inputs, proof, simulate
+from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.pages import filled
-from exercises.engine.variants import Variant, with_variants
+from exercises.engine.variants import Variant, changes, must_vary
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
-    parser.add_argument("--course", type=Path, help="the folder to write (beside this checkout: variant-SEED)")
-    parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
+    parser.add_argument("--course", type=Path, required=True, help="the folder to write, which nobody publishes")
+    every = chapters.with_file("variant.py")  # all but drafts
+    parser.add_argument("--assignment", choices=every, help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
     inputs.usable("variant", given.seed)
-    course = (given.course or beside(given.seed)).resolve()
-    for name in [given.assignment] if given.assignment else with_variants():
+    course = given.course.resolve()
+    for name in [given.assignment] if given.assignment else every:
         began = time.monotonic()
         try:
-            variant = proof.proved(name, given.seed)
+            variant = variants.proved(name, given.seed)
             write(course, variant, given.seed)
-        except (proof.Inconsistent, FileExistsError) as error:
+        except (variants.Inconsistent, FileExistsError) as error:
             sys.exit(f"variant: {error}")
         print(f"variant: {name}: {share(variant)}, proved in {time.monotonic() - began:.0f} s")
     for name in [] if given.assignment else [*chapters.warm_ups(), *chapters.experiments()]:
@@ -46,46 +46,32 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"variant: {course}; next: make classroom COURSE={course}")
 
 
-def beside(seed: str) -> Path:
-    """A folder beside the checkout, where nobody publishes it by accident."""
-    return chapters.HERE.parents[1] / f"variant-{re.sub('[^A-Za-z0-9-]+', '-', seed)}"
-
-
 def write(course: Path, variant: Variant, seed: str) -> None:
     """The files of a variant. FileExistsError where another version of the assignment lies there already."""
-    source = course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
-    text = json.dumps(variant.source, indent=1, ensure_ascii=False) + "\n"
+    name, source = variant.assignment, course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
+    both = variant.source, simulate.solved(variant.source)
+    text, solution = (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n" for notebook in both)
     if source.exists() and source.read_text(encoding="utf-8") != text:
         raise FileExistsError(f"{source} holds another version, which a class may be working on: take another folder")
-    solution = course / "solutions" / f"{variant.assignment}.ipynb"
-    drawn = course / "variants" / f"{variant.assignment}.md"
-    for path, content in (
-        (source, text),
-        (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
-        (drawn, described(variant, seed)),
-    ):
-        write_whole(path, content)
+    write_whole(source, text)
+    write_whole(course / "solutions" / f"{name}.ipynb", solution)
+    write_whole(course / "variants" / f"{name}.md", described(variant, seed))
 
 
 def share(variant: Variant) -> str:
     """How many of the points by machine vary."""
     points = simulate.points(variant.assignment)
-    own = sum(points[check] for check in proof.must_vary(variant.assignment))
+    own = sum(points[check] for check in must_vary(variant.assignment))
     return f"{own:g} of {sum(points.values()):g} machine points vary"
 
 
 def described(variant: Variant, seed: str) -> str:
     """The seed and the numbers of each check, in Markdown."""
-    every = simulate.points(variant.assignment)
-    return filled(
-        "variant.md.j2",
-        assignment=variant.assignment,
-        seed=seed,
-        share=share(variant).capitalize(),
-        every=every,
-        varied=proof.must_vary(variant.assignment),
-        drawn={check: variant.check_numbers(check) for check in every},
-    )
+    every, varied = simulate.points(variant.assignment), must_vary(variant.assignment)
+    about = {"assignment": variant.assignment, "seed": seed, "share": share(variant).capitalize()}
+    given = changes(variant.assignment).CHECKS
+    drawn = {check: {name: variant.numbers[name] for name in given.get(check, ())} for check in every}
+    return filled("variant.md.j2", **about, every=every, varied=varied, drawn=drawn)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import losses
-from exercises.engine.asking import Exam, Numbers, judged, rational, table
+from exercises.engine.asking import Exam, Numbers, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("first-model")
 
 
 @EXAM.asks
-def row(rng: Generator) -> Numbers | None:
+def row(rng: Generator) -> Numbers:
     odds = [whole(rng, 1, 8), whole(rng, 1, 8), whole(rng, 1, 8)]
-    if len(set(odds)) == 1:
-        return None
+    redraw_if(len(set(odds)) == 1)
     tau = pick(rng, Fraction(1, 2), Fraction(1, 5), 1)
     scores = float(tau) * np.log(odds)
     grid = np.tile(scores, (3, 1))
@@ -36,25 +35,19 @@ def row(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def claims(rng: Generator) -> Numbers:
     case, fans, batch, total = pick(rng, *EXAM.cases("claims")), whole(rng, 50, 400), pick(rng, 128, 256, 512), 20_000
-    return Numbers(
-        {"total": total, "batch": batch, "fans": fans, "case": case.number},
-        {
-            **judged(case.truth),
-            "often": fans * (batch - 1) / (total - 1),
-            "once": (batch - 1) / (total - 1),
-        },
-        case.words,
+    return case.drawn(
+        {"total": total, "batch": batch, "fans": fans},
+        {"often": fans * (batch - 1) / (total - 1), "once": (batch - 1) / (total - 1)},
     )
 
 
 @EXAM.asks
-def learns(rng: Generator) -> Numbers | None:
+def learns(rng: Generator) -> Numbers:
     likes = [whole(rng, 1, 5) for _ in range(3)]
     fans = [whole(rng, 1, 9) for _ in range(3)]
     ratio = [Fraction(like, sum(likes)) / Fraction(fan, sum(fans)) for like, fan in zip(likes, fans, strict=True)]
     top, most = ratio.index(max(ratio)), likes.index(max(likes))
-    if ratio.count(ratio[top]) > 1 or likes.count(likes[most]) > 1 or top == most:
-        return None
+    redraw_if(ratio.count(ratio[top]) > 1 or likes.count(likes[most]) > 1 or top == most)
     return Numbers(
         {"likes": likes, "fans": fans},
         {
@@ -66,7 +59,7 @@ def learns(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def recall(rng: Generator) -> Numbers | None:
+def recall(rng: Generator) -> Numbers:
     hidden = [sorted(rng.choice(10, int(rng.integers(1, 4)), replace=False).tolist()) for _ in range(3)]
     lists = [rng.choice(10, 4, replace=False).tolist() for _ in range(3)]
     popular = rng.choice(10, 4, replace=False).tolist()
@@ -76,8 +69,7 @@ def recall(rng: Generator) -> Numbers | None:
         return sum(shares, Fraction(0)) / 3
 
     model, baseline = found(lists), found([popular] * 3)
-    if model == baseline or not model:
-        return None
+    redraw_if(model == baseline or not model)
     letter = "ABCDEFGHIJ"
     rows = [(u + 1, " ".join(letter[i] for i in hidden[u]), " ".join(letter[i] for i in lists[u])) for u in range(3)]
     return Numbers(
@@ -93,8 +85,4 @@ def recall(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case, mine = pick(rng, *EXAM.cases("reply")), whole(rng, 5, 12)
-    return Numbers(
-        {"mine": mine, "theirs": mine + whole(rng, 3, 9), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"mine": mine, "theirs": mine + whole(rng, 3, 9)})

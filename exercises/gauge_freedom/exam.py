@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from course_lib import gauge, geometry
 from course_lib.arrays import exact
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("gauge-freedom")
@@ -37,14 +37,12 @@ def right_angle(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def count(rng: Generator) -> Numbers | None:
+def count(rng: Generator) -> Numbers:
     rows = rng.integers(-1, 2, (3, 3))
-    if not rows.any(axis=1).all() or np.linalg.matrix_rank(rows) < 3:
-        return None
+    redraw_if(not rows.any(axis=1).all() or np.linalg.matrix_rank(rows) < 3)
     A = exact(rows)
     diagonal, linear = gauge.diagonal_gauge_dimension(A), gauge.linear_gauge_dimension(A)
-    if diagonal == 0:
-        return None
+    redraw_if(diagonal == 0)
     return Numbers(
         {"rows": rows.tolist()},
         {
@@ -58,12 +56,11 @@ def count(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def decay(rng: Generator) -> Numbers | None:
+def decay(rng: Generator) -> Numbers:
     d = np.array([pick(rng, 1, 2, 3), pick(rng, 1, 2, 3)])
     a, sizes = np.array([whole(rng, 1, 3), whole(rng, 1, 3)]), np.array([[1, 1], [1, -1]])
     A, B = sizes * a, sizes * a * d**2
-    if (d == 1).all():
-        return None
+    redraw_if((d == 1).all())
     even_A, even_B = gauge.balance_tables(A.astype(float), B.astype(float))
     return Numbers(
         {"A": A.tolist(), "B": B.tolist()},
@@ -127,14 +124,14 @@ def sphere(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def similarity(rng: Generator) -> Numbers | None:
+def similarity(rng: Generator) -> Numbers:
     A, b1, b2 = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, 2), rng.integers(-2, 3, 2)
     weights = pick(rng, (1, 1), (1, 2), (3, 1))
     heavy = A * np.sqrt(weights)[:, None]
     product = b1 @ (heavy.T @ heavy) @ b2
-    rows = gauge.score_rows(heavy, np.array([b1, b2], dtype=float)) if np.linalg.matrix_rank(A) == 2 else None
-    if rows is None or not b1.any() or not b2.any() or (b1 == b2).all() or not round(float(product)):
-        return None
+    redraw_if(np.linalg.matrix_rank(A) < 2 or not b1.any() or not b2.any())
+    redraw_if((b1 == b2).all() or not round(float(product)))
+    rows = gauge.score_rows(heavy, np.array([b1, b2], dtype=float))
     return Numbers(
         {"A": A.tolist(), "weights": list(weights), "b1": b1.tolist(), "b2": b2.tolist()},
         {
@@ -159,7 +156,7 @@ def every_other(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def tables(rng: Generator) -> Numbers | None:
+def tables(rng: Generator) -> Numbers:
     A, B = rng.normal(size=(30, 2)), rng.normal(size=(4, 2))
     _, new_B = gauge.apply_gauge(A, B, np.array([pick(rng, 3.0, 4.0), 0.5]))
     looks = {"model 1": B, "model 2": new_B, "predictions": gauge.score_rows(A, B)}
@@ -167,8 +164,7 @@ def tables(rng: Generator) -> Numbers | None:
     cosines = {name: [float(geometry.cosine(rows[i], rows[j])) for i, j in pairs] for name, rows in looks.items()}
     nearest = {name: int(gauge.neighbours(rows, 1)[0, 0]) for name, rows in looks.items()}
     close = any(abs(np.diff(sorted(values[:3])[-2:])[0]) < 0.03 for values in cosines.values())
-    if nearest["model 1"] == nearest["model 2"] or close:
-        return None
+    redraw_if(nearest["model 1"] == nearest["model 2"] or close)
     shown = table(
         ["films", "cosine in model 1", "cosine in model 2", "cosine of the columns of scores in model 1"],
         [
@@ -183,7 +179,7 @@ def tables(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def changes(rng: Generator) -> Numbers | None:
+def changes(rng: Generator) -> Numbers:
     B = rng.normal(size=(40, 6))
     turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     looks = {
@@ -197,8 +193,7 @@ def changes(rng: Generator) -> Numbers | None:
         name: 100 * gauge.neighbour_overlap(before, gauge.neighbours(rows, 5)).mean() for name, rows in looks.items()
     }
     little, much = kept["a small random stretch of the axes"], kept["a large random stretch of the axes"]
-    if little - much < 15 or little > 97:
-        return None
+    redraw_if(little - much < 15 or little > 97)
     labels = mixed(rng, list(looks))
     rows = [(name, f"{kept[label]:.0f} %") for name, label in zip("ABCD", labels, strict=True)]
     place = dict(zip(labels, "ABCD", strict=True))
@@ -216,8 +211,4 @@ def changes(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 16, 64) if case.number else whole(rng, 6, 12), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 16, 64) if case.number else whole(rng, 6, 12)})

@@ -6,7 +6,6 @@ Each takes the student's function as an object that asks the student's process; 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +13,8 @@ import numpy as np
 
 from course_lib import gauge
 from course_lib.lessons.gauge_freedom import checks as public
-from exercises.engine.inputs import drawn, generator
+from exercises.engine.inputs import Answer, drawn, generator
 
-Answer = Callable[..., Any]
 ALL_CORNERS = [[Fraction(sign, 2) for sign in signs] for signs in itertools.product((1, -1), repeat=4)]
 FEW = [[1, 2, 2, 0], [2, -1, 2, 0], [0, 3, 0, 1]]
 MANY = [[1, 2, 2], [2, 1, -2], [3, 0, 4], [1, -1, 0], [0, 2, 1], [2, 2, 2], [1, 1, -3]]
@@ -34,10 +32,9 @@ def linear_dimension(answer: Answer, **numbers: Any) -> None:
     public.check_linear(answer, [ALL_CORNERS, FEW, MANY, REPEATED, PAIRED, _wide()], **numbers)
 
 
-def _wide() -> list[Any]:
+def _wide() -> Any:
     """Few rows and many columns: every condition costs a freedom."""
-    table: list[Any] = generator(41).integers(-5, 6, size=(8, 17)).tolist()
-    return table
+    return generator(41).integers(-5, 6, size=(8, 17)).tolist()
 
 
 def feasible_square(answer: Answer, **numbers: Any) -> None:

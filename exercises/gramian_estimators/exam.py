@@ -10,19 +10,18 @@ from numpy.random import Generator
 
 from course_lib import gramians
 from course_lib.arrays import exact
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("gramian-estimators")
 
 
 @EXAM.asks
-def two_matrices(rng: Generator) -> Numbers | None:
+def two_matrices(rng: Generator) -> Numbers:
     u, v = rng.integers(-2, 4, (2, 2)), rng.integers(-2, 4, (3, 2))
     g = gramians.all_pairs_square(exact(u), exact(v)) / Fraction(6)
     G, H = gramians.gramian(exact(u)), gramians.gramian(exact(v))
-    if not (u.any(axis=1).all() and v.any(axis=1).all()) or g == 0:
-        return None
+    redraw_if(not (u.any(axis=1).all() and v.any(axis=1).all()) or g == 0)
     pairs, left = int(np.sum((u @ v.T) ** 2)), 1000 * whole(rng, 1, 9)
     return Numbers(
         {
@@ -77,21 +76,19 @@ def on_average(rng: Generator) -> Numbers:
         sagram = gramians.SAGram(2, 1, Fraction(1))
         sagram.start(exact(np.array([[old], [still]])))
         estimates.append(Fraction(sagram.update([i], exact(np.array([[now], [still]]))[[i]])[0, 0]))
-    return Numbers(
-        {"old": old, "still": still, "now": now, "case": case.number},
+    return case.drawn(
+        {"old": old, "still": still, "now": now},
         {
-            **judged(case.truth),
             "gram": gramians.gramian(exact(np.array([[now], [still]])))[0, 0],
             "cached": gramians.gramian(exact(np.array([[old], [still]])))[0, 0],
             "first": estimates[0],
             "second": estimates[1],
         },
-        case.words,
     )
 
 
 @EXAM.asks
-def shorter(rng: Generator) -> Numbers | None:
+def shorter(rng: Generator) -> Numbers:
     high, u = whole(rng, 2, 5), [whole(rng, 1, 3), whole(rng, 1, 3)]
     rate = pick(rng, Fraction(1, 4 * high), Fraction(1, 2 * high), Fraction(3, 2 * high), Fraction(2, high))
     G = np.diag([high, 1]).astype(float)
@@ -101,8 +98,7 @@ def shorter(rng: Generator) -> Numbers | None:
     new = rational((leaf - float(rate) * slope).detach().numpy()[0])
     before, after = Fraction(int(np.dot(u, u))), sum(Fraction(entry) ** 2 for entry in new)
     truth = after < before
-    if after == before:
-        return None
+    redraw_if(after == before)
     return Numbers(
         {"high": high, "u": u, "rate": rate},
         {**judged(truth), "new": new, "before": before, "after": after},
@@ -138,7 +134,7 @@ def detach(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def race(rng: Generator) -> Numbers | None:
+def race(rng: Generator) -> Numbers:
     n, batch, alpha = 32, 4, 0.1
     rows = np.abs(rng.normal(1, 0.35, size=(n, 1))) + 0.3
     cache = gramians.SAGram(n, 1, 1.0)
@@ -156,14 +152,9 @@ def race(rng: Generator) -> Numbers | None:
         if step >= 50 and step % 2:
             lines.append((float((rows**2).mean()), now))
     errors = {name: np.array([now[name] - true for true, now in lines]) for name in estimators}
-    if not (
-        (errors["SOGram"] < -0.05).all()
-        and (errors["sampling"] > 0.05).any()
-        and (errors["sampling"] < -0.05).any()
-        and (errors["SAGram"] > 0.05).any()
-        and np.ptp(errors["sampling"]) > 2 * max(np.ptp(errors["SOGram"]), np.ptp(errors["SAGram"]))
-    ):
-        return None
+    redraw_if(not (errors["SOGram"] < -0.05).all() or not (errors["SAGram"] > 0.05).any())
+    redraw_if(not (errors["sampling"] > 0.05).any() or not (errors["sampling"] < -0.05).any())
+    redraw_if(np.ptp(errors["sampling"]) <= 2 * max(np.ptp(errors["SOGram"]), np.ptp(errors["SAGram"])))
     order = mixed(rng, list(estimators))
     shown = table(
         ["step", "exact", *"ABC"],
@@ -179,7 +170,7 @@ def race(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def best_rate(rng: Generator) -> Numbers | None:
+def best_rate(rng: Generator) -> Numbers:
     sigma, delta = 1.0, whole(rng, 2, 40) / 1000
     rates = (0.005, 0.02, 0.06, 0.12, 0.3)  # none that `late` draws
     parts = [
@@ -191,8 +182,7 @@ def best_rate(rng: Generator) -> Numbers | None:
     ]
     errors = [float(gramians.coherent_error(a, delta=delta, sigma=sigma)) for a in rates]
     best = int(np.argmin(errors))
-    if best in (0, len(rates) - 1) or sorted(errors)[1] < 1.1 * errors[best]:
-        return None
+    redraw_if(best in (0, len(rates) - 1) or sorted(errors)[1] < 1.1 * errors[best])
     rows = [(a, f"{v:.4f}", f"{b:.4f}") for a, (v, b) in zip(rates, parts, strict=True)]
     return Numbers(
         {"delta": delta, "shown": table([r"$\alpha$", "variance", "squared lag"], rows)},
@@ -203,8 +193,4 @@ def best_rate(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 2, 20), "batch": 2 ** whole(rng, 4, 10), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 2, 20), "batch": 2 ** whole(rng, 4, 10)})

@@ -5,22 +5,19 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from course_lib.lessons.gramian_estimators import checks as public
-from exercises.engine.inputs import drawn, generator
+from exercises.engine.inputs import Answer, drawn, generator
 
-Answer = Callable[..., Any]
 HALF, THIRD, FIFTH = Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> list[Any]:
-    table: list[Any] = rng.integers(-4, 5, size=shape).tolist()
-    return table
+def _whole(rng: np.random.Generator, *shape: int) -> Any:
+    return rng.integers(-4, 5, size=shape).tolist()
 
 
 def pairs(answer: Answer, **numbers: Any) -> None:

@@ -11,16 +11,17 @@ from course_lib import in_batch, processes
 from course_lib.arrays import exact
 from course_lib.interactions import Interactions
 from course_lib.training.objectives import closed_form
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("in-batch-bias")
 
 
-def labels_of(rng: Generator, m: int, n: int, positives: int) -> np.ndarray | None:
-    """A label matrix without empty rows and columns; None for an unlucky draw."""
+def labels_of(rng: Generator, m: int, n: int, positives: int) -> np.ndarray:
+    """A label matrix without empty rows and columns."""
     labels = (rng.permutation(m * n) < positives).astype(int).reshape(m, n)
-    return labels if labels.any(axis=0).all() and labels.any(axis=1).all() else None
+    redraw_if(not labels.any(axis=0).all() or not labels.any(axis=1).all())
+    return labels
 
 
 def busiest(pop: np.ndarray, where: np.ndarray) -> tuple[int, int]:
@@ -30,16 +31,14 @@ def busiest(pop: np.ndarray, where: np.ndarray) -> tuple[int, int]:
 
 
 @EXAM.asks
-def weights(rng: Generator) -> Numbers | None:
+def weights(rng: Generator) -> Numbers:
     labels = labels_of(rng, 3, 3, whole(rng, 5, 6))
-    if labels is None or labels.all():
-        return None
+    redraw_if(labels.all())
     M, s = int(labels.sum()), whole(rng, 2, 4)
     pop = np.outer(labels.sum(1), labels.sum(0))
     liked, other = busiest(pop, labels == 1), busiest(pop, labels == 0)
     _, negative = in_batch.expected_weights("in_batch", labels=exact(labels), batch_size=s)
-    if pop[liked] == 1:
-        return None
+    redraw_if(pop[liked] == 1)
     return Numbers(
         {
             "Y": labels.tolist(),
@@ -60,14 +59,11 @@ def weights(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def unbiased(rng: Generator) -> Numbers | None:
+def unbiased(rng: Generator) -> Numbers:
     M, shape = whole(rng, 9, 13), (pick(rng, 4, 5), pick(rng, 4, 5))
     labels = labels_of(rng, *shape, M)
-    if labels is None:
-        return None
     first, second = rng.choice(np.argwhere(labels), 2, replace=False)
-    if (first == second).any():
-        return None
+    redraw_if((first == second).any())
     rows, cols = labels.sum(1)[[first[0], second[0]]], labels.sum(0)[[first[1], second[1]]]
     positive, negative = in_batch.batch_weights(
         "unbiased", row_counts=exact(rows), col_counts=exact(cols), n_positives=M, shape=shape
@@ -113,22 +109,13 @@ def claims(rng: Generator) -> Numbers:
     pop, M = whole(rng, 4, 9), whole(rng, 20, 40)
     sizes = (whole(rng, 2, 4), whole(rng, 6, 10))
     pushed = [rational(in_batch.balance(s, M)) * (pop - 1) for s in sizes]
-    return Numbers(
-        {"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1], "case": case.number},
-        {**judged(case.truth), "w1": pushed[0], "w2": pushed[1]},
-        case.words,
-    )
+    return case.drawn({"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1]}, {"w1": pushed[0], "w2": pushed[1]})
 
 
 @EXAM.asks
 def needs(rng: Generator) -> Numbers:
     case, M, s = pick(rng, *EXAM.cases("needs")), whole(rng, 5, 12), whole(rng, 2, 4)
-
-    return Numbers(
-        {"M": M, "s": s, "case": case.number},
-        {**judged(case.truth), "copy": Fraction(1, M)},
-        case.words,
-    )
+    return case.drawn({"M": M, "s": s}, {"copy": Fraction(1, M)})
 
 
 @EXAM.asks
@@ -176,15 +163,12 @@ KINDS = {
 
 
 @EXAM.asks
-def losses(rng: Generator) -> Numbers | None:
+def losses(rng: Generator) -> Numbers:
     labels = labels_of(rng, 4, 4, 8)
-    if labels is None:
-        return None
     s = whole(rng, 3, 4)
     pop = np.outer(labels.sum(1), labels.sum(0))
     liked, other = busiest(pop, labels == 1), busiest(pop, labels == 0)
-    if pop[liked] < 4 or pop[other] < 2:
-        return None
+    redraw_if(pop[liked] < 4 or pop[other] < 2)
     found = {kind: in_batch.expected_weights(kind, labels=exact(labels), batch_size=s)[1] for kind in KINDS}
     order = mixed(rng, list(KINDS))
     rows = [
@@ -209,12 +193,11 @@ def losses(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def lists(rng: Generator) -> Numbers | None:
+def lists(rng: Generator) -> Numbers:
     taste = 1 / (1 + np.arange(30))
     chance = np.clip(1.6 * taste * np.exp(0.8 * rng.normal(size=(80, 30))), 0, 0.85)
     data = Interactions(*np.nonzero(rng.random((80, 30)) < chance), n_users=80, n_items=30)
-    if not (data.row_counts.all() and data.col_counts.all()):
-        return None
+    redraw_if(not (data.row_counts.all() and data.col_counts.all()))
     users, rare = closed_form("popularity", data, 4)
     counts = data.col_counts.astype(float)
     plain = closed_form("unbiased", data, 4)
@@ -228,8 +211,7 @@ def lists(rng: Generator) -> Numbers | None:
         for name, value in scores.items()
     }
     low, high = fans["in-batch, largest batch"], min(fans["all pairs"], fans["in-batch, times popularity"])
-    if high < 2 * low:
-        return None
+    redraw_if(high < 2 * low)
     order = mixed(rng, list(scores))
     rows = [(name, f"{fans[label]:.0f}") for name, label in zip("ABC", order, strict=True)]
     which = "ABC"[order.index("in-batch, largest batch")]
@@ -242,8 +224,4 @@ def lists(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"small": 2 ** whole(rng, 5, 8), "large": 2 ** whole(rng, 11, 14), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"small": 2 ** whole(rng, 5, 8), "large": 2 ** whole(rng, 11, 14)})

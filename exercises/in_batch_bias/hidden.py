@@ -5,7 +5,7 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,34 +14,34 @@ import numpy as np
 from course_lib import datasets
 from course_lib.lessons.in_batch_bias import checks
 from course_lib.lessons.shared.forms import expect, short
-from exercises.engine.inputs import generator
+from exercises.engine.inputs import Answer, generator
 
 UNSEEN = [[1, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1]]
 HIT = [[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 0, 0, 1, 0]]
 
 
-def weight_of_negatives(answer: Callable[..., Any], **numbers: Any) -> None:
+def weight_of_negatives(answer: Answer, **numbers: Any) -> None:
     """Task 1: every cell outside O of two matrices, at every batch size."""
     _weights(answer, positive=False, **numbers)
 
 
-def weight_of_positives(answer: Callable[..., Any], **numbers: Any) -> None:
+def weight_of_positives(answer: Answer, **numbers: Any) -> None:
     """Task 1: every cell of O."""
     _weights(answer, positive=True, **numbers)
 
 
-def best_score(answer: Callable[..., Any], **numbers: Any) -> None:
+def best_score(answer: Answer, **numbers: Any) -> None:
     """Task 2: popular and unpopular pairs, omegas above and below 1, the full batch, a batch of two."""
     cases = [(12, Fraction(3, 7), 5, 40), (12, 3, 40, 40), (1, Fraction(1, 9), 2, 9), (35, Fraction(0), 8, 60)]
     checks.check_best_score(answer, [*cases, (7, Fraction(5, 2), 2, 1000)], **numbers)
 
 
-def counterexample_is_biased(answer: Callable[..., Any], **numbers: Any) -> None:
+def counterexample_is_biased(answer: Answer, **numbers: Any) -> None:
     """Task 3: at the cell named, the expectation over all batches differs from the claim."""
     checks.check_bias(answer, **numbers)
 
 
-def counterexample_gap(answer: Callable[..., Any], **numbers: Any) -> None:
+def counterexample_gap(answer: Answer, **numbers: Any) -> None:
     """Task 3: the gap itself, exactly, and not zero."""
     labels, size, cell, gap = checks.counterexample_form(answer(), **numbers)
     right = checks.local_count_gap(labels, size)[cell]
@@ -54,19 +54,19 @@ def counterexample_gap(answer: Callable[..., Any], **numbers: Any) -> None:
     )
 
 
-def shard_negatives(answer: Callable[..., Any], negative: str = "1", positive: str = "0") -> None:
+def shard_negatives(answer: Answer, negative: str = "1", positive: str = "0") -> None:
     """Task 4: outside O every expected weight of l- is `negative`/(mn)."""
     for labels, size in _shard_cases():
         checks.check_shard_negatives(answer, labels, size, negative)
 
 
-def shard_positives(answer: Callable[..., Any], negative: str = "1", positive: str = "0") -> None:
+def shard_positives(answer: Answer, negative: str = "1", positive: str = "0") -> None:
     """Task 4: on O every expected weight of l- is `positive`/(mn)."""
     for labels, size in _shard_cases():
         checks.check_shard_positives(answer, labels, size, positive)
 
 
-def share_with_a_tie(answer: Callable[..., Any], **numbers: Any) -> None:
+def share_with_a_tie(answer: Answer, **numbers: Any) -> None:
     """Task 5: a small table where pairs lie exactly on the threshold; names of users with gaps."""
     users, items = np.nonzero(np.array(UNSEEN))
     checks.check_share(answer, users.tolist(), items.tolist(), [2, 3, 4, 7], **numbers)
@@ -75,13 +75,13 @@ def share_with_a_tie(answer: Callable[..., Any], **numbers: Any) -> None:
     checks.check_share(answer, users.tolist(), items.tolist(), [5, 20, 40], **numbers)
 
 
-def share_on_data(answer: Callable[..., Any], **numbers: Any) -> None:
+def share_on_data(answer: Answer, **numbers: Any) -> None:
     """Task 5: the films."""
     data = datasets.load("movietweetings", min_rating=7, core=10)
     checks.check_share(answer, data.users.tolist(), data.items.tolist(), [16, 100], **numbers)
 
 
-def _weights(answer: Callable[..., Any], *, positive: bool, **numbers: Any) -> None:
+def _weights(answer: Answer, *, positive: bool, **numbers: Any) -> None:
     for labels in (UNSEEN, HIT):
         table = np.array(labels)
         cells = [(int(i), int(j)) for i, j in zip(*np.nonzero(table == positive), strict=True)]

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from torch import Tensor, nn
 
 from course_lib import encoders, geometry, jacobians
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("jacobian-conditions")
@@ -39,11 +39,10 @@ def whole_numbers(matrix: np.ndarray) -> list[Any]:
 
 
 @EXAM.asks
-def layer(rng: Generator) -> Numbers | None:
+def layer(rng: Generator) -> Numbers:
     x, g = rng.integers(-2, 4, (2, 2)), rng.integers(-3, 4, (2, 2))
     bias, rate = bool(rng.integers(2)), pick(rng, Fraction(1, 2), Fraction(1, 10), 1)
-    if not (x[0].any() and x[1].any() and g[0].any() and g[1].any() and x[0] @ x[1] + bias):
-        return None
+    redraw_if(not (x[0].any() and x[1].any() and g[0].any() and g[1].any() and x[0] @ x[1] + bias))
     tower = encoders.DenseLinear(x.astype(float), 2, bias=bias).double()
     gradients = torch.tensor(g, dtype=torch.float64)
     motion = jacobians.first_order_motion(tower, torch.arange(2), gradients, lr=float(rate)).detach().numpy()
@@ -68,14 +67,13 @@ def layer(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def two_layers(rng: Generator) -> Numbers | None:
+def two_layers(rng: Generator) -> Numbers:
     B, z = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, 2)
     q = B @ z
     tower = with_weights(encoders.TwoLayers(torch.eye(1), 2, 2), z[:, None], B)
     K = blocks(tower, 1)
     pushed = K @ q
-    if not q.any() or abs(q[0] * pushed[1] - q[1] * pushed[0]) < 1e-9:
-        return None
+    redraw_if(not q.any() or abs(q[0] * pushed[1] - q[1] * pushed[0]) < 1e-9)
     return Numbers(
         {"z": z.tolist(), "B": B.tolist(), "J": np.hstack([np.kron(np.eye(2, dtype=int), z), B]).tolist()},
         {
@@ -88,10 +86,9 @@ def two_layers(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def adam(rng: Generator) -> Numbers | None:
+def adam(rng: Generator) -> Numbers:
     q, sign, rate = rng.integers(1, 6, 2), pick(rng, 1, -1), Fraction(1, pick(rng, 1, 2, 10))
-    if q[0] == q[1]:
-        return None
+    redraw_if(q[0] == q[1])
     g = sign * np.array([q[1], -q[0]])
     tower = with_weights(encoders.Lookup(1, 2), q[None])
     optimiser = torch.optim.Adam(tower.parameters(), lr=float(rate), eps=1e-14)
@@ -186,11 +183,12 @@ def momentum(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def kernels(rng: Generator) -> Numbers | None:
+def kernels(rng: Generator) -> Numbers:
     x = rng.integers(0, 4, (2, 2))
     B, rows = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, (2, 2))
-    if not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1] or not (B @ B.T)[0, 1] or not rows[0] @ rows[1]:
-        return None  # orthogonal rows would not move each other, like those of a table
+    redraw_if(not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1])
+    # orthogonal rows would not move each other, like those of a table
+    redraw_if(not (B @ B.T)[0, 1] or not rows[0] @ rows[1])
     towers = {
         "table": encoders.Lookup(2, 2),
         "table with a shared bias": encoders.BiasedLookup(2, 2),
@@ -239,8 +237,4 @@ def chance(rng: Generator) -> Numbers:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"n": whole(rng, 60, 95) if case.number == 2 else whole(rng, 2, 6), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"n": whole(rng, 60, 95) if case.number == 2 else whole(rng, 2, 6)})

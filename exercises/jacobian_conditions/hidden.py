@@ -5,7 +5,6 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +12,7 @@ import numpy as np
 
 from course_lib.lessons.jacobian_conditions import checks as public
 from course_lib.lessons.shared.forms import expect
-from exercises.engine.inputs import drawn, generator
-
-Answer = Callable[..., Any]
+from exercises.engine.inputs import Answer, drawn, generator
 
 
 def kernel_plain(answer: Answer, **numbers: Any) -> None:

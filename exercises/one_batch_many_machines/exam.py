@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import in_batch, losses, processes
-from exercises.engine.asking import Exam, Numbers, judged, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("one-batch-many-machines")
@@ -16,11 +16,10 @@ GATHERS = {"constant": "as constants", "gradients": "with gradients"}
 
 
 @EXAM.asks
-def factors(rng: Generator) -> Numbers | None:
+def factors(rng: Generator) -> Numbers:
     P, rows, gather = whole(rng, 2, 16), pick(rng, "own", "all"), pick(rng, "constant", "gradients")
     reduction = pick(rng, "mean", "sum") if rows == "own" else "mean"
-    if gather == "gradients" and reduction == "mean":
-        return None
+    redraw_if(gather == "gradients" and reduction == "mean")
     made = processes.gradient_factors(processes=P, rows=rows, gather=gather, reduction=reduction)
     return Numbers(
         {
@@ -88,8 +87,8 @@ def times(rng: Generator) -> Numbers:
     )
 
 
+# The draw of each case, and whether both pairs lie in one shard.
 DRAWS = (("together", None), ("apart", None), ("shards", False), ("shards", True))
-"""The draw of each case, and whether both pairs lie in one shard."""
 
 
 @EXAM.asks
@@ -168,10 +167,9 @@ def recipe(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def uneven(rng: Generator) -> Numbers | None:
+def uneven(rng: Generator) -> Numbers:
     sizes = [int(size) for size in rng.integers(1, 7, 3)]
-    if len(set(sizes)) < 3:
-        return None
+    redraw_if(len(set(sizes)) < 3)
     rows = list(zip("ABC", sizes, strict=True))
     weights = [Fraction(1, 3 * size) for size in sizes]
     heaviest = int(np.argmin(sizes))
@@ -191,8 +189,4 @@ def uneven(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"P": pick(rng, 4, 8, 16), "gain": whole(rng, 3, 19), "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"P": pick(rng, 4, 8, 16), "gain": whole(rng, 3, 19)})

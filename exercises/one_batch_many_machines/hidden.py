@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.one_batch_many_machines import checks as public
-from exercises.engine.inputs import generator
-
-Answer = Callable[..., Any]
+from exercises.engine.inputs import Answer, generator
 
 
 def _tables(

@@ -11,24 +11,27 @@ from numpy.random import Generator
 from course_lib import losses, popularity
 from course_lib.arrays import exact
 from course_lib.interactions import TripleLaw
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("popularity-direction")
 
 
-def fans(rng: Generator, m: int, n: int, share: float) -> np.ndarray | None:
-    """Who likes what: everybody likes something, but not everything, and counts differ. None for an unlucky draw."""
-    labels = (rng.random((m, n)) < share).astype(int)
+def fans(rng: Generator, m: int, n: int, share: float) -> np.ndarray:
+    """Who likes what."""
+    return (rng.random((m, n)) < share).astype(int)
+
+
+def unclear(labels: np.ndarray) -> bool:
+    """Whether somebody likes nothing or everything, a film is liked by nobody, or all films by as many."""
     rows, cols = labels.sum(1), labels.sum(0)
-    return labels if rows.min() >= 1 and rows.max() < n and cols.min() >= 1 and len(set(cols.tolist())) > 1 else None
+    return bool(not rows.all() or rows.max() == labels.shape[1] or not cols.all() or np.ptp(cols) == 0)
 
 
 @EXAM.asks
-def pulls(rng: Generator) -> Numbers | None:
+def pulls(rng: Generator) -> Numbers:
     labels = fans(rng, 3, 4, 0.5)
-    if labels is None:
-        return None
+    redraw_if(unclear(labels))
     pull = popularity.pull_matrix(exact(labels))
     net = pull.sum(axis=0)
     return Numbers(
@@ -42,12 +45,11 @@ def pulls(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def triple(rng: Generator) -> Numbers | None:
+def triple(rng: Generator) -> Numbers:
     user, positive = rng.integers(-2, 4, 2), rng.integers(-2, 4, 2)
     across = np.array([user[1], -user[0]])
     negative, rate = positive + whole(rng, -1, 1, but=(0,)) * across, pick(rng, Fraction(1, 2), 1, 2)
-    if not user.any() or not (user @ positive):
-        return None
+    redraw_if(not user.any() or not (user @ positive))
     leaves = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (user, positive, negative)]
     losses.bpr((leaves[0] * leaves[1]).sum()[None], (leaves[0] * leaves[2]).sum()[None]).backward()
     new = [rational((leaf - float(rate) * leaf.grad).detach().numpy()) for leaf in leaves if leaf.grad is not None]
@@ -58,7 +60,7 @@ def triple(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def direction(rng: Generator) -> Numbers | None:
+def direction(rng: Generator) -> Numbers:
     step, scale = np.array(pick(rng, (3, 4), (4, 3), (-3, 4), (4, -3))), whole(rng, 1, 2)
     items = rng.integers(-3, 4, (4, 2)) * 5
     counts = np.array(mixed(rng, [whole(rng, 2, 9), whole(rng, 20, 40), whole(rng, 50, 70), whole(rng, 80, 99)]))
@@ -67,8 +69,7 @@ def direction(rng: Generator) -> Numbers | None:
     pop = popularity.popularity_direction(items.astype(float), counts, 0.25)
     places = items @ pop
     centre = whole(rng, 1, 5)
-    if len(set(np.round(places, 6))) < 4:
-        return None
+    redraw_if(len(set(np.round(places, 6))) < 4)
     rows = [
         (name, f"${tuple(int(x) for x in row)}$", count) for name, row, count in zip("ABCD", items, counts, strict=True)
     ]
@@ -103,18 +104,13 @@ def conserved(rng: Generator) -> Numbers:
         loss.backward()
         optimiser.step()
     change = float(leaf.detach().sum()) - sum(items)
-    return Numbers(
-        {"user": user, "items": items, "rate": rate, "decay": decay, "case": case.number},
-        {**judged(case.truth), "change": change + 0.0},
-        case.words,
-    )
+    return case.drawn({"user": user, "items": items, "rate": rate, "decay": decay}, {"change": change + 0.0})
 
 
 @EXAM.asks
-def laws(rng: Generator) -> Numbers | None:
+def laws(rng: Generator) -> Numbers:
     labels = fans(rng, 4, 4, 0.5)
-    if labels is None or (labels.sum(0) == labels.sum(0).max()).sum() != 1:
-        return None
+    redraw_if(unclear(labels) or (labels.sum(0) == labels.sum(0).max()).sum() != 1)
     case, collision = pick(rng, *EXAM.cases("laws")), pick(rng, "keep", "redraw")
     roles = popularity.expected_roles(exact(labels), TripleLaw(negatives=case.name, collision=collision))
     top = int(np.argmax(labels.sum(0)))
@@ -141,10 +137,9 @@ def laws(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def matrix(rng: Generator) -> Numbers | None:
+def matrix(rng: Generator) -> Numbers:
     labels, case = fans(rng, 3, 3, 0.55), pick(rng, *EXAM.cases("matrix"))
-    if labels is None:
-        return None
+    redraw_if(unclear(labels))
     pull = popularity.pull_matrix(exact(labels), TripleLaw(negatives=case.name, collision="keep"))
     return Numbers(
         {"Y": labels.tolist(), "law": case.name},
@@ -170,7 +165,7 @@ def two(value: float) -> str:
 
 
 @EXAM.asks
-def null(rng: Generator) -> Numbers | None:
+def null(rng: Generator) -> Numbers:
     counts = np.sort(rng.zipf(1.7, 200) % 500 + rng.integers(1, 4, 200))[::-1].copy()
     tables = {
         "random": rng.normal(size=(200, 64)),
@@ -184,11 +179,10 @@ def null(rng: Generator) -> Numbers | None:
         plain = float(popularity.projection_correlation(items, counts, 0.05))
         cross[label] = float(popularity.cross_fitted_correlation(items, counts, 0.05, rng=np.random.default_rng(0)))
         chance = popularity.double_dipping_law(counts, width, 0.05)
-        if label != "popular" and abs(plain - chance.mean) > 1.5 * chance.sd:
-            return None  # by accident r would speak against the cross-fitted correlation
+        # by accident r would speak against the cross-fitted correlation
+        redraw_if(label != "popular" and abs(plain - chance.mean) > 1.5 * chance.sd)
         rows.append((name, width, two(plain), f"{two(chance.mean)} ± {two(chance.sd)}", two(cross[label])))
-    if cross["popular"] < 0.4 or max(abs(cross["random"]), abs(cross["small"])) > 0.15:
-        return None
+    redraw_if(cross["popular"] < 0.4 or max(abs(cross["random"]), abs(cross["small"])) > 0.15)
     found = "ABC"[order.index("popular")]
     wide = "ABC"[order.index("random")]
     return Numbers(
@@ -198,20 +192,17 @@ def null(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def first_lists(rng: Generator) -> Numbers | None:
+def first_lists(rng: Generator) -> Numbers:
     labels = fans(rng, 6, 5, 0.45)
-    if labels is None:
-        return None
+    redraw_if(unclear(labels))
     left, speeds, right = np.linalg.svd(np.asarray(popularity.pull_matrix(labels), dtype=float))
     film, person = right[0], left[:, 0]
     if person.sum() < 0:
         film, person = -film, -person
     gaps = np.diff(np.sort(film))
-    if speeds[0] < 1.3 * speeds[1] or gaps.min() < 0.05 or np.abs(person).min() < 0.05 or (person > 0).all():
-        return None
+    redraw_if(speeds[0] < 1.3 * speeds[1] or gaps.min() < 0.05 or np.abs(person).min() < 0.05 or (person > 0).all())
     r = float(popularity.pearson(film, labels.sum(0)))
-    if not (abs(r) < 0.3 or r > 0.85):  # neither would be a plain answer to (b)
-        return None
+    redraw_if(not (abs(r) < 0.3 or r > 0.85))  # neither would be a plain answer to (b)
     order = ["PQRST"[place] for place in np.argsort(-film)]
     back = [str(u + 1) for u in range(6) if person[u] < 0]
     shown = (
@@ -243,8 +234,4 @@ def first_lists(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {"low": f"0.{whole(rng, 21, 39)}", "high": f"0.{whole(rng, 71, 95)}", "case": case.number},
-        {},
-        case.words,
-    )
+    return case.drawn({"low": f"0.{whole(rng, 21, 39)}", "high": f"0.{whole(rng, 71, 95)}"})

@@ -5,27 +5,23 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from course_lib.lessons.popularity_direction import checks as public
-from exercises.engine.inputs import drawn, generator
+from exercises.engine.inputs import Answer, drawn, generator
 
-Answer = Callable[..., Any]
 THIRD, FIFTH = Fraction(1, 3), Fraction(1, 5)
 
 
-def _table(seed: int, n: int, d: int) -> list[Any]:
-    rows: list[Any] = generator(seed).normal(size=(n, d)).tolist()
-    return rows
+def _table(seed: int, n: int, d: int) -> Any:
+    return generator(seed).normal(size=(n, d)).tolist()
 
 
-def _counts(seed: int, n: int) -> list[Any]:
-    counts: list[Any] = generator(seed).geometric(0.1, size=n).tolist()
-    return counts
+def _counts(seed: int, n: int) -> Any:
+    return generator(seed).geometric(0.1, size=n).tolist()
 
 
 def direction(answer: Answer) -> None:
@@ -72,9 +68,8 @@ def _still_liked(seed: int, m: int, n: int, sizes: list[int]) -> list[Any]:
             return labels
 
 
-def _tastes(seed: int, m: int, d: int) -> list[Any]:
-    tastes: list[Any] = generator(seed).integers(-4, 5, size=(m, d)).tolist()
-    return tastes
+def _tastes(seed: int, m: int, d: int) -> Any:
+    return generator(seed).integers(-4, 5, size=(m, d)).tolist()
 
 
 def pull_even(answer: Answer, **numbers: Any) -> None:

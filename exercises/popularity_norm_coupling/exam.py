@@ -8,20 +8,19 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import geometry, norms, popularity
-from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, mixed, rational, redraw_if, table
 from exercises.engine.variants import pick, whole
 
 EXAM = Exam("popularity-norm-coupling")
 
 
 @EXAM.asks
-def crossover(rng: Generator) -> Numbers | None:
+def crossover(rng: Generator) -> Numbers:
     start, rate, h = whole(rng, 1, 2), Fraction(1, pick(rng, 1, 2, 4)), Fraction(1, whole(rng, 1, 2))
     times = pick(rng, 2, 3)
     added = 2 * rate**2 * h**2
     n = Fraction((times * start) ** 4 - start**4) / added
-    if start**4 < 8 * added:  # then steps are long against the vector, and their fourth powers count
-        return None
+    redraw_if(start**4 < 8 * added)  # then steps are long against the vector, and their fourth powers count
     return Numbers(
         {"start": start, "h": h, "rate": rate, "times": times},
         {
@@ -74,15 +73,7 @@ def order(rng: Generator) -> Numbers:
     q = np.array([1.0, 1.0]) / np.sqrt(2)
     for t in range(n):
         q = q + 0.5 * geometry.cosine_gradient(q, np.eye(2)[t % 2])
-    return Numbers(
-        {"n": n, "case": case.number},
-        {
-            **judged(case.truth),
-            "agree": rational(agree),
-            "conflict": float(geometry.norm(q)),
-        },
-        case.words,
-    )
+    return case.drawn({"n": n}, {"agree": rational(agree), "conflict": float(geometry.norm(q))})
 
 
 @EXAM.asks
@@ -143,7 +134,7 @@ def outlier(rng: Generator) -> Numbers:
 
 
 @EXAM.asks
-def served(rng: Generator) -> Numbers | None:
+def served(rng: Generator) -> Numbers:
     people, films = rng.normal(size=(200, 8)), rng.normal(size=(100, 8))
     counts = (3000 / np.arange(1, 101)).astype(int)
     unit = geometry.normalise(films)
@@ -157,8 +148,7 @@ def served(rng: Generator) -> Numbers | None:
         for label, rows in runs.items()
     }
     labels = mixed(rng, list(runs))
-    if shares["high rate, dot product"] < 2 * max(shares["high rate, cosine"], shares["low rate, dot product"]):
-        return None
+    redraw_if(shares["high rate, dot product"] < 2 * max(shares["high rate, cosine"], shares["low rate, dot product"]))
     shown = table(
         ["lists", "share of the places"],
         [(name, f"{shares[label]:.0f} %") for name, label in zip("ABC", labels, strict=True)],
@@ -173,12 +163,6 @@ def served(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
-        {
-            "r": f"0.{whole(rng, 11, 18) if case.number == 1 else whole(rng, 41, 78)}",
-            "n": 1000 * whole(rng, 3, 20),
-            "case": case.number,
-        },
-        {},
-        case.words,
+    return case.drawn(
+        {"r": f"0.{whole(rng, 11, 18) if case.number == 1 else whole(rng, 41, 78)}", "n": 1000 * whole(rng, 3, 20)}
     )

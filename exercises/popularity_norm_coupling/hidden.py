@@ -6,7 +6,6 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,9 +14,8 @@ import numpy as np
 from course_lib import norms
 from course_lib.lessons.popularity_norm_coupling import checks as public
 from course_lib.lessons.shared.forms import expect
-from exercises.engine.inputs import generator
+from exercises.engine.inputs import Answer, generator
 
-Answer = Callable[..., Any]
 LENGTH_RATIO = 1.5
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import index, metrics
-from exercises.engine.asking import Exam, Numbers, judged, rational, table
+from exercises.engine.asking import Exam, Numbers, judged, rational, redraw_if, table
 from exercises.engine.variants import fraction, pick, whole
 
 EXAM = Exam("practice")
@@ -27,12 +27,12 @@ def _scaled(values: list[Fraction]) -> list[Fraction]:
 
 
 @EXAM.asks
-def sample(rng: Generator) -> Numbers | None:
+def sample(rng: Generator) -> Numbers:
     others = whole(rng, 3, 9)
     m, r = whole(rng, 1, others - 1), whole(rng, 2, others)
     h = rational(metrics.sampled_hit([r], others, m, 1)[0])
-    if h in (0, Fraction(1, 2)):  # B never hits, or is as good as A: nothing to reason about, or no plain answer to (c)
-        return None
+    # B never hits, or is as good as A: nothing to reason about, or no plain answer to (c)
+    redraw_if(h in (0, Fraction(1, 2)))
     return Numbers(
         {"others": others, "items": others + 1, "last": others + 1, "m": m, "r": r},
         {"h": h, "sum": 2 * h, "better": r - 1, "flips": "Yes" if 2 * h > 1 else "No"},
@@ -40,10 +40,9 @@ def sample(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def optimum(rng: Generator) -> Numbers | None:
+def optimum(rng: Generator) -> Numbers:
     p, q, hits = _law(rng), _law(rng), [whole(rng, 1, 6) for _ in range(3)]
-    if p == q or len(set(hits)) == 1:
-        return None
+    redraw_if(p == q or len(set(hits)) == 1)
     plain = [a / b for a, b in zip(p, q, strict=True)]
     return Numbers(
         {"p": p, "q": q, "hits": hits},
@@ -62,7 +61,7 @@ def _needed(scores: list[Fraction], bound: Fraction, k: int) -> int:
 
 
 @EXAM.asks
-def certificate(rng: Generator) -> Numbers | None:
+def certificate(rng: Generator) -> Numbers:
     u = [Fraction(whole(rng, -4, 4, but=[0]), 2) for _ in range(3)]
     steps = [Fraction(1, 2 ** whole(rng, 0, 3)) for _ in range(3)]
     scores = sorted({Fraction(int(value), 4) for value in rng.integers(0, 60, 9)}, reverse=True)
@@ -70,10 +69,9 @@ def certificate(rng: Generator) -> Numbers | None:
     k = whole(rng, 1, 3)
     found = _needed(scores, bound, k), _needed(scores, bound / 2, k)
     gaps = [scores[k - 1] - score for score in scores[k:]] if k < len(scores) else []
-    if 2 * bound in gaps or bound in gaps:  # a gap of exactly twice the bound: "exceeds" would have to be agreed on
-        return None
-    if found[0] == found[1] or found[0] == len(scores):
-        return None
+    # a gap of exactly twice the bound: "exceeds" would have to be agreed on
+    redraw_if(2 * bound in gaps or bound in gaps)
+    redraw_if(found[0] == found[1] or found[0] == len(scores))
     return Numbers(
         {"u": u, "steps": steps, "scores": scores, "k": k}, {"bound": bound, "N": found[0], "fine": found[1]}
     )
@@ -126,15 +124,13 @@ def _told(gap: int, one: int, other: int) -> bool:
 
 
 @EXAM.asks
-def board(rng: Generator) -> Numbers | None:
+def board(rng: Generator) -> Numbers:
     gains, halves = rng.integers(-10, 41, 4), rng.integers(8, 22, 4)
     films = [int(value) for value in rng.permutation(np.arange(20, 700, 7))[:4]]
     recalls = [220 + int(gain) for gain in gains]
-    if len(set(recalls)) < 4 or (gains == halves).any():  # an interval that ends at 0 would have to be agreed on
-        return None
+    redraw_if(len(set(recalls)) < 4 or (gains == halves).any())  # an interval that ends at 0 would have to be agreed on
     pairs = [(i, j) for i, j in combinations(range(4), 2) if not _told(abs(gains[i] - gains[j]), halves[i], halves[j])]
-    if not pairs:
-        return None
+    redraw_if(not pairs)
     i, j = pick(rng, *pairs)
     sure = [at for at in range(4) if gains[at] > halves[at]]
     chosen = max(sure or range(4), key=lambda at: films[at])
@@ -165,7 +161,7 @@ def board(rng: Generator) -> Numbers | None:
 
 
 @EXAM.asks
-def quarters(rng: Generator) -> Numbers | None:
+def quarters(rng: Generator) -> Numbers:
     places = sorted((int(value) for value in rng.multinomial(100, [0.4, 0.3, 0.2, 0.1])), reverse=True)
     falling = sorted((int(value) for value in rng.integers(40, 99, 4)), reverse=True)
     rising = sorted(int(value) for value in rng.integers(52, 92, 4))
@@ -173,8 +169,7 @@ def quarters(rng: Generator) -> Numbers | None:
     both = [rising, falling] if product == 0 else [falling, rising]
     means = [Fraction(sum(a * b for a, b in zip(places, one, strict=True)), 10_000) for one in both]
     worst = [min(one) for one in both]
-    if 0 in places or means[0] == means[1] or min(falling) >= 50 or falling[0] <= rising[0]:
-        return None
+    redraw_if(0 in places or means[0] == means[1] or min(falling) >= 50 or falling[0] <= rising[0])
     lines = list(
         zip(
             ["most popular", "second", "third", "rarest"],
@@ -198,12 +193,9 @@ def quarters(rng: Generator) -> Numbers | None:
 @EXAM.asks
 def reply(rng: Generator) -> Numbers:
     case = pick(rng, *EXAM.cases("reply"))
-    return Numbers(
+    return case.drawn(
         {
             "share": whole(rng, 91, 98) if case.number == 2 else whole(rng, 10, 20),
             "many": whole(rng, 2, 9) if case.number == 2 else pick(rng, 50, 100, 200),
-            "case": case.number,
-        },
-        {},
-        case.words,
+        }
     )

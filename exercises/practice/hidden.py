@@ -5,14 +5,12 @@ Each takes the student's function as an object that asks the student's process; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from course_lib.lessons.practice import checks as public
-from exercises.engine.inputs import generator
+from exercises.engine.inputs import Answer, generator
 
-Answer = Callable[..., Any]
 WORDS = ("none", "training", "serving", "both")
 
 

@@ -16,7 +16,7 @@ from in_process import NEW, verdict_on
 
 from course_lib.lessons.shared.grading import sandbox
 from course_lib.lessons.shared.grading.sandbox import Sandbox
-from exercises.engine import chapters, proof, simulate
+from exercises.engine import chapters, simulate, variants
 from exercises.engine.grading import judge
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,6 +219,6 @@ def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: s
 @pytest.mark.parametrize("name", simulate.assignments())
 def test_no_public_check_of_an_assignment_is_called_for_two_graded_cells(name: str) -> None:
     """Two checks with points ask two things: a student who passed the first has not passed the second by that."""
-    code = [simulate.HIDDEN.sub("", source + "\n") for _, source in proof.graded_code(simulate.source(name))]
+    code = [simulate.HIDDEN.sub("", source + "\n") for _, source in variants.graded_code(simulate.source(name))]
     asked = [call for source in code for call in re.findall(r"^checks\.(\w+)\(", source, re.MULTILINE)]
     assert len(asked) == len(set(asked)) == len(code)

@@ -228,8 +228,9 @@ def test_a_question_that_no_draw_suits_says_so() -> None:
     made = Exam("none", "## never (prove): Never\n\nProve.\n\n### answer\n\nNo.\n\n### marks\n\n- 6: nothing\n")
 
     @made.asks
-    def never(rng: np.random.Generator) -> Numbers | None:
-        return None
+    def never(rng: np.random.Generator) -> Numbers:
+        asking.redraw_if("always")
+        raise AssertionError
 
     with pytest.raises(RuntimeError, match="never: none of 1000 draws"):
         made.templates[0].draw("x")

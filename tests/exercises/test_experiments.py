@@ -13,7 +13,7 @@ import pytest
 
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.hand_in import hand_in, replayed
-from exercises.engine import chapters, plans, proof, simulate
+from exercises.engine import chapters, plans, simulate, variants
 from exercises.engine.grading import items, judge
 from exercises.engine.grading.harmless import harmless_html
 
@@ -84,7 +84,7 @@ MEASURED: dict[str, Callable[[Names], list[str]]] = {"shorter": shorter, "slope"
 def test_the_reference_has_the_numbers_of_its_own_code(name: str) -> None:
     (plot,) = (key for key in texts(name) if key.startswith("plot_"))
     short = plot.removeprefix("plot_")
-    names = proof.functions(simulate.reference(name))
+    names = variants.functions(simulate.reference(name))
     assert [number for number in MEASURED[short](names) if number not in texts(name)[plot]] == []
     figure = names[f"draw_{short}"](range(2))
     (axes,) = figure.axes

@@ -15,7 +15,7 @@ from generated_notebooks import ASSIGNMENT, as_saved, draw
 from nbclient import NotebookClient
 
 from course_lib.lessons.shared.grading import notebooks
-from exercises.engine import chapters, proof, simulate
+from exercises.engine import chapters, simulate, variants
 from exercises.engine.grading import judge
 
 NOTEBOOKS = int(os.environ.get("COURSE_TRIES", "12"))
@@ -36,7 +36,7 @@ def _check(name, code):
 
 def passed_in_a_kernel(cells: list[dict[str, Any]], folder: Path) -> set[str]:
     """The graded cells that pass, hidden checks included, where a kernel runs the notebook from top to bottom."""
-    code = dict(proof.graded_code(simulate.source(ASSIGNMENT)))
+    code = dict(variants.graded_code(simulate.source(ASSIGNMENT)))
     made = [nbformat.v4.new_code_cell(FIRST)]
     for cell in cells:
         if cell["cell_type"] == "code":

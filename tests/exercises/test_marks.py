@@ -11,7 +11,7 @@ import pytest
 
 from exercises.engine import marks, plans
 from exercises.engine.grading import items
-from exercises.engine.office import tables
+from exercises.engine.office.texts import Failed
 
 PLAN = """
 [parts.machine]
@@ -280,7 +280,7 @@ def test_a_project_is_graded_by_its_rubric_and_the_student_reads_the_ticks(
 )
 def test_what_is_no_mark_of_an_item_is_named(with_project: Path, cells: list[str], told: str) -> None:
     fill(with_project, student0=cells)
-    with pytest.raises(marks.BadMarks, match=told):
+    with pytest.raises(Failed, match=told):
         marks.marks(with_project)
 
 
@@ -296,7 +296,7 @@ def test_what_is_no_mark_of_an_item_is_named(with_project: Path, cells: list[str
 )
 def test_a_rubric_of_another_form_is_named(with_project: Path, rubric: str, told: str) -> None:
     (with_project / "project.yml").write_text(rubric)
-    with pytest.raises(marks.BadMarks, match=f"project.yml: .*{told}"):
+    with pytest.raises(Failed, match=f"project.yml: .*{told}"):
         marks.marks(with_project)
 
 
@@ -305,7 +305,7 @@ def test_a_sheet_names_the_gradebook_where_a_student_stands_there_twice(with_pro
     book = with_project / "grades" / "gradebook.csv"
     lines = book.read_text(encoding="utf-8").splitlines()
     book.write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
-    with pytest.raises(marks.BadMarks, match=r"gradebook\.csv, line .*expected each student once"):
+    with pytest.raises(Failed, match=r"gradebook\.csv, line .*expected each student once"):
         marks.sheet(with_project, "project")
 
 
@@ -328,10 +328,9 @@ def test_the_rubric_of_the_projects_is_that_of_their_page() -> None:
 
 
 def test_confirmed_marks_go_to_the_platforms(course: Path) -> None:
-    assert tables.confirmed(course) == {}
+    assert marks.confirmed(course).empty
     marks.main(["--course", str(course), "--confirm"])
-    table = marks.marks(course)
-    assert {k: float(v) for k, v in tables.confirmed(course).items()} == table["percent"].to_dict()
+    assert marks.confirmed(course)["percent"].to_dict() == marks.marks(course)["percent"].to_dict()
 
 
 def test_a_mark_that_does_not_follow_from_its_ticks_is_named() -> None:
@@ -365,5 +364,5 @@ def test_a_sheet_without_a_name_and_an_open_quote_are_refused(tmp_path: Path) ->
     with pytest.raises(SystemExit, match=r"parts\.: expected a part with a rubric"):
         marks.main(["--course", str(tmp_path), "--sheet", ""])
     (tmp_path / "exam.csv").write_text('student,points\n"ann,3\n')
-    with pytest.raises(marks.BadMarks, match="unexpected end of data; expected every quote closed"):
+    with pytest.raises(Failed, match="unexpected end of data; expected every quote closed"):
         marks.read_table(tmp_path / "exam.csv", ["points"])

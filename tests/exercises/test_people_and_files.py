@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from course_lib.lessons.shared.grading import notebooks, skim
-from exercises.engine.office import archives, intake, late, people
+from exercises.engine.office import intake, late, people
+from exercises.engine.office.texts import Failed
 
 MOODLE = "assignsubmission_file_"
 
@@ -147,8 +148,8 @@ def test_an_encoding_of_one_country_is_refused_in_a_line_that_says_what_to_do(tm
     for name, text in (("roster.csv", ROSTER.replace("Łukasz 王", "x")), ("deadlines.toml", DEADLINES)):
         (tmp_path / name).write_bytes(text.encode(encoding))
     for read, error, name in (
-        (people.read_roster, people.BadRoster, "roster.csv"),
-        (late.read_deadlines, late.BadDeadlines, "deadlines.toml"),
+        (people.read_roster, Failed, "roster.csv"),
+        (late.read_deadlines, Failed, "deadlines.toml"),
     ):
         with pytest.raises(error, match=rf"{name}: line \d is not in UTF-8: save the file once more as UTF-8") as told:
             read(tmp_path)
@@ -190,13 +191,13 @@ def test_a_roster_as_spreadsheets_write_it(tmp_path: Path, text: str) -> None:
 )
 def test_a_roster_that_cannot_be_right_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(people.BadRoster, match=message):
+    with pytest.raises(Failed, match=message):
         people.read_roster(tmp_path)
 
 
 def test_a_roster_that_is_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").mkdir()
-    with pytest.raises(people.BadRoster, match="cannot be read"):
+    with pytest.raises(Failed, match="cannot be read"):
         people.read_roster(tmp_path)
 
 
@@ -240,7 +241,7 @@ DDC = "[assignments.ddc]\ndue = "
 )
 def test_deadlines_that_cannot_be_meant_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "deadlines.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(late.BadDeadlines, match=message):
+    with pytest.raises(Failed, match=message):
         late.read_deadlines(tmp_path)
 
 
@@ -435,7 +436,7 @@ def packed(files: dict[str, bytes], **about: int) -> bytes:
     return target.getvalue()
 
 
-ASSIGNMENTS = [intake.Assignment("ddc", frozenset({"a"})), intake.Assignment("gauge", frozenset({"b"}))]
+ASSIGNMENTS = {"ddc": frozenset({"a"}), "gauge": frozenset({"b"})}
 WORK = file([ANSWER])
 
 
@@ -613,7 +614,7 @@ UNOPENED: dict[str, tuple[Callable[[], bytes], str]] = {
     "bomb": (lambda: packed({"ddc.ipynb": b" " * (notebooks.MOST_BYTES + 1)}), "has more than 100,000,000 bytes"),
     "bombs": (lambda: packed({f"{n}.ipynb": b" " * 90_000_000 for n in range(3)}), "has more than 200,000,000 bytes"),
     "understated": (understated, "the archive is broken"),
-    "many": (lambda: packed(dict.fromkeys(map(str, range(archives.MOST_FILES + 1)), b"")), "more than 10,000 files"),
+    "many": (lambda: packed(dict.fromkeys(map(str, range(intake.MOST_FILES + 1)), b"")), "more than 10,000 files"),
     "nested": (lambda: packed({"inner.zip": packed({"ddc.ipynb": WORK})}), "it is an archive in an archive"),
     "rar": (lambda: b"Rar!\x1a\x07", "it is an archive, and no zip file"),
     "7z": (lambda: b"7z\xbc\xaf\x27\x1c", "it is an archive, and no zip file"),

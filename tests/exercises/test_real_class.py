@@ -97,7 +97,7 @@ def server(course: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     options = ["--no-browser", f"--port={port}", "--allow-root", "--IdentityProvider.token="]
     process = subprocess.Popen(
-        [sys.executable, "-m", "exercises.engine.by_hand", "--course", str(course), *options],
+        [sys.executable, "-m", "exercises.engine.classroom", "by-hand", "--course", str(course), *options],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -244,12 +244,12 @@ def test_make_runs_the_command_for_grading_by_hand() -> None:
         text=True,
         check=True,
     )
-    assert 'exercises.engine.by_hand --course "/srv/class" --assignment "ddc"' in done.stdout
+    assert 'exercises.engine.classroom by-hand --course "/srv/class" --assignment "ddc"' in done.stdout
 
 
 def test_without_a_class_it_says_what_to_do_first(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "exercises.engine.by_hand", "--course", str(tmp_path)],
+        [sys.executable, "-m", "exercises.engine.classroom", "by-hand", "--course", str(tmp_path)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -7,7 +7,8 @@ import pytest
 
 from exercises.engine import classroom
 from exercises.engine.office import rosters, tables
-from exercises.engine.office.people import BadRoster, read_roster
+from exercises.engine.office.people import read_roster
+from exercises.engine.office.texts import Failed
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (77),Quiz 1 (78)
 ,,,,,Manual Posting,
@@ -45,9 +46,7 @@ def test_an_export_is_the_roster_in_any_encoding(system: str, encoding: str, tmp
     export.write_bytes(text.encode(encoding))
     given = None if encoding in UNICODE else encoding
     if given:  # a doubt, with the way out: how the line reads in each
-        with pytest.raises(
-            BadRoster, match=rf"--encoding, by the one in which this line is right: .*{encoding}: .*Jörg"
-        ):
+        with pytest.raises(Failed, match=rf"--encoding, by the one in which this line is right: .*{encoding}: .*Jörg"):
             rosters.update(tmp_path, export, {})
     rosters.update(tmp_path, export, {}, given)
     found = read_roster(tmp_path)
@@ -59,16 +58,16 @@ def test_an_export_is_the_roster_in_any_encoding(system: str, encoding: str, tmp
 def test_columns_by_flags_and_a_file_of_no_platform(tmp_path: Path) -> None:
     export = tmp_path / "liste.csv"
     export.write_text("Matrikel;Vorname;Nachname;E-Mail\n17;Jörg;Müller;j@uni.example\n", encoding="utf-8")
-    with pytest.raises(BadRoster, match="expected some of"):
+    with pytest.raises(Failed, match="expected some of"):
         rosters.people_of(export, {})
     columns = rosters.columns_of(["student=Matrikel", "name=Vorname,Nachname", "email=E-Mail"])
     (person,) = rosters.people_of(export, columns)
     assert (person.student, person.name, person.email) == ("17", "Jörg Müller", "j@uni.example")
-    with pytest.raises(BadRoster, match="no column 'Nummer'; its columns are Matrikel, Vorname"):
+    with pytest.raises(Failed, match="no column 'Nummer'; its columns are Matrikel, Vorname"):
         rosters.people_of(export, columns | {"number": ["Nummer"]})
-    with pytest.raises(BadRoster, match="--column login=x: expected one of student, name, email, number"):
+    with pytest.raises(Failed, match="--column login=x: expected one of student, name, email, number"):
         rosters.columns_of(["login=x"])
-    with pytest.raises(BadRoster, match="--encoding klingon: no such encoding"):
+    with pytest.raises(Failed, match="--encoding klingon: no such encoding"):
         rosters.people_of(export, columns, "klingon")
 
 
@@ -120,7 +119,7 @@ def test_the_numbers_of_two_worksheets_stand_side_by_side(tmp_path: Path) -> Non
 def test_two_people_of_one_number_are_refused_with_the_way_out(tmp_path: Path) -> None:
     export = tmp_path / "export.csv"
     export.write_text(CANVAS.replace("elea", "jmueller"), encoding="utf-8")
-    with pytest.raises(BadRoster, match="'jmueller' stands there twice: take another column, --column student="):
+    with pytest.raises(Failed, match="'jmueller' stands there twice: take another column, --column student="):
         rosters.people_of(export, {})
 
 

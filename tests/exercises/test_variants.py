@@ -13,7 +13,7 @@ from classroom_helpers import classroom, grade_table, needs_nbgrader
 from drafts import DRAFTS
 from in_process import marks
 
-from exercises.engine import inputs, proof, simulate, variant, variants
+from exercises.engine import inputs, simulate, variant, variants
 
 ASSIGNMENTS = [name for name in simulate.assignments() if name not in DRAFTS]
 SEEDS = ("autumn, and a word", "spring, and another")
@@ -35,7 +35,7 @@ def differing(first: variants.Variant, second: variants.Variant) -> set[str]:
     decide = {**variants.changes(first.assignment).CHECKS, **getattr(variants.changes(first.assignment), "DECIDE", {})}
     return {
         check
-        for check in proof.must_vary(first.assignment)
+        for check in variants.must_vary(first.assignment)
         if any(first.numbers[name] != second.numbers[name] for name in decide[check])
     }
 
@@ -47,7 +47,7 @@ def test_every_number_is_written_into_the_assignment(name: str) -> None:
     assert "«" not in json.dumps(made.source, ensure_ascii=False)
     public = simulate.source(name)
     assert [cell["metadata"] for cell in made.source["cells"]] == [cell["metadata"] for cell in public["cells"]]
-    for _, code in proof.graded_code(made.source):
+    for _, code in variants.graded_code(made.source):
         assert len(re.findall(r"^(?:checks|    hidden)\.\w+\(", code, re.MULTILINE)) == 2 and "with seeded(" in code
     assert not re.search("seeded|import hidden", released(made.source))
 
@@ -60,16 +60,16 @@ def test_a_task_that_varies_says_so(name: str) -> None:
     task = None
     for key in made:
         task = key if key.startswith("task") else task
-        if key in proof.must_vary(name):
+        if key in variants.must_vary(name):
             assert made[task] != public[task] or symbols, key
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -> None:
-    points, varied = simulate.points(name), proof.must_vary(name)
+    points, varied = simulate.points(name), variants.must_vary(name)
     assert 2 * sum(points[check] for check in varied) >= sum(points.values())
-    answers = proof.functions(simulate.reference(name))
-    for check, code in proof.graded_code(simulate.source(name)):
+    answers = variants.functions(simulate.reference(name))
+    for check, code in variants.graded_code(simulate.source(name)):
         function = answers[re.search(r"^checks\.\w+\((\w+)", code, re.MULTILINE)[1]]
         assert function.__code__.co_argcount or check in varied, f"{check} can be passed by copied numbers"
 
@@ -79,12 +79,12 @@ def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -
 def test_no_public_answer_and_no_answer_of_another_seed_passes(name: str) -> None:
     made = [variants.build(name, seed) for seed in SEEDS]
     for one in made:
-        found = proof.copied_marks(one, simulate.reference(name), proof.must_vary(name))
+        found = variants.copied_marks(one, simulate.reference(name), variants.must_vary(name))
         assert [check for check, message in found.items() if not message] == []
     for first, second in permutations(made, 2):
         checks = differing(first, second)
         assert checks
-        found = proof.copied_marks(first, simulate.solved(second.source), checks)
+        found = variants.copied_marks(first, simulate.solved(second.source), checks)
         assert [check for check, message in found.items() if not message] == []
 
 
@@ -92,7 +92,7 @@ def test_the_readme_says_how_much_varies() -> None:
     readme = (simulate.HERE / "README.md").read_text(encoding="utf-8")
     for name in ASSIGNMENTS:
         points = simulate.points(name)
-        own = sum(points[check] for check in proof.must_vary(name))
+        own = sum(points[check] for check in variants.must_vary(name))
         assert re.search(rf"^\| `{name}` \| [^|]+ \| {own} of {sum(points.values())} \|", readme, re.MULTILINE), name
 
 
@@ -115,13 +115,13 @@ def test_the_proof_finds_a_solution_that_fits_other_numbers_than_the_text() -> N
     for cell in made.source["cells"]:
         if cell["metadata"]["nbgrader"]["grade_id"] == "step_bytes":
             cell["source"] = cell["source"].replace("* tables", "* 2 * tables")
-    assert set(proof.faults(made)) == {"test_bytes"}
+    assert set(variants.faults(made)) == {"test_bytes"}
 
 
 def test_the_proof_finds_a_task_that_the_public_answer_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = variants.changes(QUICK).numbers
     monkeypatch.setattr(variants.changes(QUICK), "numbers", lambda rng: {**numbers(rng), "before": 1})
-    found = proof.faults(variants.build(QUICK, SEEDS[0]))
+    found = variants.faults(variants.build(QUICK, SEEDS[0]))
     assert found == dict.fromkeys(("test_factors_own", "test_factors_all"), "the public answer passes")
 
 
@@ -166,12 +166,19 @@ def test_the_command_writes_a_folder_and_overwrites_no_other_version(
 def test_one_assignment_a_call_keeps_what_was_drawn_for_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proof, "proved", variants.build)
+    monkeypatch.setattr(variants, "proved", variants.build)
     names = dict(zip(("ddc", QUICK), SEEDS, strict=True))
     for name, seed in names.items():
         variant.main(["--course", str(tmp_path), "--assignment", name, "--seed", seed])
     texts = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "variants").iterdir()}
     assert set(texts) == set(names) and all(f"`{seed}`" in texts[name] for name, seed in names.items())
+
+
+def test_the_folder_is_named_by_whoever_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of our own choice would have to be told from others, and the seed may stand in no name."""
+    with pytest.raises(SystemExit):
+        variant.main(["--seed", SEEDS[0]])
+    assert "--course" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seed", ["", " "])
@@ -187,7 +194,7 @@ def test_without_a_seed_nothing_is_written(tmp_path: Path, seed: str) -> None:
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_solutions_of_two_seeds_earn_everything(name: str) -> None:
     for seed in SEEDS:
-        assert proof.faults(variants.build(name, seed)) == {}
+        assert variants.faults(variants.build(name, seed)) == {}
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +224,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_class_is_graded_by_its_own_variant(term: Path, name: str) -> None:
     rows, points = grade_table(term, name), simulate.points(name)
     assert float(rows["ada"]["total"]) == sum(points.values()) and not rows["ada"]["look_at"]
-    assert all(float(rows["pat"][check]) == 0 for check in proof.must_vary(name))
+    assert all(float(rows["pat"][check]) == 0 for check in variants.must_vary(name))
     first, second = (variants.build(name, seed) for seed in SEEDS)
     assert all(float(rows["old"][check]) == 0 for check in differing(first, second))
     text = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from in_process import functions
 from course_lib.lessons.shared.forms import PASSED, NotYet
 from course_lib.lessons.shared.grading.hand_in import hand_in
 from course_lib.lessons.shared.warm_up import Asked
-from exercises.engine import chapters, proof, simulate
+from exercises.engine import chapters, simulate, variants
 
 WARM_UPS = chapters.warm_ups()
 FIRST_WEEK = "first-model-warm-up"
@@ -30,8 +30,8 @@ def test_nine_chapters_have_one_and_the_first_week_has_its_own() -> None:
 @every
 def test_the_solutions_earn_everything_and_an_empty_one_nothing(name: str) -> None:
     checks, source = simulate.public_checks(name), simulate.source(name)
-    assert set(proof.marks(simulate.reference(name), source, checks).values()) == {""}
-    empty = proof.marks(simulate.empty(name), source, checks)
+    assert set(variants.marks(simulate.reference(name), source, checks).values()) == {""}
+    empty = variants.marks(simulate.empty(name), source, checks)
     assert set(empty) == set(simulate.points(name)) and all(empty.values())
 
 

@@ -43,11 +43,8 @@ def read_items(text: str) -> list[Item]:
         found = msgspec.convert(yaml.safe_load(text), list[Item])
     except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
         raise BadRubric(f"{error}; expected lines such as - {{points: 1, item: what is right}}") from None
-    if (
-        not found
-        or len({one.item for one in found}) < len(found)
-        or any(not 0 < one.points < math.inf for one in found)
-    ):
+    names = {one.item for one in found}
+    if not found or len(names) < len(found) or any(not 0 < one.points < math.inf for one in found):
         raise BadRubric("expected at least one item, each of another name and with more than 0 points, a finite number")
     if odd := [one.item for one in found if len(one.item.splitlines()) != 1 or not one.item.strip()]:
         raise BadRubric(f"an item is {odd[0]!r}; expected its text in one line")

@@ -1,4 +1,4 @@
-"""Judges one submission: `python -m exercises.engine.grading.judge SOURCE SUBMITTED VERDICT`.
+"""Judges one submission: `python -m exercises.engine.grading.judge SOURCE SUBMITTED VERDICT LIMITS`.
 
 A verdict is made in a process of its own, and kept until the submission or the grading changes (`verdict_on`).
 The student's cells run in the sandbox, in the notebook's order; each check of the instructor's SOURCE, hidden ones
@@ -8,7 +8,6 @@ file, says for every graded cell whether it passed and what its message was, and
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -29,9 +28,8 @@ from course_lib.lessons.shared.grading.replay import checks_name, replay
 from course_lib.lessons.shared.grading.sandbox import ROOT, USUAL, Limits, NoWalls
 
 ATTEMPTS = 2
+# So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops sooner.
 JUDGE_SECONDS = 30
-"""So many times the seconds of a submission by the clock, and a judge is ended from outside; its sandbox stops far
-earlier, even on a busy machine."""
 SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
 REFUSED = "Not graded: "
 
@@ -57,9 +55,7 @@ def verdict_on(path: Path, source: Path, submitted: Path, limits: Limits = USUAL
 
 def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
     """Lets a judge write its verdict to `path`; returns the last line of what it complained about."""
-    command = [sys.executable, "-m", __name__, str(source), str(submitted), str(path)]
-    command += [f"--step-seconds={limits.step}", f"--submission-seconds={limits.submission}"]
-    command += [] if limits.walls else ["--without-walls"]
+    command = [sys.executable, "-m", __name__, *map(str, (source, submitted, path)), json.dumps(vars(limits))]
     most = JUDGE_SECONDS * limits.submission
     try:
         done = subprocess.run(
@@ -102,21 +98,21 @@ def _other_versions(notebook: NotebookNode, checks: Mapping[str, Mapping[str, An
 
 def fingerprint(source: Path, submitted: Path) -> str:
     """Changes with the submission, with the assignment and with whatever grades it."""
-    return _digest([source, submitted], _digest_of_code(source.stem))
-
-
-def _digest(paths: Iterable[Path], before: str = "") -> str:
-    digest = hashlib.sha256(before.encode())
-    for path in paths:
-        content = path.read_bytes()
-        digest.update(f"{len(content)} ".encode() + content)
-    return digest.hexdigest()
+    return _digest([source, submitted]) + _digest_of_code(source.stem)
 
 
 @cache
 def _digest_of_code(assignment: str) -> str:
     """Read once in a process: a command grades by the code that it began with."""
     return _digest(grading_code(assignment))
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"{len(content)} ".encode() + content)
+    return digest.hexdigest()
 
 
 def grading_code(assignment: str) -> list[Path]:
@@ -147,32 +143,14 @@ def write_whole(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """The options that say what a submission may do."""
-    parser.add_argument("--step-seconds", type=float, default=USUAL.step, help="for a cell, or a call (10)")
-    parser.add_argument("--submission-seconds", type=float, default=USUAL.submission, help="for all of a kind (40)")
-    parser.add_argument(
-        "--without-walls", action="store_true", help="grade where there are none, too: for a class that you trust"
-    )
-
-
-def limits_of(given: argparse.Namespace) -> Limits:
-    """What was said with these options."""
-    return Limits(given.step_seconds, given.submission_seconds, not given.without_walls)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("source", "submitted", "verdict"):
-        parser.add_argument(name, type=Path)
-    add_limits(parser)
-    arguments = parser.parse_args()
+    source, submitted, path = map(Path, sys.argv[1:4])
     try:
-        verdict = judge(arguments.source, arguments.submitted, limits_of(arguments))
+        verdict = judge(source, submitted, Limits(**json.loads(sys.argv[4])))
     except NoWalls as error:
         raise SystemExit(f"{REFUSED}{error}") from None
-    verdict["fingerprint"] = fingerprint(arguments.source, arguments.submitted)
-    write_whole(arguments.verdict, json.dumps(verdict, indent=1))
+    verdict["fingerprint"] = fingerprint(source, submitted)
+    write_whole(path, json.dumps(verdict, indent=1))
 
 
 if __name__ == "__main__":

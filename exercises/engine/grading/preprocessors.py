@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,11 @@ from exercises.engine.pages import filled
 from tools.address import is_set, repository
 
 from .harmless import trusted
-from .items import BLOCK, Item, of_answer
+from .items import BLOCK, of_answer
 
 Resources = dict[str, Any]
 _MARKS = ("### BEGIN SOLUTION", "### END SOLUTION")
+FOR_GRADERS = "---\n\n**For graders only: reference answer and rubric**\n\n"
 _TO_REPOSITORY = re.compile(rf"\[([^\]]+)\]\({re.escape(repository())}/[^)]*\)")
 
 
@@ -95,10 +95,8 @@ class Judge(_Course):
                 cell.outputs = _outputs(found.get("output", ""), "Error", found.get("error") or None)
                 if notebooks.is_test(cell):
                     check = verdict["checks"][notebooks.grading(cell).get("grade_id")]
-                    right = check["passed"] is True
-                    cell.outputs = _outputs(
-                        "All checks passed.\n" * right, "NotYet", None if right else check["message"]
-                    )
+                    message = None if check["passed"] is True else check["message"]
+                    cell.outputs = _outputs("All checks passed.\n" if message is None else "", "NotYet", message)
         return nb, resources
 
 
@@ -143,25 +141,17 @@ class ShowRubric(NbGraderPreprocessor):
             about = notebooks.grading(cell)
             if about.get("grade") and about.get("solution") and about.get("grade_id") in references:
                 text = references[about["grade_id"]].source
-                shown.append(new_markdown_cell(_reference(text)))
-                if items := of_answer(text):
-                    shown.append(new_markdown_cell(trusted(boxes(about["grade_id"], items))))
+                kept = [line for line in BLOCK.sub("", text).split("\n") if line.strip() not in _MARKS]
+                shown.append(new_markdown_cell(FOR_GRADERS + "\n".join(kept).strip()))
+                if items := of_answer(text):  # a box each; a tick writes its line of the comment, and the mark
+                    boxes = filled("grading/pages/rubric.html", items=items, cell=about["grade_id"])
+                    shown.append(new_markdown_cell(trusted(boxes)))
                 if about["grade_id"] in unplaced:
                     own = [one.source for one in nb.cells if notebooks.is_own(one) and notebooks.holds_text(one)]
                     told = "**The answer above is empty. The student wrote elsewhere:**"
                     shown.append(new_markdown_cell("\n\n".join([told, *own])))
         nb.cells = shown
         return nb, resources
-
-
-def boxes(name: str, items: Sequence[Item]) -> str:
-    """The items with a box each. A tick writes the lines of the comment, and their sum as the mark."""
-    return filled("grading/pages/rubric.html", items=items, cell=name)
-
-
-def _reference(source: str) -> str:
-    text = "\n".join(line for line in BLOCK.sub("", source).split("\n") if line.strip() not in _MARKS).strip()
-    return f"---\n\n**For graders only: reference answer and rubric**\n\n{text}"
 
 
 def _outputs(printed: str, kind: str, error: str | None) -> list[NotebookNode]:

@@ -8,13 +8,13 @@ submission does not take them away, and they are there again when it counts agai
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from course_lib.lessons.shared.grading import notebooks
 
 from .ledger import Ledger, Mark
-from .room import Room
+from .room import Room, graded_cells
 from .texts import sha256
 
 NONE: Mark = (None, None, None)
@@ -28,20 +28,16 @@ def keep(room: Room, students: Iterable[str] | None = None) -> None:
     known, new = ledger.marks(name), []
     with room.gradebook() as gradebook:
         for one in gradebook.notebook_submissions(name, name):
-            student, given = one.student.id, dict(_marks(one))
+            student = one.student.id
             if students is None or student in students:
+                comments = {comment.name: comment.manual_comment or None for comment in one.comments}
+                scores = {grade.name: (grade.manual_score, grade.extra_credit) for grade in one.grades}
+                given = {cell: (*both, comments.get(cell)) for cell, both in scores.items()}
                 shas = _booked(room, student, given)
                 keys = {cell: (student, cell, shas[cell]) for cell in given.keys() & shas.keys()}
                 new += [(*key, given[cell]) for cell, key in keys.items() if given[cell] != known.get(key, NONE)]
     if new:
         ledger.keep(name, new)
-
-
-def _marks(submission: Any) -> Iterator[tuple[str, Mark]]:
-    """graded cell -> what a person gave."""
-    comments = {comment.name: comment.manual_comment for comment in submission.comments}
-    for grade in submission.grades:
-        yield grade.name, (grade.manual_score, grade.extra_credit, comments.get(grade.name) or None)
 
 
 def _booked(room: Room, student: str, given: Mapping[str, Mark]) -> dict[str, str]:
@@ -83,12 +79,10 @@ def answers(notebook: Any) -> dict[str, str]:
     Text of the student's own counts too where a text was left empty: a person's mark was given for it.
     """
     code = [cell.source for cell in notebooks.student_cells(notebook)]
+    own = [cell.source for cell in notebook.cells if notebooks.is_own(cell)]
     found = {}
-    for cell in notebook.cells:
-        about = notebooks.grading(cell)
-        if about.get("grade"):
-            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
-            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
-            written = [text, own if notebooks.is_stub(cell.source) else []]
-            found[about["grade_id"]] = sha256(json.dumps(written, sort_keys=True).encode())
+    for name, cell in graded_cells(notebook).items():
+        text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
+        written = [text, own if notebooks.is_stub(cell.source) else []]
+        found[name] = sha256(json.dumps(written, sort_keys=True).encode())
     return found

@@ -12,60 +12,61 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import zipfile
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from heapq import nlargest
+from io import BytesIO
 from pathlib import Path
 
 from course_lib.lessons.shared.grading import notebooks
 
-from . import archives
-from .ledger import Arrival, Receipt
+from .ledger import Arrival, Receipt, in_utc
 from .people import Label, Roster, label, without_copy
 from .texts import written
 
-KEPT_BYTES = notebooks.MOST_BYTES
-"""The bytes of a larger file are not kept; that it came is."""
+MOST_FILES = 10_000
+MOST_UNPACKED = 200_000_000  # bytes of all files that are read of a student's archive
+MOST_OF_A_CLASS = 2_000_000_000
+ZIP = b"PK\x03\x04", b"PK\x05\x06"
+BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+KEPT_BYTES = notebooks.MOST_BYTES  # those of a larger file are not kept; that it came is
 TIMESTAMP = "timestamp.txt"
-_NOT_WORK = {TIMESTAMP, "submission_secret.txt", "Thumbs.db", "desktop.ini", "__MACOSX"}
+OF_THE_EXCHANGE = (TIMESTAMP, "submission_secret.txt")  # nbgrader's, which asks for them when it hands feedback back
+_NOT_WORK = {*OF_THE_EXCHANGE, "Thumbs.db", "desktop.ini", "__MACOSX"}
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
-
-@dataclass(frozen=True)
-class Assignment:
-    """What tells the files of one assignment from others: the names of its answer cells."""
-
-    name: str
-    answers: frozenset[str]
-
-
-Numbers = dict[tuple[str, str | None, str], set[str]]
-"""(student, assignment, platform) -> the platform's numbers of those who handed it in."""
+Assignments = Mapping[str, frozenset[str]]  # each with the names of its answer cells
+Numbers = dict[tuple[str, str | None, str], set[str]]  # (student, assignment, platform) -> its numbers of the student
 
 
 def arrivals(
-    folder: Path,
-    assignments: Iterable[Assignment],
-    roster: Roster,
-    only: str | None = None,
-    known: Numbers | None = None,
+    folder: Path, assignments: Assignments, roster: Roster, only: str | None = None, known: Numbers | None = None
 ) -> list[Arrival]:
     """All files in `folder`. With `only`, files that clearly are another assignment are left out.
 
     `known` holds the numbers of what came before, where no roster tells two people of one name apart.
     """
-    every = list(assignments)
-    found = [_identified(arrival, every) for arrival in _files(folder, roster)]
+    every = (one for file in _files(folder, roster) for one in _unpacked(file))
+    found = [replace(one, assignment=_assignment_of(one, assignments)) for one in every]
     if only is not None:
         found = [arrival for arrival in found if arrival.assignment in (only, None)]
-    clear = {arrival.assignment for arrival in found if arrival.assignment}
-    last_resort = only or (clear.pop() if len(clear) == 1 else every[0].name if len(every) == 1 else None)
+    clear = {arrival.assignment for arrival in found if arrival.assignment} or set(assignments)
+    last_resort = only or (clear.pop() if len(clear) == 1 else None)
     found = [_judged(arrival, last_resort, roster) for arrival in found]
     found = [arrival for arrival in found if arrival.student or not arrival.opened]  # its files are doubts
     return list(_two_people(found, roster, known or {}))
+
+
+# ---- reading files ----
 
 
 def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
@@ -77,16 +78,14 @@ def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
         if _is_nobodys((entry.name,)):
             continue
         if entry.is_symlink() or not entry.is_dir():
-            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else _unpacked(_arrival(entry, folder))
+            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else [_arrival(entry, folder)]
             continue
         every = (path for path in sorted(entry.rglob("*")) if not path.is_dir())
         inside = [path for path in every if not _is_nobodys(path.relative_to(entry).parts)]
-        for path in inside:
-            yield from _unpacked(_arrival(path, folder))
+        yield from (_arrival(path, folder) for path in inside)
         if not inside:
-            now = datetime.now(UTC)
-            name = label(_printable(entry.name)).name
-            yield Arrival(f"{_printable(entry.name)}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
+            shown, now = _printable(entry.name), in_utc(datetime.now(UTC))
+            yield Arrival(f"{shown}/", label(shown).name, now, problem="the folder is empty", advice=SAVE_AGAIN)
 
 
 def _is_of_a_class(path: Path, roster: Roster) -> bool:
@@ -95,59 +94,57 @@ def _is_of_a_class(path: Path, roster: Roster) -> bool:
     What is a student's by its own name is never a class's, whoever is named in it.
     """
     own = _label(_printable(path.name))
-    if own.number or own.when or (not roster.open and roster.match(own.name).student):
+    if own.platform or (not roster.open and roster.match(own.name).student):
         return False
     try:
         if path.is_symlink() or not path.is_file() or not zipfile.is_zipfile(path):
             return False
-        labels = [_label(one.parts[0]) for one in _of_people(path, archives.files(path, KEPT_BYTES))]
-    except (archives.Unopened, OSError):
+        labels = [_label(one.parts[0]) for one in _of_people(path)]
+    except (Unopened, OSError):
         return False
-    named = not roster.open and any(roster.match(each.name).student for each in labels)
-    return named or any(each.number or each.when for each in labels)
+    return any(each.platform or (not roster.open and roster.match(each.name).student) for each in labels)
 
 
-def _of_people(path: Path, packed: list[archives.Packed]) -> list[archives.Packed]:
+def _of_people(path: Path) -> list[Packed]:
     """The files of a class's zip that somebody may have meant as work, without the one folder in which all may lie."""
-    some = [one for one in packed if not _is_nobodys(one.parts)]
+    some = [one for one in packed_in(path) if not _is_nobodys(one.parts)]
     tops = {one.parts[0] for one in some}
     if len(tops) != 1 or any(len(one.parts) == 1 for one in some):
         return some
     inner = [replace(one, parts=one.parts[1:]) for one in some]
     packed_whole = label(path.stem).name == label(tops.pop()).name  # as systems do that pack a folder
-    labelled = any(who.number or who.when for who in (_label(one.parts[0]) for one in inner))
-    return inner if packed_whole or labelled else some
+    return inner if packed_whole or any(_label(one.parts[0]).platform for one in inner) else some
 
 
 def _of_a_class(path: Path) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
     packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
-        every = _of_people(path, archives.files(path, KEPT_BYTES))
-        archives.check_size(every, archives.MOST_OF_A_CLASS)
-        for one in every:
-            who = _label(one.parts[0])
-            shown, when = _printable("/".join(one.parts)), who.when or one.written or packed_at
-            plain = Arrival(shown, who.name, when, stamped=who.when is not None)
-            yield from _unpacked(_read(plain, one))
-    except archives.Unopened as error:
-        yield Arrival(path.name, path.stem, packed_at, problem=str(error), advice=archives.BY_HAND)
+        every = _of_people(path)
+        check_size((one.size for one in every), MOST_OF_A_CLASS)
+    except Unopened as error:
+        yield Arrival(path.name, path.stem, in_utc(packed_at), problem=str(error), advice=BY_HAND)
+        return
+    for one in every:
+        who, shown = _label(one.parts[0]), _printable("/".join(one.parts))
+        when = in_utc(who.when or one.written or packed_at)
+        yield _read(Arrival(shown, who.name, when, stamped=who.when is not None), one)
 
 
 def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
     """A file, or where it is a zip file the notebooks in it: handed in with it, the one written last the newest."""
     content = arrival.content
-    if arrival.problem or content is None or not content.startswith(archives.ZIP):
+    if arrival.problem or content is None or not content.startswith(ZIP):
         yield arrival
         return
     try:
-        some = [one for one in archives.files(content, KEPT_BYTES) if not _is_nobodys(one.parts)]
+        some = [one for one in packed_in(content) if not _is_nobodys(one.parts)]
         inside = [one for one in some if re.search(r"\.ipynb|\.zip$", one.parts[-1], re.IGNORECASE)]
         if not inside:
-            raise archives.Unopened("no notebook is in it")
-        archives.check_size(inside, archives.MOST_UNPACKED)
-    except archives.Unopened as error:
-        yield replace(arrival, problem=str(error), advice=archives.BY_HAND)
+            raise Unopened("no notebook is in it")
+        check_size((one.size for one in inside), MOST_UNPACKED)
+    except Unopened as error:
+        yield replace(arrival, problem=str(error), advice=BY_HAND)
         return
     yield replace(arrival, opened=True)
     for one in inside:
@@ -155,11 +152,11 @@ def _unpacked(arrival: Arrival) -> Iterator[Arrival]:
         yield _read(replace(arrival, path=path, content=None), one)
 
 
-def _read(arrival: Arrival, packed: archives.Packed) -> Arrival:
+def _read(arrival: Arrival, packed: Packed) -> Arrival:
     try:
         return replace(arrival, content=packed.read())
-    except archives.Unopened as error:
-        return replace(arrival, problem=str(error), advice=archives.BY_HAND)
+    except Unopened as error:
+        return replace(arrival, problem=str(error), advice=BY_HAND)
 
 
 def _is_nobodys(parts: tuple[str, ...]) -> bool:
@@ -175,14 +172,16 @@ def _printable(name: str) -> str:
 
 
 def _arrival(path: Path, folder: Path) -> Arrival:
+    """A file of a folder, read where it can be and may count."""
     true_path = path.relative_to(folder).as_posix()
     shown = _printable(true_path)
     who = _label(shown)
+    plain = Arrival(shown, who.name, in_utc(datetime.now(UTC)))
     try:
         status = path.lstat()
-        written = datetime.fromtimestamp(status.st_mtime, UTC)
         stamp = who.when or stamp_of(path.with_name(TIMESTAMP))
-        plain = Arrival(shown, who.name, stamp or written, stamped=stamp is not None)
+        when = in_utc(stamp or datetime.fromtimestamp(status.st_mtime, UTC))
+        plain = replace(plain, handed_in=when, stamped=stamp is not None)
         if path.is_symlink() or not path.is_file():
             return replace(plain, problem="it is no ordinary file", advice=SAVE_AGAIN)
         if status.st_size > KEPT_BYTES:
@@ -193,22 +192,12 @@ def _arrival(path: Path, folder: Path) -> Arrival:
         return replace(plain, content=path.read_bytes())
     except OSError as error:
         reason = f"it cannot be read ({error.strerror})"
-        return Arrival(shown, who.name, datetime.now(UTC), problem=reason, advice="check who may read the folder")
+        return replace(plain, problem=reason, advice="check who may read the folder")
 
 
 def _label(path: str) -> Label:
     """What the student's folder, or the name of a loose file, says."""
     return label(re.sub(r"\.(ipynb|zip)$", "", path.split("/", 1)[0], flags=re.IGNORECASE))
-
-
-def numbers(receipts: Iterable[Receipt]) -> Numbers:
-    """The platforms' numbers of those whose files came in properly."""
-    found: Numbers = {}
-    for receipt in receipts:
-        number = _label(receipt.path).number
-        if number and receipt.student and not receipt.problem and not receipt.withdrawn:
-            found.setdefault(_key(receipt), set()).add(number)
-    return found
 
 
 def stamp_of(path: Path) -> datetime | None:
@@ -222,19 +211,95 @@ def stamp_of(path: Path) -> datetime | None:
     return found.replace(tzinfo=UTC) if found else None
 
 
-def _identified(arrival: Arrival, assignments: list[Assignment]) -> Arrival:
-    """With the assignment, where the answer cells of the file or its name say which."""
+# ---- zip files: opened in memory, within limits, and never written to the disk ----
+
+
+class Unopened(Exception):
+    """An archive, or a file in one, that is not opened; the message says why."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A file in an archive: where it lies, when it was written, its bytes as stated, and how to read it, or Unopened.
+
+    No more than the stated bytes are ever unpacked.
+    """
+
+    parts: tuple[str, ...]
+    written: datetime | None
+    size: int
+    read: Callable[[], bytes]
+
+
+def packed_in(archive: bytes | Path) -> list[Packed]:
+    """The files of an archive, the oldest first; of one that is too large to be kept, `read` raises Unopened.
+
+    A path is a platform's archive of a class, which may be too large for memory.
+    """
+    # The list of a student's archive is not made before its lines are counted: each begins so.
+    if isinstance(archive, bytes) and archive.count(b"PK\x01\x02") > MOST_FILES:
+        raise Unopened(f"more than {MOST_FILES:,} files are in the archive")
+    try:
+        opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
+    except _BROKEN as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+    return sorted(_packed(opened), key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
+
+
+def check_size(sizes: Iterable[int], most: int) -> None:
+    """Unopened for files that have more than so many bytes together."""
+    if sum(sizes) > most:
+        raise Unopened(f"unpacked it has more than {most:,} bytes")
+
+
+def _packed(archive: zipfile.ZipFile) -> Iterator[Packed]:
+    for info in archive.infolist():
+        parts = _parts(info)
+        try:  # the clock of who packed it, taken for this computer's, as unpacking does
+            written = datetime(*info.date_time).astimezone()
+        except (ValueError, OverflowError, OSError):
+            written = None
+        if parts and not info.is_dir():
+            yield Packed(parts, written, info.file_size, partial(_unpack, archive, info))
+
+
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise Unopened("it is no ordinary file")
+    if info.flag_bits & 1:
+        raise Unopened("the archive is locked with a password")
+    check_size([info.file_size], KEPT_BYTES)
+    try:
+        with archive.open(info) as file:
+            return file.read(info.file_size + 1)  # asked for no number, it might unpack two gigabytes at once
+    except _BROKEN as error:
+        raise Unopened(f"the archive is broken ({error})") from None
+
+
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """The folders and the name of a file; what would lead out of the archive is left out."""
+    name = info.filename
+    if not info.flag_bits & 0x800:  # Macs write UTF-8 and do not say so
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..") and part[1:] != ":")
+
+
+# ---- whose a file is, and of which assignment ----
+
+
+def _assignment_of(arrival: Arrival, assignments: Assignments) -> str | None:
+    """The single one with most of whose answer cells a file shares its names; else the one whose name it has."""
     if arrival.content is None or arrival.opened:
-        return arrival
-    return replace(arrival, assignment=_recognised(arrival.content, assignments) or _named(arrival.path, assignments))
-
-
-def _recognised(content: bytes, assignments: Iterable[Assignment]) -> str | None:
-    """The assignment with most of whose answer cells a file shares its names; None where no single one has most."""
-    names, _ = _names(content)
-    shared = [(len(names & each.answers), each.name) for each in assignments]
+        return None
+    names, _ = _names(arrival.content)
+    shared = [(len(names & answers), name) for name, answers in assignments.items()]
     first, second = nlargest(2, [*shared, (0, ""), (0, "")])
-    return first[1] if first[0] > second[0] else None
+    if first[0] > second[0]:
+        return first[1]
+    own = arrival.path.split("/", 1)[-1]  # a folder's name is the student's
+    plain = re.sub(r"[^a-z0-9]+", "-", own.lower())
+    return max((name for name in assignments if name.lower() in plain), key=len, default=None)
 
 
 def _names(content: bytes) -> tuple[set[str | None], str | None]:
@@ -243,14 +308,6 @@ def _names(content: bytes) -> tuple[set[str | None], str | None]:
         return {cell.name for cell in notebooks.handed_in(content)}, None
     except notebooks.Unreadable as error:
         return set(), str(error)
-
-
-def _named(path: str, assignments: Iterable[Assignment]) -> str | None:
-    """The assignment whose name stands in a path: the longest, as one name may hold another."""
-    own = path.split("/", 1)[-1]  # a folder's name is the student's
-    plain = re.sub(r"[^a-z0-9]+", "-", own.lower())
-    found = [each.name for each in assignments if each.name.lower() in plain]
-    return max(found, key=len, default=None)
 
 
 def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arrival:
@@ -268,9 +325,9 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
 def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
     """Why a file cannot count, and what to do about it."""
     content = arrival.content or b""
-    if content.startswith((*archives.ZIP, *archives.OTHERS)):
-        kind = "an archive in an archive" if content.startswith(archives.ZIP) else "an archive, and no zip file"
-        return f"it is {kind}", archives.BY_HAND
+    if content.startswith((*ZIP, *OTHERS)):
+        kind = "an archive in an archive" if content.startswith(ZIP) else "an archive, and no zip file"
+        return f"it is {kind}", BY_HAND
     named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one
     unreadable = None if named and arrival.assignment else _names(content)[1]
     if unreadable:
@@ -290,6 +347,19 @@ def _person(arrival: Arrival) -> str:
     return without_copy(rest) if rest else arrival.name
 
 
+# ---- two people of one name ----
+
+
+def numbers(some: Iterable[Arrival | Receipt]) -> Numbers:
+    """The platforms' numbers of those whose files came in properly."""
+    found: Numbers = defaultdict(set)
+    for one in some:
+        number = _label(one.path).number
+        if number and one.student and not one.problem:
+            found[_key(one)].add(number)
+    return found
+
+
 def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterator[Arrival]:
     """Two people under one name are a doubt: two spellings of it without a roster, and two numbers of a platform.
 
@@ -298,19 +368,18 @@ def _two_people(found: list[Arrival], roster: Roster, known: Numbers) -> Iterato
     work.
     """
     spellings: dict[str, set[str]] = defaultdict(set)
-    here: Numbers = {key: set(those) for key, those in known.items()} if roster.open else {}
-    for arrival in found:
-        if arrival.student and not arrival.problem and not arrival.opened:
-            if roster.open and not arrival.path.endswith("/"):
-                spellings[arrival.student].add(arrival.name.casefold())
-            if number := _label(arrival.path).number:
-                here.setdefault(_key(arrival), set()).add(number)
+    came = [arrival for arrival in found if arrival.student and not arrival.problem and not arrival.opened]
+    for arrival in came:
+        if roster.open and arrival.student and not arrival.path.endswith("/"):
+            spellings[arrival.student].add(arrival.name.casefold())
+    here = numbers(came)
     for arrival in found:
         student, who = arrival.student, _label(arrival.path)
         if not student or arrival.problem or arrival.opened:
             yield arrival
             continue
-        names, those = sorted(spellings[student]), sorted(here.get(_key(arrival), ()))
+        names = sorted(spellings[student])
+        those = sorted(here[_key(arrival)] | (known.get(_key(arrival), set()) if roster.open else set()))
         own = roster.people[student].numbers_on(who.platform) if student in roster.people else set()
         if len(names) > 1:
             problem = f"{' and '.join(map(repr, names))} are both {student!r} in plain letters"

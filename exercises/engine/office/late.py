@@ -22,11 +22,11 @@ where it costs marks.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -35,15 +35,11 @@ import msgspec
 
 from .ledger import Receipt
 from .people import identifier
-from .texts import converted, read_toml
+from .texts import Failed, converted, of_file, perhaps, read_toml
 
 DEADLINES = "deadlines.toml"
 DAY = timedelta(days=1)
 LONGEST = 3660  # days of an extension, free days
-
-
-class BadDeadlines(ValueError):
-    """The file cannot be used; the message names the place."""
 
 
 class Late(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -63,36 +59,32 @@ class Lateness:
     percent: float = 0.0
     by_the_files_date: bool = False
 
-    def note(self) -> str | None:
-        """A word for the table; None for what is in time."""
-        if not self.days:
-            return None
+    def note(self) -> str:
+        """A word for the table, where something came late."""
         doubt = ", by the file's own date, which copying can change" if self.by_the_files_date and self.percent else ""
         return f"{self.days} day{'s' * (self.days > 1)} late, {self.free} of them free: {self.percent:g} % off{doubt}"
 
 
 @dataclass(frozen=True)
 class Deadlines:
-    """What `deadlines.toml` says."""
+    """What `deadlines.toml` says; without a zone it is this computer's."""
 
     due: Mapping[str, datetime] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     extensions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     late: Late = field(default_factory=Late)
     zone: ZoneInfo | None = None
-    """The class's; None for this computer's."""
 
     def check(self, assignments: Iterable[str], students: Iterable[str] | None) -> None:
-        """BadDeadlines for an assignment that the course does not have, or a student who is not in its roster.
+        """Failed for an assignment that the course does not have, or a student who is not in its roster.
 
         Without a roster, for a name that no student can have in the tables.
         """
         given = set(self.weights).union(*self.extensions.values())
         _known("assignment", given, set(assignments))
-        if students is None:
-            _known("student", set(self.extensions), {identifier(name) or "" for name in self.extensions})
-        else:
-            _known("student in roster.csv", set(self.extensions), set(students))
+        kind = "student" if students is None else "student in roster.csv"
+        can_be = [identifier(name) or "" for name in self.extensions] if students is None else students
+        _known(kind, set(self.extensions), set(can_be))
 
     def weight(self, assignment: str) -> float:
         """What an assignment counts in the combined gradebook."""
@@ -115,10 +107,8 @@ class Deadlines:
             return 0
         extension = self.extension(student, assignment)
         over = handed_in - self.due_after(assignment, extension)
-        days = max(0, math.ceil(over / DAY) - 1)  # a day of the calendar may have 25 hours
-        while handed_in > self.due_after(assignment, extension + days):
-            days += 1
-        return days
+        least = max(0, math.ceil(over / DAY) - 1)  # a day of the calendar may have 25 hours
+        return next(days for days in count(least) if handed_in <= self.due_after(assignment, extension + days))
 
     def lateness(self, student: str, files: Mapping[str, Receipt]) -> dict[str, Lateness]:
         """assignment -> how late, for all that a student handed in: the free days go to what was due first."""
@@ -138,17 +128,14 @@ def read_deadlines(course: Path) -> Deadlines:
     path = course / DEADLINES
     if not path.exists():
         return Deadlines()
-    try:
+    with of_file(path):
         file = read_toml(path, _File)
         about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
         given = file.extensions.items()
         extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
-        late, zone = converted("late", file.late, Late), _zone(file.zone)
+        zone = _zone(file.zone)
         due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}
-    except ValueError as error:
-        raise BadDeadlines(f"{path.name}: {error}") from None
-    weights = {name: one.weight for name, one in about.items()}
-    return Deadlines(due, weights, extensions, late, zone)
+    return Deadlines(due, {name: one.weight for name, one in about.items()}, extensions, file.late, zone)
 
 
 _Days = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
@@ -161,16 +148,14 @@ class _Assignment(msgspec.Struct, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     zone: Any = None
-    late: Any = {}
+    late: Late = Late()
     assignments: dict[str, Any] = {}
     extensions: dict[str, Any] = {}
 
 
 def _known(what: str, given: set[str], known: set[str]) -> None:
     for name in sorted(given - known):
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" (perhaps {close[0]})" if close else ""
-        raise BadDeadlines(f"{DEADLINES}: there is no {what} called {name!r}{hint}")
+        raise Failed(f"{DEADLINES}: there is no {what} called {name!r}{perhaps(name, known)}")
 
 
 def _zone(name: Any) -> ZoneInfo | None:

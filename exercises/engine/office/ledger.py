@@ -26,31 +26,31 @@ _TABLES = {
     "hand_mark": """id INTEGER PRIMARY KEY, at TEXT DEFAULT CURRENT_TIMESTAMP, assignment TEXT NOT NULL,
         student TEXT NOT NULL, cell TEXT NOT NULL, answer TEXT NOT NULL, score REAL, extra_credit REAL, comment TEXT""",
 }
-_SCHEMA = "\n".join(f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items())
 
-Mark = tuple[float | None, float | None, str | None]
-"""What a person gave for an answer: a score, extra credit, a comment."""
+Mark = tuple[float | None, float | None, str | None]  # a person's: a score, extra credit, a comment
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file as it came: where it lay, whose and of which assignment it is, and what is wrong with it."""
+    """A file as it came: where it lay, whose and of which assignment it is, and what is wrong with it.
+
+    name: the person's, as the file or its folder gives it.
+    content: None where there is nothing to keep: a link, an empty folder, a file too large to be kept.
+    stamped: whether `handed_in` comes from a platform's time stamp and not from the file's date.
+    problem: why the file cannot count; None for a file that may.
+    opened: an archive whose files came in each by itself is kept, and graded by nobody.
+    """
 
     path: str
     name: str
-    """The person's name as the file or its folder gives it."""
-    handed_in: datetime
+    handed_in: str
     content: bytes | None = None
-    """None where there is nothing to keep: a link, an empty folder, a file too large to be kept."""
     student: str | None = None
     assignment: str | None = None
     stamped: bool = False
-    """Whether `handed_in` comes from a platform's time stamp and not from the file's date."""
     problem: str | None = None
-    """Why the file cannot count; None for a file that may."""
     advice: str | None = None
     opened: bool = False
-    """An archive whose files came in each by itself: kept, and graded by nobody."""
 
     @property
     def sha256(self) -> str | None:
@@ -60,7 +60,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Receipt:
-    """One file that arrived, as the ledger keeps it, in the order of `_RECEIPTS`; times are UTC, in ISO format."""
+    """One file that arrived, as the ledger keeps it; times are UTC, in ISO format."""
 
     id: int
     collection: int
@@ -77,9 +77,10 @@ class Receipt:
     withdrawn: bool
 
 
-_RECEIPTS = """SELECT receipt.id, collection, collection.at, path, name, student, assignment, handed_in, stamped,
-    sha256, problem, advice, withdrawal.at IS NOT NULL FROM receipt
-    JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id"""
+_RECEIPTS = """SELECT receipt.*, collection.at AS collected, withdrawal.at IS NOT NULL AS withdrawn FROM receipt
+    JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id
+    ORDER BY receipt.id"""
+_ARRIVED = ("path", "name", "student", "assignment", "handed_in", "stamped", "sha256", "problem", "advice")
 
 
 class Ledger:
@@ -91,28 +92,22 @@ class Ledger:
     def collect(self, arrivals: Iterable[Arrival], folder: str) -> list[Receipt]:
         """Keeps what is new, in one transaction; what was received before, and not withdrawn, is not received again."""
         with self._open() as database:
-            every = [one for one in _read(database) if not one.withdrawn]
-            known = {_key(one, one.sha256, one.handed_in) for one in every}
-            collection: int | None = None
+            known = {_key(receipt) for receipt in _read(database) if not receipt.withdrawn}
+            new: dict[tuple[object, ...], Arrival] = {}
             for arrival in arrivals:
-                sha = arrival.sha256
-                stamp = arrival.handed_in.astimezone(UTC).isoformat(timespec="seconds")
-                key = _key(arrival, sha, stamp)
-                if key in known:
-                    continue
-                known.add(key)
-                if collection is None:
-                    now = datetime.now(UTC).isoformat(timespec="seconds")
-                    collection = database.execute(
-                        "INSERT INTO collection (at, folder) VALUES (?, ?)", (now, folder)
-                    ).lastrowid
-                if sha is not None:
-                    database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (sha, arrival.content))
-                row = {**vars(arrival), "collection": collection, "handed_in": stamp, "sha256": sha}
-                del row["content"], row["opened"]
-                columns = ", ".join(row), ", ".join(f":{name}" for name in row)
-                database.execute("INSERT INTO receipt ({}) VALUES ({})".format(*columns), row)
-            return [receipt for receipt in _read(database) if receipt.collection == collection]
+                if (key := _key(arrival)) not in known:
+                    new.setdefault(key, arrival)
+            if not new:
+                return []
+            now = in_utc(datetime.now(UTC))
+            into = database.execute("INSERT INTO collection (at, folder) VALUES (?, ?)", (now, folder)).lastrowid
+            for arrival in new.values():
+                if arrival.content is not None:
+                    database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (arrival.sha256, arrival.content))
+                row = [into, *(getattr(arrival, name) for name in _ARRIVED)]
+                columns, places = ", ".join(["collection", *_ARRIVED]), ", ".join("?" * len(row))
+                database.execute(f"INSERT INTO receipt ({columns}) VALUES ({places})", row)
+            return [receipt for receipt in _read(database) if receipt.collection == into]
 
     def receipts(self) -> list[Receipt]:
         """All of them, withdrawn ones too, in the order in which they came."""
@@ -123,14 +118,12 @@ class Ledger:
         """The bytes of a file, as they were handed in."""
         with self._open() as database:
             row = database.execute("SELECT content FROM file WHERE sha256 = ?", (sha256,)).fetchone()
-        content: bytes = row[0]
-        return content
+        return bytes(row[0])
 
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        rows = [(receipt.id, in_utc(datetime.now(UTC))) for receipt in receipts]
         with self._open() as database:
-            rows = [(receipt.id, now) for receipt in receipts]
             database.executemany("INSERT OR IGNORE INTO withdrawal VALUES (?, ?)", rows)
 
     # ---- marks by hand ----
@@ -155,15 +148,22 @@ class Ledger:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
             if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'hand_mark'").fetchone():
-                database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+                schema = [f"CREATE TABLE IF NOT EXISTS {table} ({columns});" for table, columns in _TABLES.items()]
+                database.executescript(" ".join(["BEGIN;", *schema, "COMMIT;"]))
+            database.row_factory = sqlite3.Row
             yield database
 
 
+def in_utc(when: datetime) -> str:
+    """A time as the ledger keeps it."""
+    return when.astimezone(UTC).isoformat(timespec="seconds")
+
+
 def _read(database: sqlite3.Connection) -> list[Receipt]:
-    return [Receipt(*row) for row in database.execute(f"{_RECEIPTS} ORDER BY receipt.id")]
+    return [Receipt(**row) for row in database.execute(_RECEIPTS)]
 
 
-def _key(one: Arrival | Receipt, sha: str | None, stamp: str) -> tuple[object, ...]:
+def _key(one: Arrival | Receipt) -> tuple[object, ...]:
     """What makes two arrivals the same: person, assignment and bytes; the stamp; the place of what cannot count."""
-    place = one.path if one.problem else None
-    return one.student, one.assignment, sha, stamp if one.stamped else None, place, one.problem
+    place, stamp = one.path if one.problem else None, one.handed_in if one.stamped else None
+    return one.student, one.assignment, one.sha256, stamp, place, one.problem

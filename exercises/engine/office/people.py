@@ -9,7 +9,6 @@ before the name.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import re
 import unicodedata
@@ -24,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from .texts import written
+from .texts import of_file, perhaps, written
 
 ROSTER = "roster.csv"
 LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of which no system takes more than 255
@@ -54,19 +53,17 @@ def platforms() -> dict[str, Platform]:
     return msgspec.yaml.decode(text, type=dict[str, Platform])
 
 
-class BadRoster(ValueError):
-    """The roster cannot be used; the message names the line."""
-
-
 @dataclass(frozen=True)
 class Label:
-    """What the name of a file or a folder says: a person, and a time and a number, where there are any."""
+    """What the name of a file or a folder says: a person, and a time and a number, where there are any.
+
+    number: the platform's own of the person: Canvas's of the user, Moodle's of the user in one assignment.
+    """
 
     name: str
     when: datetime | None = None
     platform: str = ""
     number: str | None = None
-    """The platform's own number of the person: Canvas's of the user, Moodle's of the user in one assignment."""
 
 
 @dataclass(frozen=True)
@@ -178,29 +175,24 @@ class Roster:
                 return Match(None, f"no name can be made of {name[:80]!r}", "rename it to the student's name")
             return Match(student)
         people = self.people.values()
-        own = {person.student for person in people if number and number in person.numbers_on(platform)}
-        if len(own) == 1:
-            return Match(own.pop())
-        if name in self.people:
-            return Match(name)
-        found = set[str]()
-        if number and platform == "canvas":  # its numbers are of persons, whatever the column is called
-            found = {person.student for person in people if number in person.numbers.values()}
-        found = found or set().union(*(self._by_words.get(key, set()) for key in _keys(name)))
-        if len(found) == 1:
-            return Match(found.pop())
+        of_platform = {person.student for person in people if number and number in person.numbers_on(platform)}
+        own = {name} & self.people.keys()
+        canvass = number if platform == "canvas" else None  # its numbers are of persons, whatever the column is called
+        of_number = {person.student for person in people if canvass in person.numbers.values()}
+        of_name = set[str]().union(*(self._by_words.get(key, set()) for key in _keys(name)))
+        for found in (of_platform, own, of_number, of_name):
+            if len(found) == 1:
+                return Match(found.pop())
+        found = of_number or of_name
         if found:
             both = " and ".join(sorted(found))
             column = f", or write its number {number} into a column {platform}_id of {ROSTER}" if number else ""
             if column and platform == "moodle":
                 column += " (`roster --from` the assignment's grading worksheet does it for everybody)"
             return Match(None, f"{name[:80]!r} could be {both}", f"rename it to one of {both}{column}")
-        known = [person.name or person.student for person in people]
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f" (perhaps {close[0]})" if close else ""
-        return Match(
-            None, f"nobody in {ROSTER} is called {name[:80]!r}{hint}", f"rename it, or add the name to {ROSTER}"
-        )
+        hint = perhaps(name, [person.name or person.student for person in people])
+        unknown = f"nobody in {ROSTER} is called {name[:80]!r}{hint}"
+        return Match(None, unknown, f"rename it, or add the name to {ROSTER}")
 
 
 def _keys(name: str) -> set[object]:
@@ -225,18 +217,15 @@ def read_roster(course: Path) -> Roster:
     path, people = course / ROSTER, dict[str, Person]()
     if not path.exists():
         return Roster(everybody=True)
-    try:
+    with of_file(path):
         for line, cells in lines_of(written(path)):
             student = cells.pop("student")
             if not is_identifier(student):
-                raise ValueError(
-                    f"line {line}: student is {student!r}; expected letters, digits and . _ @ -, at most 64"
-                )
+                form = "letters, digits and . _ @ -, at most 64"
+                raise ValueError(f"line {line}: student is {student!r}; expected {form}")
             if student in people:
                 raise ValueError(f"line {line}: student {student!r} stands there twice")
             people[student] = Person(student, cells.pop("name", ""), cells.pop("email", ""), cells)
-    except ValueError as error:
-        raise BadRoster(f"{path}: {error}") from None
     return Roster(people.values())
 
 
@@ -265,9 +254,8 @@ def lines_of(text: str, known: Iterable[str] = ("student",)) -> Iterator[tuple[i
         raise ValueError(f"the column {', '.join(sorted(twice))} stands there twice")
     for line, cells in full:
         if any(cells[len(header) :]):
-            raise ValueError(
-                f"line {line} has {len(cells)} cells for {len(header)} columns: put a name with {sign!r} in quotes"
-            )
+            told = f"line {line} has {len(cells)} cells for {len(header)} columns"
+            raise ValueError(f"{told}: put a name with {sign!r} in quotes")
         yield line, {name: cell for name, cell in zip_longest(header, cells[: len(header)], fillvalue="") if name}
 
 

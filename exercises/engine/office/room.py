@@ -13,13 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbformat import NotebookNode
 from traitlets.config.loader import PyFileConfigLoader
 
+from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
 from exercises.engine.chapters import HERE
 from exercises.engine.grading.judge import fingerprint, read_json, verdict_on, write_whole
 from tools.address import repository
+
+from .texts import Failed
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -29,10 +33,6 @@ SETTINGS = """# Written by the course's commands; its settings are those of the 
 load_subconfig("nbgrader_config.py", path={here!r})
 get_config().CourseDirectory.root = {course!r}
 """
-
-
-class Failed(RuntimeError):
-    """A step that could not be done; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,6 @@ class Room:
     def notebook(self, step: str, student: str = ".") -> Path:
         """source/./A/A.ipynb, release/./A/A.ipynb, counted/STUDENT/A/A.ipynb, ..."""
         return self.course / step / student / self.assignment / f"{self.assignment}.ipynb"
-
-    def handed_out(self) -> Path:
-        """What students got; before the first release, the source."""
-        released = self.notebook("release")
-        return released if released.exists() else self.notebook("source")
 
     def release_state(self) -> str:
         """Changes with what a release is made of: the source, on what answers will run, and the course's address."""
@@ -72,9 +67,8 @@ class Room:
 
     def judged(self, student: str) -> dict[str, Any]:
         """The verdict on a student's working copy: the stored one, or a new one."""
-        return verdict_on(
-            self.verdict(student), self.notebook("source"), self.notebook("counted", student), self.limits
-        )
+        files = self.notebook("source"), self.notebook("counted", student)
+        return verdict_on(self.verdict(student), *files, self.limits)
 
     def fingerprint(self, student: str) -> str:
         """Changes with the student's working copy, the assignment and whatever grades it."""
@@ -122,13 +116,17 @@ def rooms(course: Path, assignment: str | None = None, limits: Limits = USUAL) -
     return [room]
 
 
+def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells of an assignment that have points, by name."""
+    every = ((notebooks.grading(cell), cell) for cell in notebook.cells)
+    return {about["grade_id"]: cell for about, cell in every if about.get("grade")}
+
+
 def usable(course: Path) -> Path:
     """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
     if glob.has_magic(str(course)) or re.search("%[0-9A-Fa-f]{2}", str(course)):
-        raise Failed(
-            f"{course}: [ ], * and ? may not stand in the path of a class, nor a sign such as %41, as nbgrader reads "
-            "them in its own way"
-        )
+        told = "[ ], * and ? may not stand in the path of a class, nor a sign such as %41"
+        raise Failed(f"{course}: {told}, as nbgrader reads them in its own way")
     return course
 
 

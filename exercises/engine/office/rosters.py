@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from .people import ROSTER, BadRoster, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
-from .tables import write_table
-from .texts import decoded
+from .people import ROSTER, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
+from .texts import Failed, decoded, write_table
 
 ASKED = ("student", "name", "email", "number")
 FORMER = "former_names"
@@ -22,45 +20,43 @@ HOW = "Say which they are: --column student=... --column name=... --column numbe
 
 
 def columns_of(given: Iterable[str]) -> dict[str, list[str]]:
-    """Columns by flags: ["name=Vorname,Nachname"] -> {"name": ["Vorname", "Nachname"]}. BadRoster for another form."""
+    """Columns by flags: ["name=Vorname,Nachname"] -> {"name": ["Vorname", "Nachname"]}. Failed for another form."""
     found: dict[str, list[str]] = {}
     for one in given:
         what, _, columns = one.partition("=")
         names = [name.strip() for name in columns.split(",")]
         if what not in ASKED or not all(names):
-            raise BadRoster(f"--column {one}: expected one of {', '.join(ASKED)}, =, and names of columns")
+            raise Failed(f"--column {one}: expected one of {', '.join(ASKED)}, =, and names of columns")
         if what in found:
-            raise BadRoster(f"--column {one}: {what} is {','.join(found[what])} already; expected each once")
+            raise Failed(f"--column {one}: {what} is {','.join(found[what])} already; expected each once")
         found[what] = names
     return found
 
 
 def people_of(path: Path, given: Mapping[str, Sequence[str]], encoding: str | None = None) -> list[Person]:
-    """The people of an export. BadRoster names the line, or what its columns are and how to say which is which."""
+    """The people of an export. Failed names the line, or what its columns are and how to say which is which."""
     try:
         text = decoded(path, encoding)
         known = [name for one in platforms().values() for name in one.known_by]
         lines = list(lines_of(text, [*known, *(name for names in given.values() for name in names)]))
     except ValueError as error:
         how = f"{HOW}." if "the columns are" in str(error) else ""
-        raise BadRoster(f"{path}: {error}. {how}".rstrip(". ")) from None
+        raise Failed(f"{path}: {error}. {how}".rstrip(". ")) from None
     if not lines:
-        raise BadRoster(f"{path}: nobody stands below the names of the columns; expected a line for each person")
+        raise Failed(f"{path}: nobody stands below the names of the columns; expected a line for each person")
     header = list(lines[0][1])
     system, preset = next(((k, v) for k, v in platforms().items() if set(v.known_by) <= set(header)), ("", None))
     columns = {**(preset.roster if preset else {}), **given}
     unknown = [name for what in given for name in given[what] if name not in header]
     if unknown or "student" not in columns:
         what = f"no column {unknown[0]!r}" if unknown else "the export of no platform that is known here"
-        raise BadRoster(
-            f"{path}: {what}; its columns are {', '.join(header)}. {HOW}, or write them into "
-            f"{Path(__file__).parent}/platforms.yml"
-        )
+        presets = Path(__file__).with_name("platforms.yml")
+        raise Failed(f"{path}: {what}; its columns are {', '.join(header)}. {HOW}, or write them into {presets}")
     nobody = preset.no_people if preset else [""]
     every = (_person(line, cells, columns, system) for line, cells in lines if _name(cells, columns) not in nobody)
     found = list({(one.student, one.name): one for one in every}.values())  # who is in two sections may stand twice
     if twice := {one.student for one in found if [other.student for other in found].count(one.student) > 1}:
-        raise BadRoster(f"{path}: {min(twice)!r} stands there twice: take another column, --column student=...")
+        raise Failed(f"{path}: {min(twice)!r} stands there twice: take another column, --column student=...")
     return found
 
 
@@ -74,7 +70,7 @@ def _person(line: int, cells: Mapping[str, str], columns: Mapping[str, Sequence[
     name = _name(cells, columns)
     student = first["student"] if is_identifier(first["student"]) else identifier(first["student"] or name)
     if student is None:
-        raise BadRoster(f"line {line}: nothing says who {name!r} is: say --column student=...")
+        raise Failed(f"line {line}: nothing says who {name!r} is: say --column student=...")
     own = {name for known in platforms().values() for names in known.export.values() for name in names}
     numbers = {column: cell for column, cell in cells.items() if column in own - {"student", "name", "email"}}
     if digits := re.search(r"\d+", first["number"]):
@@ -132,14 +128,10 @@ def update(course: Path, export: Path, given: Mapping[str, Sequence[str]], encod
             print(f"roster: {person.name} ({person.student}): {told}")
     gone = [person for person, told in found if told.startswith("gone")]
     if old.people and len(gone) == len(old.people):
-        print(
-            "roster: no number and no login of this export was in the roster. If these are the same people, delete "
-            f"{course / ROSTER} and read each export with --column student=..., a column of numbers that both have"
-        )
+        print("roster: no number and no login of this export was in the roster. If these are the same people, delete")
+        print(f"{course / ROSTER} and read each export with --column student=..., a column of numbers that both have")
     columns = dict.fromkeys(key for person, _ in found for key in person.numbers)
-    lines: list[dict[str, Any]] = [
-        {"student": person.student, "name": person.name, "email": person.email, **person.numbers} for person, _ in found
-    ]
+    lines = [{**vars(person), **person.numbers} for person, _ in found]
     write_table(course / ROSTER, ["student", "name", "email", *columns], lines)
     print(f"roster: {len(lines)} people in {course / ROSTER}")
     return course / ROSTER

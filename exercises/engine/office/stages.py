@@ -18,25 +18,30 @@ from course_lib.lessons.shared.grading.sandbox import NoWalls
 from exercises.engine.grading.judge import read_json, write_whole
 
 from . import hand
-from .desk import Desk
+from .desk import Desk, Standing, in_order
 from .late import Lateness
 from .ledger import Receipt
-from .room import Failed, Room, checked, text_of
-from .standing import Standing, in_order
+from .room import Room, checked, graded_cells, text_of
+from .texts import Failed
+
+_NO_PLACE = "no place among the marks"
 
 
 def release(room: Room) -> None:
     """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed.
 
-    Where points changed, it says so. Where cells came or went, all submissions leave nbgrader's gradebook, which would
-    refuse the change, and wait for `grade`; marks by hand come back with it.
+    Where points changed, it says so. Where cells came or went, all submissions leave nbgrader's gradebook, which
+    refuses the change, and wait for `grade`; marks by hand come back with it.
     """
     released = room.notebook("release")
     if is_released(room):
         print(f"release: {released.parent} is up to date")
         return
-    _make_way(room, notebooks.read_source(room.notebook("source")))
-    checked(room.api().generate_assignment(room.assignment, force=True, create=True))
+    _say_points(room)
+    made = room.api().generate_assignment(room.assignment, force=True, create=True)
+    if "Cannot add or remove cells" in str(made) and _unlist(room):
+        made = room.api().generate_assignment(room.assignment, force=True, create=True)
+    checked(made)
     print(f"release: {released.parent} is what students get")
 
 
@@ -48,56 +53,41 @@ def is_released(room: Room) -> bool:
     return room.assignment in known and about.get("made_from") == room.release_state()
 
 
-def _make_way(room: Room, source: Any) -> None:
-    """Before a release that is not the first: says what changes, and lets nbgrader change it."""
-    from nbgrader.api import MissingEntry
-
-    every = [notebooks.grading(cell) for cell in source.cells]
-    cells = {
-        about["grade_id"]: about for about in every if any(map(about.get, ("grade", "solution", "locked", "task")))
-    }
-    kinds = {name: (bool(about.get("grade")), bool(about.get("solution"))) for name, about in cells.items()}
-    kinds |= dict.fromkeys(notebooks.ADDED, (False, False))  # every release has these two besides
-    new = {name: float(about.get("points", 0)) for name, about in cells.items() if about.get("grade")}
+def _say_points(room: Room) -> None:
+    """Before a release that is not the first: which points change."""
     with room.gradebook() as gradebook:
-        try:
-            notebook = gradebook.find_notebook(room.assignment, room.assignment)
-        except MissingEntry:
-            return
-        old = {cell.name: cell.max_score for cell in notebook.grade_cells}
-        solutions = {cell.name for cell in notebook.solution_cells}
-        before = {cell.name: (cell.name in old, cell.name in solutions) for cell in notebook.source_cells}
-        students = {submission.student.id for submission in notebook.submissions}
-    for name in [*old, *(new.keys() - old.keys())]:
-        if old.get(name) != new.get(name):
-            print(f"release: {name} has {_points(new.get(name))}; before, it had {_points(old.get(name))}")
-    if kinds != before:
-        _unlist(room, students)
-
-
-def _points(points: float | None) -> str:
-    return "no place among the marks" if points is None else f"{points:g} point{'s' * (points != 1)}"
+        books = [book for one in gradebook.assignments for book in one.notebooks if one.name == room.assignment]
+        old = {cell.name: cell.max_score for book in books for cell in book.grade_cells}
+    cells = graded_cells(notebooks.read_source(room.notebook("source"))) if old else {}
+    new = {name: float(notebooks.grading(cell)["points"]) for name, cell in cells.items()}
+    for name in dict.fromkeys([*old, *new]):
+        every = (points.get(name) for points in (old, new))
+        before, now = (_NO_PLACE if one is None else f"{one:g} point{'s' * (one != 1)}" for one in every)
+        if before != now:
+            print(f"release: {name} has {now}; before, it had {before}")
 
 
 def say_what_came(where: str, new: list[Receipt]) -> None:
     """How many files are new, and which of them cannot count."""
     refused = [receipt for receipt in new if receipt.problem]
-    print(f"{where}: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
+    count = len(new) - len(refused)
+    told = f", {len(refused)} that cannot count" if refused else ""
+    print(f"{where}: {count} new file{'s' * (count != 1)}{told}")
     for receipt in refused:
         print(f"  {receipt.path}: {receipt.problem}; {receipt.advice}")
 
 
-def sort_out(desk: Desk, room: Room) -> None:
+def collected(desk: Desk, room: Room) -> None:
     """Brings counted/ to what counts, and says which files do not."""
-    if not is_released(room):
-        release(room)
-    for student, standing in _laid_out(desk, room).items():
+    for student, standing in sort_out(desk, room).items():
         for note in standing.notes:
             print(f"  {student}: {note}")
 
 
-def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
-    """The working copies of what counts; what was taken back and has nothing in its place is listed no longer."""
+def sort_out(desk: Desk, room: Room) -> dict[str, Standing]:
+    """Brings counted/ to what counts; what was taken back and has nothing in its place is listed no longer."""
+    if not is_released(room):
+        release(room)
     found = desk.lay_out(room)
     receipts = [receipt for receipt in desk.ledger.receipts() if receipt.assignment == room.assignment]
     if gone := {receipt.student for receipt in receipts if receipt.student and receipt.withdrawn} - found.keys():
@@ -105,18 +95,20 @@ def _laid_out(desk: Desk, room: Room) -> dict[str, Standing]:
     return found
 
 
-def _unlist(room: Room, students: set[str]) -> None:
-    """Takes what is booked of these students out of nbgrader's lists, so that formgrader asks for no marks.
+def _unlist(room: Room, students: set[str] | None = None) -> set[str]:
+    """Takes what is booked of these students, or of all, out of nbgrader's lists: formgrader asks for no marks.
 
     Marks by hand stay in the ledger, and are there again when the same answers count again.
     """
     hand.keep(room, students)
     with room.gradebook() as gradebook:
         booked = {submission.student_id for submission in gradebook.assignment_submissions(room.assignment)}
-        for student in sorted(students & booked):
+        taken = booked if students is None else booked & students
+        for student in sorted(taken):
             for step in ("autograded", "feedback"):
                 shutil.rmtree(room.notebook(step, student).parent, ignore_errors=True)
             gradebook.remove_submission(room.assignment, student)
+    return taken
 
 
 def grade(desk: Desk, room: Room, workers: int) -> None:
@@ -124,9 +116,7 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
 
     Failed, at the end, where a submission could not be graded. NoWalls where none can be.
     """
-    if not is_released(room):
-        release(room)
-    students = sorted(_laid_out(desk, room))
+    students = sorted(sort_out(desk, room))
     waiting = sorted(set(students) - graded(room, students))
     for student in waiting[:1]:
         room.fingerprint(student)  # reads the grading's code once, and here: Python 3.11 parses in one thread only
@@ -206,8 +196,7 @@ def settle(desk: Desk, room: Room) -> None:
 
     What deadlines.toml no longer says leaves it: without a due date nothing is late, and nothing is taken off.
     """
-    late, deadlines, found = desk.lateness(room), desk.deadlines, desk.standings(room)
-    due = deadlines.due.get(room.assignment)
+    late, found, due = desk.lateness(room), desk.standings(room), desk.deadlines.due.get(room.assignment)
     with room.gradebook() as gradebook:
         gradebook.find_assignment(room.assignment).duedate = _naive(due) if due else None
         for student in graded(room, found):
@@ -215,9 +204,6 @@ def settle(desk: Desk, room: Room) -> None:
             counts = found[student].counts
             if counts is not None:
                 notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
-            days = deadlines.extension(student, room.assignment)
-            more = deadlines.due_after(room.assignment, days) - due if due and days else None
-            notebook.assignment.extension = more
             cost = round(notebook.score * late.get(student, Lateness()).percent / 100, 2)
             notebook.late_submission_penalty = cost or None
         gradebook.db.commit()

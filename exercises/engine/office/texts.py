@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import csv
+import difflib
 import hashlib
+import io
 import json
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from exercises.engine.grading.judge import write_whole
+
+# In these, spreadsheets save a table where nobody asked for Unicode.
 LIKELY = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis")
-"""Encodings in which spreadsheets save a table where nobody asked for Unicode."""
+
+
+class Failed(ValueError):
+    """What was asked cannot be done; the message says why, and what to do."""
+
+
+@contextmanager
+def of_file(path: Path) -> Iterator[None]:
+    """What is wrong inside is said with the file in which it stands."""
+    try:
+        yield
+    except ValueError as error:
+        raise Failed(f"{path}: {error}") from None
+
+
+def perhaps(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant, behind a name that nobody knows."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (perhaps {close[0]})" if close else ""
 
 
 def decoded(path: Path, encoding: str | None = None, *, ask: bool = True) -> str:
@@ -72,3 +98,17 @@ def converted(place: str, value: Any, kind: type[Kind]) -> Kind:
 def sha256(content: bytes) -> str:
     """The checksum of some bytes."""
     return hashlib.sha256(content).hexdigest()
+
+
+def write_table(path: Path, names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> None:
+    """A CSV file that is whole or as it was before; other programs read no formula in it."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows({key: _harmless(value) for key, value in line.items()} for line in lines)
+    write_whole(path, text.getvalue())
+
+
+def _harmless(value: Any) -> Any:
+    """Spreadsheets run a text that begins with one of these signs."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value
