@@ -225,7 +225,8 @@ print(json.dumps(rows))
 def _given_by(folder: Path, result: Result, cell: registry.Cell) -> list[Row]:
     """The rows of a cell by the code in another checkout; ValueError where that is not the code of the result."""
     command = [sys.executable, "-c", BEFORE, result.id, json.dumps(cell)]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    paths = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ValueError(f"the code in {folder} fails on a cell of {result.id}: {done.stderr.strip()[-300:]}")
