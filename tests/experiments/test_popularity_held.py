@@ -104,3 +104,35 @@ def test_the_predictions_that_the_lab_counts() -> None:
     held = popularity_held.verdicts(experiments.load_result("PRACTICE-6", "laptop"))
     assert [name for name, (_, holds) in held.items() if not holds] == ["plain", "order", "same"]
     assert list(held) == list(popularity_held.PREDICTIONS)
+
+
+def test_what_the_lab_says_of_caps_and_lists() -> None:
+    """Sentences beside its table: where a limit was met, and which lists the curves rise above."""
+    stored = experiments.load_result("PRACTICE-6", "laptop")
+    at_limit = [
+        (data, loss, tau)
+        for data, most in popularity_held.PASSES.items()
+        for loss in popularity_held.LOSSES
+        for tau in popularity_held.TEMPERATURES
+        if stored.mean("passes", data=data, loss=loss, tau=tau) == most
+    ]
+    of_all = [("ml-1m", loss, 0.2) for loss in popularity_held.LOSSES]
+    assert at_limit == [("movietweetings-5core", PLAIN, 0.1), *of_all]
+    assert stored.values("weight").count(popularity_held.WEIGHTS[-1]) == 3
+
+    def tops(data: str) -> list[float]:
+        """The highest point of each curve."""
+        return [
+            max(stored.curve("recall@10", "weight", data=data, loss=loss, tau=tau)[1])
+            for loss in popularity_held.LOSSES
+            for tau in popularity_held.TEMPERATURES
+        ]
+
+    lists = {
+        data: [stored.mean("recall@10", data=data, loss=name) for name in ("hits", "most popular")]
+        for data in popularity_held.PASSES
+    }
+    assert max(tops("movietweetings-5core")) < lists["movietweetings-5core"][0]
+    assert min(tops("ml-1m")) > max(lists["ml-1m"])
+    low = [stored.mean("held", data=data, loss=LOGQ, tau=0.1) for data in popularity_held.PASSES]
+    assert min(low) > 1  # "no slope there is too small"
