@@ -39,7 +39,7 @@ import numpy as np
 from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
-from course_lib.audit.columns import Beside, Candidates, candidates, families, number_of, side_of
+from course_lib.audit.columns import FAMILY, Beside, Candidates, candidates, families, number_of, side_of
 from course_lib.audit.ids import IDS, by_id, checked_ids
 from course_lib.audit.lines import lines_of
 from course_lib.audit.schema import INFERRED, NONE, Schema
@@ -338,6 +338,7 @@ def _read_arrow(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         values, taken = np.column_stack([arrow.numbers(found, key, name, path) for key in picked]), picked
         first_to_last = " to ".join(dict.fromkeys((picked[0], picked[-1])))
         _check_family(picked, chosen, name, path)
+        _refuse_hexadecimal(picked, columns, chosen, name, path)
     left = tuple(each for each in found.column_names if each not in taken)
     rows = Rows(values, f"{first_to_last}, {_width(values)}", left_out=left, total=found.num_rows)
     if own == NONE:
@@ -431,6 +432,19 @@ def _check_family(columns: list[str], chosen: str, name: str, path: Path) -> Non
         if number_of(right) > number_of(left) + 1:
             what = f"between the columns {left} and {right} some are missing"
             raise refuse_file(name, path, what, "dimensions whose numbers follow each other")
+
+
+def _refuse_hexadecimal(picked: list[str], columns: Mapping[str, Any], chosen: str, name: str, path: Path) -> None:
+    """Raises ValueError where d_a, d_b, ... stand beside d_0 to d_9: dimensions that are counted so."""
+    read = FAMILY.fullmatch(picked[0])
+    if chosen or read is None:
+        return
+    form = re.compile(re.escape(read[1]) + "[0-9]*[a-f]+[0-9a-f]*" + re.escape(read[3]))
+    floats = (key for key, kind in columns.items() if arrow.is_number(kind, floats=True) and key not in picked)
+    odd = [key for key in floats if form.fullmatch(key)]
+    if odd:
+        what = f"beside {picked[0]} to {picked[-1]} stands {odd[0]}, which may be a dimension too"
+        raise refuse_file(name, path, what, "dimensions numbered 0, 1, ..., 9, 10, or a # with the columns behind it")
 
 
 # --------------------------------------------------------------------------------------------------------------- parts

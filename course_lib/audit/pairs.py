@@ -285,12 +285,16 @@ def _days(numbers: AnyArray) -> AnyArray:
     clock = 10**6 if len(numbers) and numbers.min() > 10**13 else 1
     if not len(numbers) or numbers.min() < 19700101 * clock or numbers.max() > 21001231 * clock + clock:
         return numbers
-    written = [f"{each:014.0f}" if clock > 1 else f"{each:08.0f}000000" for each in numbers.tolist()]
-    try:
-        dates = [f"{each[:4]}-{each[4:6]}-{each[6:8]}T{each[8:10]}:{each[10:12]}:{each[12:]}" for each in written]
-        return np.array(dates, "datetime64[s]").astype(np.float64) if (numbers == np.floor(numbers)).all() else numbers
-    except ValueError:  # no month, or no hour
+    whole = numbers.astype(np.int64)
+    date, rest = whole // clock, whole % clock
+    year, month, day = date // 10**4, date // 100 % 100, date % 100
+    hour, minute, second = rest // 10**4, rest // 100 % 100, rest % 100
+    inside = [(1, month, 12), (1, day, 31), (0, hour, 23), (0, minute, 59), (0, second, 59)]
+    if (whole != numbers).any() or any(((part < low) | (part > high)).any() for low, part, high in inside):
         return numbers
+    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]").astype(np.int64) + day - 1
+    return (((days * 24 + hour) * 60 + minute) * 60 + second).astype(np.float64)
 
 
 def _ids_of(array: AnyArray, where: str, name: str, path: Path) -> AnyArray:

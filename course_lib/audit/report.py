@@ -264,7 +264,21 @@ def audit(
     evidence = _evidence(item_table, user_table, counts, found, **known)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
     options = {"k": k, "seed": given_seed}
-    bar = tqdm(total=STEPS, disable=not progress, leave=False)
+    with tqdm(total=STEPS, disable=not progress, leave=False) as bar:
+        return _report(evidence, inputs, options, found, draws, wide, index, bar)
+
+
+def _report(
+    evidence: Evidence,
+    inputs: dict[str, Any],
+    options: dict[str, Any],
+    found: dict[str, Found | None],
+    draws: int,
+    wide: bool,
+    index: str | None,
+    bar: tqdm[Any],
+) -> Report:
+    """What `audit` says, a step of the bar at a time."""
 
     def step(name: str) -> None:
         bar.set_description(name)
@@ -303,7 +317,6 @@ def audit(
         shown = [*shown, correction.effect]
     said += [*notes, *of_recent, *more_notes]
     measured = (tuple(beside_them), tuple(shown), cosines)
-    bar.close()
     return Report(verdicts, *measured, inputs, options, tuple(said), fewer, evidence, bench, index)
 
 

@@ -120,7 +120,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     given = parsed(arguments)
     course, began, failures = given.course.resolve(), time.monotonic(), list[str]()
-    with reported(failures), only_one(usable(course)):
+    with reported(failures), only_one(usable(course, new=given.step != "by-hand")):
         if given.step == "roster":
             rosters.update(course, given.export, rosters.columns_of(given.column), given.encoding)
         elif given.step == "by-hand":

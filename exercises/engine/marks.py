@@ -84,7 +84,7 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def read_plan(course: Path) -> Plan:
     """The class's plan. Failed for one that is not there, of another form, or whose weights do not add up to 100."""
-    with of_file(course / FILE):
+    with of_file(course / FILE, "its form stands in exercises/engine/marks.py"):
         plan = read_toml(course / FILE, Plan)
         parts = {name: converted(f"parts.{name}", one, Part) for name, one in plan.parts.items()}
         for name, part in parts.items():
@@ -109,6 +109,8 @@ def read_table(path: Path, columns: Iterable[str], *, nobodys: bool = True) -> p
     As an editor or a spreadsheet saves them (`lines_of`). Failed for another form, a missing column, and a student
     who stands there twice. Without `nobodys`, lines without a student are left out.
     """
+    if not path.exists():
+        raise Failed(f"{path} is missing; expected columns student and {', '.join(columns)}")
     with of_file(path):
         rows = [{"line": line, **cells} for line, cells in lines_of(written(path)) if cells["student"] or nobodys]
     table = pd.DataFrame(rows, columns=None if rows else ["line", "student", *columns]).set_index("student")

@@ -10,8 +10,9 @@ import pytest
 from audit import planted
 
 from course_lib.__main__ import main
-from course_lib.audit import command
+from course_lib.audit import audit, command, pairs, report
 from course_lib.audit.command import cli
+from course_lib.audit.snapshots.rows import files_in
 from course_lib.audit.verdicts import CATALOGUE
 from course_lib.geometry import normalise
 
@@ -152,6 +153,29 @@ def test_a_compressed_file_in_a_folder_is_refused_and_not_passed_over(name, tmp_
     np.save(tmp_path / "items.npy", np.random.default_rng(0).normal(size=(30, 4)))
     (tmp_path / name).write_bytes(b"anything")
     assert cli([str(tmp_path)]) == 2 and f"{name} is compressed" in capsys.readouterr().err
+
+
+def test_a_compressed_copy_beside_the_file_itself_is_passed_over(tmp_path):
+    np.save(tmp_path / "items.npy", np.random.default_rng(0).normal(size=(30, 4)))
+    for name in ("items.npy.gz", "pairs.2024.csv.gz"):
+        (tmp_path / name).write_bytes(b"anything")
+    assert files_in(tmp_path, "old") == {"items": str(tmp_path / "items.npy")}
+
+
+def test_an_error_leaves_no_bar_behind(monkeypatch, capsys):
+    def fails(evidence):
+        raise ValueError("a question")
+
+    monkeypatch.setattr(report, "dead_rows", fails)
+    with pytest.raises(ValueError, match="a question"):
+        audit(np.random.default_rng(0).normal(size=(30, 4)), rng=np.random.default_rng(0), progress=True)
+    assert capsys.readouterr().err.rsplit("\r", 1)[-1] == ""
+
+
+def test_dates_as_numbers_are_seconds_also_one_that_no_calendar_has():
+    found = pairs._days(np.array([20230131.0, 20230231.0]))
+    assert found.tolist() == np.array(["2023-01-31", "2023-03-03"], "datetime64[s]").astype(float).tolist()
+    assert pairs._days(np.array([20230131.0, 20231331.0])).tolist() == [20230131, 20231331]  # no month: no dates
 
 
 def test_the_law_of_negatives_may_be_named_by_its_library(folder, capsys):

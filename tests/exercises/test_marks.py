@@ -366,3 +366,10 @@ def test_a_sheet_without_a_name_and_an_open_quote_are_refused(tmp_path: Path) ->
     (tmp_path / "exam.csv").write_text('student,points\n"ann,3\n')
     with pytest.raises(Failed, match="unexpected end of data; expected every quote closed"):
         marks.read_table(tmp_path / "exam.csv", ["points"])
+
+
+def test_a_plan_or_a_table_that_is_missing_says_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=r"marks\.toml: .*its form stands in exercises/engine/marks\.py"):
+        marks.read_plan(tmp_path)
+    with pytest.raises(Failed, match=r"exam\.csv is missing; expected columns student and points"):
+        marks.read_table(tmp_path / "exam.csv", ["points"])

@@ -875,6 +875,22 @@ def test_a_path_that_nbgrader_takes_for_a_pattern_is_refused_before_any_work(tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_by_hand_makes_no_class_of_a_mistyped_folder(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"by-hand: .*nosuch is no folder; expected that of a class"):
+        classroom.main(["by-hand", "--course", str(tmp_path / "nosuch")])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_name_in_the_deadlines_keeps_nothing_from_being_taken_in(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text("[extensions.anna]\nddcc = 2\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"deadlines\.toml: there is no assignment called 'ddcc' \(perhaps ddc\)"):
+        term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    assert [one.student for one in Ledger(term.course).receipts()] == ["anna"]
+    (term.course / "deadlines.toml").unlink()
+    term.run("grade")
+    assert term.totals() == {"anna": 3}
+
+
 def test_a_folder_of_submissions_may_be_called_as_it_likes(term: Class) -> None:
     folder = term.folder(anna__ddc=work(WEEK_1, 3))
     for name in ("week [1]", "50% #1 {ü}"):

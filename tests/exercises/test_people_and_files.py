@@ -215,6 +215,7 @@ DDC = "[assignments.ddc]\ndue = "
         ("[late", "deadlines.toml"),
         ("[penalty]\nper_day = 1", "unknown field `penalty`; expected some of zone, late, assignments, extensions"),
         ("[assignments.ddc]\nwieght = 2", "assignments.ddc is .*unknown field `wieght`; expected some of due, weight"),
+        ("[late]\nfree_day = 3", "late is .*unknown field `free_day`; expected some of free_days, percent_per_day"),
         ("[late]\nfree_days = -1", "late.free_days is '-1': Expected `int` >= 0"),
         ("late = 3", "late is '3': Expected `object`"),
         ("assignments = []", r"the file.assignments is '\[\]': Expected `object`"),
@@ -632,6 +633,30 @@ def test_an_archive_that_is_not_opened_is_a_doubt_that_says_what_to_do(tmp_path:
     assert ("ben", None) in {(one.student, one.problem) for one in found}
     (told,) = (one for one in found if one.student == "anna" and one.assignment == "ddc" and one.problem)
     assert problem in str(told.problem) and "unpack it and collect again" in str(told.advice)
+
+
+def test_what_an_archive_of_a_class_lists_is_counted_before_the_list_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "MOST_FILES", 2)
+    for many, name in ((20, "fits.zip"), (21, "many.zip")):
+        (tmp_path / name).write_bytes(packed({f"{n}.txt": b"" for n in range(many)}))
+    assert len(intake.packed_in(tmp_path / "fits.zip")) == 20
+    with pytest.raises(intake.Unopened, match="more than 20 files are in the archive"):
+        intake.packed_in(tmp_path / "many.zip")
+
+
+def test_a_number_of_two_people_is_a_doubt_and_given_to_nobody_else() -> None:
+    roster = people.Roster(
+        [
+            people.Person("a", "Ann Axe", numbers={"ID": "123"}),
+            people.Person("b", "Ben Bow", numbers={"SIS User ID": "123"}),
+            people.Person("c", "Cy Cee"),
+        ]
+    )
+    assert roster.match("axeann", "canvas", "123").student == "a"
+    doubt = roster.match("ceecy", "canvas", "123")
+    assert doubt.student is None and "could be a and b" in str(doubt.problem)
 
 
 @pytest.mark.parametrize("encoding", UNICODE)

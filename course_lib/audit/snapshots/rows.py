@@ -55,15 +55,18 @@ def read_snapshot(text: str, name: str, *, schema: Schema = INFERRED, drop_zero_
 
 def files_in(folder: Path, name: str) -> dict[str, str]:
     """{stem: file} of the STEMS in a folder. Raises ValueError without items, and where one comes in two files."""
-    found: dict[str, str] = {}
+    found, packed = dict[str, str](), dict[str, str]()
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in PACKED and path.name.partition(".")[0] in STEMS:
-            raise refuse_file(name, folder, f"{path.name} is compressed", "the file that is in it")
+        start, *behind = path.name.split(".")
+        if start in STEMS and len(behind) in (1, 2) and path.suffix.lower() in PACKED:
+            packed[start] = path.name
         if path.stem not in STEMS or not (path.is_file() or is_parts(path)):
             continue
         if path.stem in found:
             raise refuse_file(name, folder, f"it holds {Path(found[path.stem]).name} and {path.name}", "one of them")
         found[path.stem] = str(path)
+    if alone := [file for stem, file in packed.items() if stem not in found]:
+        raise refuse_file(name, folder, f"{alone[0]} is compressed", "the file that is in it")
     if "items" not in found:
         endings = ", ".join(READERS)
         raise refuse_file(name, folder, f"it holds no file items with one of the endings {endings}", FOLDER)

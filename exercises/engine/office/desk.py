@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import nbformat
@@ -31,9 +31,9 @@ from exercises.engine.grading.judge import write_whole
 
 from .hand import answers
 from .intake import OF_THE_EXCHANGE, arrivals, numbers
-from .late import Lateness, read_deadlines
+from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Ledger, Receipt
-from .people import Person, read_roster
+from .people import Person, Roster, read_roster
 from .room import Room, rooms, text_of
 from .texts import Failed, sha256
 
@@ -146,14 +146,22 @@ class Desk:
     """One classroom's submissions."""
 
     def __init__(self, course: Path) -> None:
-        """Failed where the roster or the deadlines cannot be used: nothing is done before they are right."""
         self.course = course
         self.ledger = Ledger(course)
-        self.roster = read_roster(course)
-        self.deadlines = read_deadlines(course)
-        students = None if self.roster.open else self.roster.people
-        self.deadlines.check({*(room.assignment for room in rooms(course)), *graded()}, students)
         self._contents: dict[tuple[str, str], Content] = {}
+
+    @cached_property
+    def roster(self) -> Roster:
+        """The class's roster, read once."""
+        return read_roster(self.course)
+
+    @cached_property
+    def deadlines(self) -> Deadlines:
+        """What is due when, read once; what is wrong in the file keeps nothing from being taken in."""
+        found = read_deadlines(self.course)
+        students = None if self.roster.open else self.roster.people
+        found.check({*(room.assignment for room in rooms(self.course)), *graded()}, students)
+        return found
 
     def person(self, student: str) -> Person:
         """What the roster says of a student."""

@@ -133,9 +133,9 @@ def read_deadlines(course: Path) -> Deadlines:
         about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
         given = file.extensions.items()
         extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
-        zone = _zone(file.zone)
+        late, zone = converted("late", file.late, Late), _zone(file.zone)
         due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}
-    return Deadlines(due, {name: one.weight for name, one in about.items()}, extensions, file.late, zone)
+    return Deadlines(due, {name: one.weight for name, one in about.items()}, extensions, late, zone)
 
 
 _Days = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
@@ -148,7 +148,7 @@ class _Assignment(msgspec.Struct, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     zone: Any = None
-    late: Late = Late()
+    late: Any = {}
     assignments: dict[str, Any] = {}
     extensions: dict[str, Any] = {}
 

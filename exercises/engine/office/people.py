@@ -180,6 +180,8 @@ class Roster:
         canvass = number if platform == "canvas" else None  # its numbers are of persons, whatever the column is called
         of_number = {person.student for person in people if canvass in person.numbers.values()}
         of_name = set[str]().union(*(self._by_words.get(key, set()) for key in _keys(name)))
+        if of_number:
+            of_name &= of_number  # of those who have the number, and of nobody else
         for found in (of_platform, own, of_number, of_name):
             if len(found) == 1:
                 return Match(found.pop())

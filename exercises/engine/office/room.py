@@ -122,11 +122,13 @@ def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
     return {about["grade_id"]: cell for about, cell in every if about.get("grade")}
 
 
-def usable(course: Path) -> Path:
-    """The folder of a class; Failed where nbgrader would look for its files elsewhere."""
+def usable(course: Path, *, new: bool = True) -> Path:
+    """The folder of a class; Failed where nbgrader would look for its files elsewhere, and for none if not `new`."""
     if glob.has_magic(str(course)) or re.search("%[0-9A-Fa-f]{2}", str(course)):
         told = "[ ], * and ? may not stand in the path of a class, nor a sign such as %41"
         raise Failed(f"{course}: {told}, as nbgrader reads them in its own way")
+    if not new and not course.is_dir():
+        raise Failed(f"{course} is no folder; expected that of a class")
     return course
 
 

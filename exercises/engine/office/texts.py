@@ -26,12 +26,12 @@ class Failed(ValueError):
 
 
 @contextmanager
-def of_file(path: Path) -> Iterator[None]:
-    """What is wrong inside is said with the file in which it stands."""
+def of_file(path: Path, help_: str = "") -> Iterator[None]:
+    """What is wrong inside is said with the file in which it stands, and with what helps."""
     try:
         yield
     except ValueError as error:
-        raise Failed(f"{path}: {error}") from None
+        raise Failed("; ".join(filter(None, (f"{path}: {error}", help_)))) from None
 
 
 def perhaps(name: str, known: Iterable[str]) -> str:
