@@ -12,7 +12,6 @@ answer to each varied task fails it. Keep the folder, and the seed, from student
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -20,12 +19,13 @@ from pathlib import Path
 
 from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
+from exercises.engine.options import Options
 from exercises.engine.pages import filled
 from exercises.engine.variants import Variant, changes, must_vary
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
     parser.add_argument("--course", type=Path, required=True, help="the folder to write, which nobody publishes")
     every = chapters.with_file("variant.py")  # all but drafts
