@@ -323,7 +323,8 @@ export function hero(view, { head, controls, picture, more }) {
     h("summary", {}, "All numbers and controls"), beside(more), folds.box);
   view.parts.everything = all;
   const stage = h("div", { class: "cw-hero-picture" }, picture);
-  if (globalThis.ResizeObserver) new ResizeObserver(([{ contentRect: { width } }]) => {
+  if (globalThis.ResizeObserver) new ResizeObserver(([{ contentRect: { width, height } }]) => {
+    stage.style.setProperty("--cw-tall", `${height}px`); // of the picture that stays in sight on a phone
     if (!width || view.narrow === width < PHONE) return;
     view.narrow = width < PHONE;
     view.redraw();
