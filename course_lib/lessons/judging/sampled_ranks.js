@@ -1,6 +1,6 @@
 // The interactive "who is best?": rows ranked by what they find among m sampled films; the order turns over as m grows.
 import { drawing, h, list, svg } from "../shared/widgets/kit.js";
-import { Interactive, barUnder, choice, diamond, hero, key, showing } from "../shared/widgets/controls.js";
+import { Interactive, barUnder, card, choice, diamond, hero, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["board", "place", "hidden", "training", "everything"];
 const HIDDEN = [["later", "the latest pairs"], ["random", "pairs drawn at random"]];
@@ -23,9 +23,9 @@ export default showing(NAMES, class extends Interactive {
       head: { look: "cw-one-screen", title: "Who is best?", lead: "Move the slider. Each hidden film is ranked among films drawn at random; it is found if it is one of the first ten." },
       controls: [h("div", { class: "cw-row" }, play), parts.hidden.box],
       picture: h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films found"), parts.chart,
+        card("Hidden films found", "", parts.chart,
           h("ul", { class: "cw-legend" }, board.rows.map((row, k) => key(row, line(k, "M1 10H19"), LOOKS[k][2](10, 10, k))))),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The order at this number"), parts.order)),
+        card("The order at this number", "", parts.order)),
       more: { main: parts.training.box },
     });
   }

@@ -1,6 +1,6 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { drawing, h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, filmLine, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, filmLine, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "temperature", "weight", "day", "everything"];
 const FLOOR = 0.05; // ratings of the day that every film is given
@@ -20,10 +20,10 @@ export default showing(NAMES, class extends Interactive {
       head: { look: "cw-one-screen", title: "A person’s taste and today’s hits", lead: `The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.` },
       controls: [parts.weight, parts.temperature, parts.day].map(({ box }) => box),
       picture: h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),
+        card(`Ten films for person ${films.person}`, "", 
           h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The ten films of everybody"), parts.everybody)),
-      more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Films found, by the weight of the hits"), parts.curve) },
+        card("The ten films of everybody", "", parts.everybody)),
+      more: { view: card("Films found, by the weight of the hits", "", parts.curve) },
     });
   }
 

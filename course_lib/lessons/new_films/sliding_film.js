@@ -1,6 +1,6 @@
 // The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
 import { h, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, hero, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, choice, hero, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
 const NAMES = ["film", "reads", "moment", "chosen", "everything"];
@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
       head: { look: "cw-one-screen", title: "A film that nobody has rated", lead: "Press Play. The film with the ring is in no batch of the training." },
       controls: [h("div", { class: "cw-row" }, play), parts.reads.box],
       picture: h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,
+        card("The new film among 42 rated ones", "", parts.map,
           h("ul", { class: "cw-legend" }, Object.values(KINDS).map((name, k) => key(name, filmMark(k, 10, 10))), key("the new film", ring(10, 10)))),
         h("div", { class: "cw-card" }, parts.told, parts.near, parts.found)),
       more: { main: parts.chosen.box },

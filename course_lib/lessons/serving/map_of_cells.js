@@ -1,6 +1,6 @@
 // The interactive "which cells are looked into": films with two numbers, a person, the visited cells, and the ten best films.
 import { drawing, h, list, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, hero, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, choice, hero, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["map", "power", "probes", "space", "everything"];
 const SPACES = [["ip", "inner product"], ["more", "one more coordinate"]];
@@ -22,12 +22,12 @@ export default showing(NAMES, class extends Interactive {
       head: { look: "cw-one-screen", title: "Which of the ten best films does the index lose?", lead: "Make the popular films longer, and watch which films are lost." },
       controls: [parts.power.box, parts.space.box],
       picture: h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.state().map.films.length} films`), parts.map,
+        card(`One person and ${this.state().map.films.length} films`, "", parts.map,
           h("ul", { class: "cw-legend" },
             key("looked into", svg("rect", { class: "cw-cells-visited", x: 1, y: 3, width: 18, height: 14 })),
             key("found", svg("circle", { class: "cw-cells-found", cx: 10, cy: 10, r: 6 })),
             key("lost", cross(10, 10)))),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "All people: how much of their ten best films is found"), parts.bars)),
+        card("All people: how much of their ten best films is found", "", parts.bars)),
       more: { main: parts.probes.box },
     });
   }
