@@ -104,7 +104,7 @@ export class Movable extends Interactive {
     const handle = event.currentTarget;
     if (event.type === "pointerdown" && event.button === 0) {
       handle.setPointerCapture(event.pointerId);
-      handle.focus();
+      handle.focus({ preventScroll: true }); // the finger is on it
       this.dragged = name;
       event.preventDefault();
     } else if (event.type === "pointermove" && this.dragged === name) {
