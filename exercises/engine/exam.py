@@ -19,6 +19,7 @@ from pathlib import Path
 
 import yaml
 
+from course_lib import outputs
 from exercises.engine import chapters, inputs
 from exercises.engine.asking import MINUTES_PER_POINT, Exam, Template
 from exercises.engine.grading.judge import write_whole
@@ -39,6 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     inputs.usable("exam", given.seed)
     names = given.chapters or with_exam()
     try:
+        outputs.folder(given.out, "--out")
         chosen = {name: asked(exam(name).templates, given.questions, given.seed) for name in names}
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")

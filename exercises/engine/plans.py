@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from course_lib import outputs
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
 from exercises.engine.options import Options
@@ -214,10 +215,11 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         text = syllabus(given.plan, given.start)
-    except KeyError as error:
+        for flag, folder in (("--out", given.out), ("--course", given.course)):
+            if folder is not None:
+                outputs.folder(folder, flag)
+    except (KeyError, ValueError) as error:
         sys.exit(f"syllabus: {error.args[0]}")
-    for folder in filter(None, (given.out, given.course)):
-        folder.mkdir(parents=True, exist_ok=True)
     path = given.out / f"{given.plan}.md"
     path.write_text(text, encoding="utf-8")
     print(f"syllabus: {path}")

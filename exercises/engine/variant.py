@@ -17,6 +17,7 @@ import sys
 import time
 from pathlib import Path
 
+from course_lib import outputs
 from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.options import Options
@@ -32,7 +33,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--assignment", choices=every, help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
     inputs.usable("variant", given.seed)
-    course = given.course.resolve()
+    try:
+        course = outputs.folder(given.course.resolve(), "--course")
+    except ValueError as error:
+        sys.exit(f"variant: {error}")
     for name in [given.assignment] if given.assignment else every:
         began = time.monotonic()
         try:

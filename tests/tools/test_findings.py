@@ -220,6 +220,28 @@ def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> 
         stored_findings.support("served-loss-rises", "book/debiasing/ddc")
 
 
+def test_the_page_says_of_which_findings_the_bound_was_chosen_after_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a page's own run and of a stored result, each with such a bound and without."""
+    gaps = {"films": Difference.above([0.3, 0.2, 0.25])}
+    monkeypatch.setattr(stored_findings, "from_results", lambda found: found.judged(gaps))
+    for rests_on in ([], ["P1-T5-laptop"]):
+        for after in (False, True):
+            made = finding("More by a quarter", case="data set", rests_on=rests_on, bound_after=after)
+
+            @made
+            def more(*_given: Any) -> dict[str, Difference]:
+                """One minus 1.25 times the other."""
+                return gaps
+
+            assert ("The bound was chosen after the runs." in stored_findings._entry(more)) == after
+
+
+def test_a_finding_whose_docstring_says_that_its_bound_came_after_the_runs_is_marked() -> None:
+    every = [one for some in stored_findings.by_lesson().values() for one in some]
+    told = [one for one in every if re.search("(chosen|set) after", one.difference)]
+    assert told and all(one.bound_after for one in told)
+
+
 def test_pages_find_their_lesson() -> None:
     for page in ("book/debiasing/ddc", "book/debiasing/ddc-lab", "book/debiasing/ddc-further"):
         assert findings.lesson_of(page) == "ddc"
