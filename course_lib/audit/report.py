@@ -60,7 +60,7 @@ from tqdm import tqdm
 
 from course_lib import checking
 from course_lib.audit import remedies
-from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
+from course_lib.audit.actions import MOST, UNMEASURED, Action, actions, headline, named, passed_over
 from course_lib.audit.cosines import Cosines, free_gauge, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import CARDS, Answers, head
@@ -162,12 +162,14 @@ class Report(Answers):
 
     def _to_do(self, width: int) -> Iterator[str]:
         for at, action in enumerate(self.actions, 1):
-            yield wrapped(f"{at}. {action.title} {action.why}", width, "   ")
+            if action.unmeasured and (at == 1 or not self.actions[at - 2].unmeasured):
+                yield f"{UNMEASURED}:"
+            yield wrapped(f"{at}. {action.title} {action.why} {action.unmeasured}".strip(), width, "   ")
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
         if self.actions:
-            yield wrapped(NAMES, width, "")
-        if others := passed_over(self.remedies):
+            yield wrapped(named(self.actions), width, "")
+        if others := " ".join(passed_over(self.remedies)).strip():
             yield wrapped(others, width, "")
 
     def read(self) -> list[str]:
