@@ -100,6 +100,11 @@ class Action:
     of: str
     unmeasured: str = ""
 
+    @property
+    def said(self) -> str:
+        """What was measured, and what was not."""
+        return f"{self.why} {self.unmeasured}".strip()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         finite = self.gain is not None and math.isfinite(self.gain)
@@ -122,6 +127,13 @@ def actions(
     repairs = [*_of_temperature(verdicts), *_of_index(verdicts), *_repairs(verdicts, effects)]
     repairs.sort(key=lambda action: ORDER.index(action.of) if action.of in ORDER else len(ORDER))
     return [*(action for _, action in measured), *repairs]
+
+
+def numbered(found: Sequence[Action]) -> Iterator[tuple[int, str, Action]]:
+    """(number from 1, the heading above it or "", action)."""
+    for at, action in enumerate(found):
+        first = action.unmeasured and not any(each.unmeasured for each in found[:at])
+        yield at + 1, UNMEASURED if first else "", action
 
 
 def named(found: Sequence[Action]) -> str:
@@ -170,7 +182,7 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
 
 
 def passed_over(effects: Sequence[Effect]) -> tuple[str, str]:
-    """("Not advised, though ...", how their lists look): helping remedies that do not stay personal, by gain; or ""s."""
+    """(which remedies help and do not stay personal, by gain; how their lists look); two "" where there are none."""
     found = sorted((each for each in effects if each.helps and not each.personal), key=lambda each: -each.gain)
     if not found:
         return "", ""
@@ -246,7 +258,9 @@ def _of_temperature(verdicts: Sequence[Verdict]) -> Iterator[Action]:
                 "print(largest_tau(len(items), probability=0.5))  # try temperatures on both sides",
             )
             unmeasured = "It is a bound. Not measured: a training at a lower temperature."
-            yield Action("Train at a lower temperature.", verdict.lead, "temperature", code, None, verdict.id, unmeasured)
+            yield Action(
+                "Train at a lower temperature.", verdict.lead, "temperature", code, None, verdict.id, unmeasured
+            )
 
 
 def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool) -> Action:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from course_lib import __version__, checking
-from course_lib.audit.actions import RULE, UNMEASURED, Action, named, passed_over
+from course_lib.audit.actions import RULE, UNMEASURED, Action, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
@@ -159,11 +159,12 @@ def _actions(shown: Answers) -> str:
 
 def _listed(found: Sequence[Action], start: int) -> str:
     each = (
-        f"<li><strong>{_text(action.title)}</strong> {_text(f'{action.why} {action.unmeasured}'.strip())}"
+        f"<li><strong>{_text(action.title)}</strong> {_text(action.said)}"
         + _details(
             "Code, and the decision",
             f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
-            f'<p>{_text(named([action]))} <a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></p>',
+            f"<p>{_text(named([action]))} "
+            f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></p>',
         )
         for action in found
     )
@@ -375,12 +376,14 @@ def summary(shown: Answers) -> str:
 
 
 def _to_do(actions: Sequence[Action]) -> Iterator[str]:
-    for at, action in enumerate(actions, 1):
-        if action.unmeasured and (at == 1 or not actions[at - 2].unmeasured):
-            yield f"**{UNMEASURED}**"
+    for at, heading, action in numbered(actions):
+        if heading:
+            yield f"**{heading}**"
         code = "\n".join(f"   {line}" for line in action.code)
         card = f"[the decision]({CARDS}#decision-{action.decision})"
-        yield f"{at}. **{_plain(action.title)}** {_plain(f'{action.why} {action.unmeasured}'.strip())} ({card})\n\n   ```python\n{code}\n   ```"
+        yield f"{at}. **{_plain(action.title)}** {_plain(action.said)} ({card})\n\n   ```python\n{code}\n   ```"
+    if actions:
+        yield _plain(named(actions))
 
 
 def _plain(text: str) -> str:

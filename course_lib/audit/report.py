@@ -11,14 +11,15 @@ The JSON (`Report.to_dict`), schema_version "2":
     options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
                     was made of no whole number
     headline        the report in one sentence
-    actions         [{title, why, decision, code: [two lines], gain: number or null, of}], at most five: remedies by
-                    their gain on held-out pairs (in parts of NDCG), a list of hits that ranks better, repairs of
-                    faults; decision: a card of the page practice/decisions; of: a remedy, a list or a verdict's id
+    actions         [{title, why, decision, code: [two lines], gain: number or null, of, unmeasured}], at most five:
+                    by their gain on held-out pairs (in parts of NDCG) remedies, and a list of hits that ranks better;
+                    then repairs of faults, whose unmeasured says what was not measured, and else is ""; decision: a
+                    card of the page practice/decisions; of: a remedy, a list or a verdict's id
     cold            {items_without_pair, held_out_users_without_training, held_out_pairs_of_such_users,
                     held_out_pairs_of_items_without_pair}, those that could be counted
     verdicts        [{id, title, chapter, verdict: "fault" | "noted" | "fine" | "cannot tell", support, figures: {name:
-                    number or null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the
-                    book, theorem a label on it. "noted": so it is, and no fault by itself
+                    number or null; of an item, its id}, advice, theorem}], in the order of `verdicts.CATALOGUE`;
+                    chapter is a page of the book, theorem a label on it. "noted": so it is, and no fault by itself
                     A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
     baselines       [what remedies hold but advisable, for remedy "most popular", "popular lately" where the training
                     pairs have times, and "random": the tables before, that list after]
@@ -60,7 +61,7 @@ from tqdm import tqdm
 
 from course_lib import checking
 from course_lib.audit import remedies
-from course_lib.audit.actions import MOST, UNMEASURED, Action, actions, headline, named, passed_over
+from course_lib.audit.actions import MOST, Action, actions, headline, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines, free_gauge, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import CARDS, Answers, head
@@ -161,10 +162,9 @@ class Report(Answers):
         return "\n".join([*above, *blocks, *notes, *described, *measured, *fewer, *cosines])
 
     def _to_do(self, width: int) -> Iterator[str]:
-        for at, action in enumerate(self.actions, 1):
-            if action.unmeasured and (at == 1 or not self.actions[at - 2].unmeasured):
-                yield f"{UNMEASURED}:"
-            yield wrapped(f"{at}. {action.title} {action.why} {action.unmeasured}".strip(), width, "   ")
+        for at, heading, action in numbered(self.actions):
+            yield from [f"{heading}:"] if heading else []
+            yield wrapped(f"{at}. {action.title} {action.said}", width, "   ")
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
         if self.actions:
@@ -185,7 +185,7 @@ class Report(Answers):
 
     @property
     def actions(self) -> list[Action]:
-        """What to do, at most five: remedies by their gain, a list of hits that ranks better, repairs of faults."""
+        """What to do, at most five: what was measured on held-out pairs, by its gain, and then repairs of faults."""
         known = {"k": self.options["k"], "temperature": self.inputs["training"]["temperature"]}
         verdicts = (*self.verdicts, *self.further)
         return actions(verdicts, self.remedies, self.baselines, **known)[:MOST]
