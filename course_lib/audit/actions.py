@@ -9,10 +9,12 @@ lines of code, whose names `named` explains.
 from __future__ import annotations
 
 import ast
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.questions.scores import HARDLY
@@ -45,22 +47,8 @@ RULE = (
     f"added), and the lists together show at least {100 * KEPT:.0f} % of the items that they showed."
 )
 MODULES = ("gauge", "geometry", "hits", "index", "losses", "metrics")  # of course_lib
-NAMES = {  # what else the lines of code use, and no line of theirs makes; each after those that use it
-    "users": "report.evidence.users",
-    "items": "report.evidence.items",
-    "train": "report.evidence.pairs",
-    "test": "report.evidence.held_out",
-    "report": "what course_lib.audit.report_of([...]) returns, given the arguments of the command",
-    "rng": "np.random.default_rng(0)",
-    "np": "numpy",
-    "item_ids": "the item of each row, as the pairs call it",
-    "scores": "those of a batch in your training, a row for each user and a column for each item",
-    "batch": "the items of these columns",
-    "counts": "a tensor with the number of training pairs of every item",
-    "tau": "the temperature",
-    "torch": "PyTorch",
-    "terms": "the arguments of batch_loss for a batch in your training",
-}
+STORED = json.loads(Path(__file__).with_name("repairs.json").read_text(encoding="utf-8"))
+NAMES: dict[str, str] = STORED["names"]  # what else the lines of code use; each after those that use it
 UNMEASURED = "Repairs, not measured on held-out pairs"  # the heading above them
 DOING = {  # a remedy as the subject of a sentence
     BACK: "Multiplying the scores by popularity",
@@ -124,7 +112,7 @@ def actions(
     measured = [(effect, _of_remedy(effect, k, temperature, bool(at))) for at, effect in enumerate(advised)]
     measured += [(effect, _of_hits(effect, k)) for effect in _ahead(baselines)[:1]]
     measured.sort(key=lambda both: -both[0].gain)
-    repairs = [*_of_temperature(verdicts), *_of_index(verdicts), *_repairs(verdicts, effects)]
+    repairs = [*_of_index(verdicts), *_repairs(verdicts, effects)]
     repairs.sort(key=lambda action: ORDER.index(action.of) if action.of in ORDER else len(ORDER))
     return [*(action for _, action in measured), *repairs]
 
@@ -248,21 +236,6 @@ def _doing(effect: Effect) -> str:
 # ---- one action each
 
 
-def _of_temperature(verdicts: Sequence[Verdict]) -> Iterator[Action]:
-    """Another training, where no table of cosines can tell the right item from the others at this temperature."""
-    for verdict in verdicts:
-        times = verdict.figures.get("times_chance") if verdict.id == "temperature" else None
-        if times is not None and times < HARDLY:
-            code = (
-                "from course_lib.losses.floors import largest_tau",
-                "print(largest_tau(len(items), probability=0.5))  # try temperatures on both sides",
-            )
-            unmeasured = "It is a bound. Not measured: a training at a lower temperature."
-            yield Action(
-                "Train at a lower temperature.", verdict.lead, "temperature", code, None, verdict.id, unmeasured
-            )
-
-
 def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool) -> Action:
     """another: whether a remedy stands above, to which this one is an alternative."""
     words = WORDS.get(effect.remedy, effect.remedy.replace("shift", "move"))
@@ -325,106 +298,40 @@ def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
             yield Action(title, verdict.advice, "index", code, None, INDEX, unmeasured)
 
 
-Repair = tuple[str, str, tuple[str, str], str]  # title, decision, code, what was not measured
-REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
-    ROWS: (
-        "Bring the rows and the ids of the pairs into one order.",
-        "evaluation",
-        ("order = np.argsort(item_ids)", "items = items[order]"),
-        "Not measured: the lists after it.",
-    ),
-    "shifted-centre": (
-        "Subtract the mean item before items are compared by cosine.",
-        "similar",
-        ("centred = items - items.mean(axis=0)", "gauge.neighbours(centred, 10)"),
-        "Not measured: whether these neighbours are better. No list by dot product changes.",
-    ),
-    "free-gauge": (
-        "Compare items by their columns of scores, not by their cosines.",
-        "similar",
-        ("columns = gauge.score_rows(users, items)", "gauge.neighbours(columns, 10)"),
-        "Not measured: whether these neighbours are better.",
-    ),
-    "collapsed-rank": (
-        "Look for a collapse in training.",
-        "index",
-        (
-            "sizes = np.linalg.svd(items - items.mean(axis=0), compute_uv=False)",
-            "print((sizes**2).cumsum() / (sizes**2).sum())",
-        ),
-        "Not measured: a training without a collapse.",
-    ),
-    "duplicated-rows": (
-        "Find out why items have equal rows.",
-        "new-items",
-        (
-            "found = np.unique(items, axis=0, return_index=True, return_counts=True)",
-            "print(found[1][found[2] > 1])  # the first row of each group",
-        ),
-        "Not measured: what equal rows cost the lists.",
-    ),
-    "dead-rows": (
-        "Keep rows without a direction out of the index.",
-        "new-items",
-        ("lengths = np.linalg.norm(items, axis=1)", "served = np.flatnonzero(lengths > 0.001 * np.median(lengths))"),
-        "Not measured: the lists without such rows.",
-    ),
-    "hubs": (
-        "Look at the items that are everybody's neighbour.",
-        "similar",
-        ("lists = gauge.neighbours(items, 10)", "print(np.argsort(-np.bincount(lists.ravel()))[:20])"),
-        "Not measured: what these items cost the lists.",
-    ),
-    "leaked-test-pairs": (
-        "Make the split again, after merging repeated pairs.",
-        "evaluation",
-        (
-            "both = rng.permutation(np.r_[train.pairs, test.pairs])  # or by time",
-            "train, test = np.split(both, [len(train)])",
-        ),
-        "Every NDCG here leaves these pairs out. Not measured: a model that is trained after the new split.",
-    ),
-}
-OF_BATCHES: dict[str, Repair] = {  # in-batch-bias, by the loss
-    "softmax": (
-        "Train with logQ.",
-        "logq",
-        (
-            "log_q = torch.log(counts / counts.sum())[batch]",
-            "loss = losses.in_batch_softmax(scores, tau=tau, log_q=log_q)",
-        ),
-        "Both gains are of serving alone. Not measured: a training with logQ.",
-    ),
-    "triples": (
-        "Draw the negatives uniformly.",
-        "negatives",
-        (
-            "from course_lib.interactions import sample_negatives",
-            'negatives = sample_negatives(train, train.users, rng, law="uniform")',
-        ),
-        "Both gains are of serving alone. Not measured: a training with uniform negatives.",
-    ),
-    "pairs": (
-        "Divide each negative by the popularity of its pair.",
-        "negatives",
-        ("from course_lib.in_batch import batch_loss", 'loss = batch_loss("unbiased", **terms)'),
-        "Not measured: a training with such weights.",
-    ),
-}
+class Repair(NamedTuple):
+    """What `repairs.json` holds of one, as `Action` does."""
+
+    title: str
+    decision: str
+    code: tuple[str, str]
+    unmeasured: str
+
+    def action(self, verdict: Verdict) -> Action:
+        """Of a verdict, whose first sentence says what was measured."""
+        return Action(self.title, verdict.lead, self.decision, self.code, None, verdict.id, self.unmeasured)
+
+
+REPAIRS, TRAININGS = (  # of a verdict, by its id; by another training
+    {name: Repair(**each | {"code": tuple(each["code"])}) for name, each in STORED[kind].items()}
+    for kind in ("faults", "trainings")
+)
 
 
 def _repairs(verdicts: Sequence[Verdict], effects: Sequence[Effect]) -> Iterator[Action]:
-    """Of each fault that no advised remedy repairs. Of those without a repair of their own, remedies are the repair."""
+    """Of each fault that no advised remedy repairs, and of a temperature at which hardly more than chance is learned.
+
+    Of faults without a repair of their own, remedies are the repair.
+    """
     advised = [WORDS.get(effect.remedy, effect.remedy) for effect in _advised(effects)]
     for verdict in verdicts:
+        fault = verdict.verdict == "fault" or (verdict.figures.get("times_chance") or HARDLY) < HARDLY
         repair = _repair(verdict)
-        if verdict.verdict == "fault" and repair and not any(words in verdict.advice for words in advised):
-            title, decision, code, unmeasured = repair
-            yield Action(title, verdict.lead, decision, code, None, verdict.id, unmeasured)
+        if fault and repair and not any(words in verdict.advice for words in advised):
+            yield repair.action(verdict)
 
 
 def _repair(verdict: Verdict) -> Repair | None:
-    if verdict.id != "in-batch-bias":
-        return REPAIRS.get(verdict.id)
-    triples = verdict.asked == OF_TRIPLES
-    return OF_BATCHES["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]
+    if verdict.id == "in-batch-bias":
+        triples = verdict.asked == OF_TRIPLES
+        return TRAININGS["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]
+    return (REPAIRS | TRAININGS).get(verdict.id)

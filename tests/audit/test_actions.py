@@ -316,7 +316,7 @@ def test_all_other_lines_run_with_the_names_that_are_explained(monkeypatch: pyte
     monkeypatch.setattr("builtins.print", lambda *_: None)
     assert {*todo.REPAIRS, *REPAIRED_BY, "popularity-direction"} == {*CATALOGUE}
     for found in (report, planted.report("clean", 5)):
-        for title, _, code, unmeasured in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values()):
+        for title, _, code, unmeasured in (*todo.REPAIRS.values(), *todo.TRAININGS.values()):
             assert run(code, found) and title.endswith(".") and "Not measured: " in unmeasured
     for action in report.actions:
         assert run(action.code, report)
@@ -340,9 +340,9 @@ def test_a_new_split_shares_no_pair() -> None:
 def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
     decisions = yaml.safe_load((ROOT / "book/practice/decisions.yml").read_text(encoding="utf-8"))
     cards = {card["name"] for card in decisions}
-    named = {decision for _, decision, *_ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())}
+    named = {decision for _, decision, *_ in (*todo.REPAIRS.values(), *todo.TRAININGS.values())}
     assert named | {*todo.DECISIONS.values()} | {todo.OTHER_DECISION} <= cards
-    codes = [code for _, _, code, _ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())]
+    codes = [code for _, _, code, _ in (*todo.REPAIRS.values(), *todo.TRAININGS.values())]
     codes += [todo._code(name, 10, 0.123456, CHOSEN) for name in NAMES] + [action.code for action in report.actions]
     assert all(len(code) == 2 and max(map(len, code)) <= 71 for code in codes)
 
