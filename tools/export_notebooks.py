@@ -24,6 +24,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from course_lib import outputs
 from tools import editions, normalise
 from tools.course_index import GLUE, Index, Unknown
 from tools.plain_markdown import PlainMarkdown
@@ -216,7 +217,11 @@ def main() -> int:
         "--lab", action="store_true", help="the notebooks alone, and never over what a reader has changed"
     )
     given, start = parser.parse_args(), time.perf_counter()
-    out: Path = given.out
+    try:
+        out = outputs.folder(given.out, "out")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     if given.lab:
         for name in renew(out, plain_copies()):
             print(f"{out / name}: left, for you changed it; the course has a newer one (delete yours to get it)")

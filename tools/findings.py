@@ -81,10 +81,11 @@ def table(lesson: str, some: list[findings.Finding]) -> str:
 def _entry(found: findings.Finding) -> str:
     """One finding: its sentence, and its cases or where they are computed."""
     anchor = f"(finding-{found.lesson}-{found.name})="
+    after = " *The bound was chosen after the runs.*" if found.bound_after else ""
     if not found.rests_on:
         return (
             f"{anchor}\n**{found.sentence}.** Each {found.case} is one case; the page itself computes the difference: "
-            f"{found.difference}."
+            f"{found.difference}.{after}"
         )
     evidence = from_results(found)
     rows = [f"| {' | '.join(cells)} |" for cells in evidence.rows()]
@@ -93,7 +94,7 @@ def _entry(found: findings.Finding) -> str:
     return "\n".join(
         [
             anchor,
-            f"**{found.sentence}**: {evidence.support}. The difference: {found.difference}. From {where}.",
+            f"**{found.sentence}**: {evidence.support}. The difference: {found.difference}. From {where}.{after}",
             "",
             "::::{dropdown} Cases",
             *head,

@@ -45,7 +45,7 @@ GROUPS = {  # page of the library: its title, and the rooms on it
     "papers": ("What the papers print", ("papers",)),
     "experiments": ("Experiments", ("experiments",)),
     "audit": ("The audit of your own embeddings", ("audit",)),
-    "ground": ("What the others stand on", ("checking", "dependencies", "extras")),
+    "ground": ("What the others stand on", ("checking", "dependencies", "extras", "outputs")),
     "lessons": ("Lessons", ()),
 }
 OPEN = {"training", "lessons", "audit", "papers"}  # their modules are asked for one by one, not through the package

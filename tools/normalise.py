@@ -35,7 +35,7 @@ NOTEBOOK_METADATA = {
     "language_info": {"name": "python"},
 }
 # What a run says of itself where its cells are not stored yet: it depends on what ran before.
-PROGRESS = re.compile(r"^.* cells to run, about .* on 2 cores\n|^.*\d+%\|.*\| \d+/\d+ \[.*\]$", re.MULTILINE)
+PROGRESS = re.compile(r"^.* cells to run, .* on 2 cores\n|^.*\d+%\|.*\| \d+/\d+ \[.*\]$", re.MULTILINE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 read = execution.read
 

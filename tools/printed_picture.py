@@ -82,8 +82,8 @@ def picture(cells: Sequence[Compared], spoken: Callable[[str], str]) -> str:
         for at, text in TICKS.items()
     )
     return (
-        f'<figure class="printed-picture"><form>{key}<label hidden>Paper <select name="paper"><option value="">all'
-        f"</option>{papers}</select></label></form><ul>{drawn}</ul>"
+        f'<div class="full-width"><figure class="printed-picture"><form>{key}<label hidden>Paper <select name="paper">'
+        f'<option value="">all</option>{papers}</select></label></form><ul>{drawn}</ul>'
         f'<div class="printed-axis" aria-hidden="true">{axis}</div><p>ours ÷ printed</p>'
-        f'<output aria-live="polite"></output></figure>\n<script>\n{SCRIPT.read_text(encoding="utf-8")}</script>'
+        f'<output aria-live="polite"></output></figure></div>\n<script>\n{SCRIPT.read_text(encoding="utf-8")}</script>'
     )

@@ -116,9 +116,18 @@ def rules() -> str:
     for result in stored():
         kept = registry.get(result.id).rules
         told = (kept.path, "yes" if kept.lists else None, kept.predictions or None) if kept else (None,) * 3
-        rows.append((f"{result.id}, {result.scale}", len(result.provenance["seeds"]) or None, *told))
+        rows.append((f"{result.id}, {result.scale}", fewest_seeds(result), *told))
     heads = ("file", "seeds", "path", "judges lists", "predictions at")
     return in_a_box(Table("What each experiment keeps.", heads, rows)._repr_html_())
+
+
+def fewest_seeds(result: Result) -> int | None:
+    """How many seeds the data set with the fewest has, None where nothing is drawn."""
+    seeds: dict[object, set[int]] = {}
+    for row in result.rows:
+        if row.get("seed") is not None:
+            seeds.setdefault(row.get("data"), set()).add(row["seed"])
+    return min(map(len, seeds.values()), default=None)
 
 
 @cache

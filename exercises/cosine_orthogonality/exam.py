@@ -40,12 +40,7 @@ def two_steps(rng: Generator) -> Numbers:
     after = geometry.norm([start, first]), geometry.norm([start, first, second])
     return Numbers(
         {"start": start, "rate": rate, "slope": first / rate, "second": second},
-        {
-            "first": first,
-            "one": rational(after[0] ** 2),
-            "two": rational(after[1] ** 2),
-            "final": rational(after[1]),
-        },
+        {"first": first, "one": rational(after[0] ** 2), "two": rational(after[1] ** 2), "final": rational(after[1])},
     )
 
 
@@ -89,10 +84,7 @@ def degree(rng: Generator) -> Numbers:
     m, q, k = whole(rng, 2, 4), rng.integers(-3, 4, 3), rng.integers(-2, 3, 3)
     score = int(losses.dot_scores([q], [k])[0, 0])
     redraw_if(score in (0, 1, -1))
-    return Numbers(
-        {"m": m, "q": q.tolist(), "k": k.tolist()},
-        {"score": score, "value": m * score**m},
-    )
+    return Numbers({"m": m, "q": q.tolist(), "k": k.tolist()}, {"score": score, "value": m * score**m})
 
 
 @EXAM.asks

@@ -41,10 +41,7 @@ def level(rng: Generator) -> Numbers:
         raise Redraw
     alpha, beta = (rational(value, denominator=24) for value in best)
     margin = rational(correction_margin(s, t, c, d, alpha, beta), denominator=24)
-    return Numbers(
-        {"s": s, "t": t, "c": c, "d": d},
-        {"alpha": alpha, "beta": beta, "margin": margin},
-    )
+    return Numbers({"s": s, "t": t, "c": c, "d": d}, {"alpha": alpha, "beta": beta, "margin": margin})
 
 
 def correction_margin(s: list[int], t: list[int], c: int, d: int, alpha: Fraction, beta: Fraction) -> float:
@@ -94,13 +91,7 @@ def optimum(rng: Generator) -> Numbers:
         else f"all $b_j$ have one sign, so $\\alpha$ runs to ${'-' if min(b) > 0 else '+'}\\infty$"
     )
     why = "; ".join(reason for reason in reasons if reason)
-    return Numbers(
-        {"a": a, "b": b},
-        {
-            **judged(truth),
-            "why": why or "both have both signs",
-        },
-    )
+    return Numbers({"a": a, "b": b}, {**judged(truth), "why": why or "both have both signs"})
 
 
 @EXAM.asks

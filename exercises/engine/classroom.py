@@ -41,6 +41,7 @@ try:
     from exercises.engine.office.desk import Desk
     from exercises.engine.office.room import Room, rooms, settings, usable
     from exercises.engine.office.texts import Failed
+    from exercises.engine.options import Options
 except ImportError as error:
     sys.exit(
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
@@ -87,7 +88,7 @@ def prepare(course: Path) -> None:
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("step", choices=STEPS)
     parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
@@ -182,7 +183,7 @@ def run(given: argparse.Namespace, course: Path, failures: list[str]) -> None:
     limits = Limits(given.step_seconds, given.submission_seconds, not given.without_walls)
     every, asked = rooms(course), rooms(course, given.assignment, limits)
     if given.step == "release":
-        _each(asked, {"release": stages.release}, failures)
+        _each(asked, {"release": stages.release}, failures, told=False)
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
     desk = Desk(course)

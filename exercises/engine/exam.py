@@ -11,7 +11,6 @@ each chapter (without it: all), or their numbers, as in "2,5,9". The HTML files 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 import sys
@@ -20,9 +19,11 @@ from pathlib import Path
 
 import yaml
 
+from course_lib import outputs
 from exercises.engine import chapters, inputs
 from exercises.engine.asking import MINUTES_PER_POINT, Exam, Template
 from exercises.engine.grading.judge import write_whole
+from exercises.engine.options import Options
 from exercises.engine.pages import filled, html_of
 from tools import toc
 
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
     parser.add_argument("--chapters", nargs="*", help="their names (without it: all)")
     parser.add_argument("--questions", default="", help="how many of each chapter, or their numbers: 2,5,9")
@@ -39,6 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     inputs.usable("exam", given.seed)
     names = given.chapters or with_exam()
     try:
+        outputs.folder(given.out, "--out")
         chosen = {name: asked(exam(name).templates, given.questions, given.seed) for name in names}
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")

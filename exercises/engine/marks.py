@@ -36,7 +36,6 @@ a number so many. With --confirm, each student's items and the comment go to fee
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -54,6 +53,7 @@ from exercises.engine.office.late import read_deadlines
 from exercises.engine.office.people import lines_of
 from exercises.engine.office.room import graded_cells
 from exercises.engine.office.texts import Failed, converted, of_file, read_toml, write_table, written
+from exercises.engine.options import Options
 from exercises.engine.pages import filled, html_of
 
 FILE, CONFIRMED = "marks.toml", "grades/marks.csv"
@@ -279,7 +279,7 @@ def confirmed(course: Path) -> pd.DataFrame:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
     parser.add_argument("--sheet", metavar="PART", help="write the file in which a part is graded by its rubric")
     parser.add_argument("--confirm", action="store_true", help="write the marks; without it they are only shown")

@@ -9,7 +9,6 @@ Reading is counted by the rule of tools/study_time.py.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import tomllib
@@ -20,8 +19,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from course_lib import outputs
 from course_lib.lessons.shared.grading.replay import EXPERIMENT, WARM_UP
 from exercises.engine import chapters
+from exercises.engine.options import Options
 from exercises.engine.pages import filled
 from tools import guide, study_time
 from tools.conclusions import text_of
@@ -37,8 +38,9 @@ LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 MARKS: dict[str, int] = {
     name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
+BESIDE = {"main": ("read the chapter", ""), "further": ("read the further page", "-further")}
 WEDNESDAY, SUNDAY = 2, 6
-WEIGHTS = {WARM_UP: 0.25, EXPERIMENT: 0.5}  # beside an assignment, which weighs 1
+WEIGHTS = {"first-model-warm-up": 0.5, EXPERIMENT: 0.5, WARM_UP: 0.25}  # beside an assignment, which weighs 1
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
 
 
@@ -77,19 +79,23 @@ def week(about: dict[str, Any]) -> Week:
     if about.get("first"):
         time = study_time.of_name(FIRST)
         tasks.append(Task(f"“{title_of(FIRST)}”, before the first session", time.reading + time.exercises))
-    title = "Project"
-    if "chapter" in about:
-        page = page_of(about["chapter"])
-        title = title_of(page)
-        tasks += [reading(page, beside) for beside in about["pages"]]
-        wanted = exercises(page, about["exercises"])
+    pages = [page_of(name) for name in chapters_of(about)]
+    if pages:
+        tasks += [reading(pages, beside) for beside in about["pages"]]
+        wanted = exercises(pages, about["exercises"])
         tasks.append(Task("exercises: " + ", ".join(f"*{name}*" for name in wanted), sum(wanted.values())))
         if "main" in about["pages"]:
-            tasks.append(Task("the quiz", QUIZ))
+            tasks.append(Task("the quizzes" if pages[1:] else "the quiz", QUIZ * len(pages)))
     tasks += [Task(f"hand in `{name}` by {day_name[day]}", assignment_minutes(name)) for name, day in handed_in(about)]
     if "project" in about:
         tasks.append(Task(about["project"], 60.0 * about.get("hours", 0)))
-    return Week(title, tasks)
+    return Week("; ".join(map(title_of, pages)) or "Project", tasks)
+
+
+def chapters_of(about: dict[str, Any]) -> list[str]:
+    """The chapters of a week: one, several, or none where it has a project alone."""
+    named = about.get("chapter", [])
+    return [named] if isinstance(named, str) else list(named)
 
 
 def handed_in(about: dict[str, Any]) -> list[tuple[str, int]]:
@@ -105,28 +111,38 @@ def title_of(page: str) -> str:
     return text_of(ROOT / f"{page}.ipynb").split("\n", 1)[0].removeprefix("# ").strip()
 
 
-def reading(page: str, beside: str) -> Task:
-    """The main page, the further page or the lab of a chapter."""
-    if beside not in ("main", "further", "lab"):
-        raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
+def not_due(plan: dict[str, Any]) -> list[str]:
+    """The assignments of a plan's chapters that are due in none of its weeks."""
+    due = {name for about in plan["weeks"] for name, _ in handed_in(about)}
+    taught = {name for about in plan["weeks"] for name in chapters_of(about)}
+    return [name for name in chapters.assignments() if name in taught - due]
+
+
+def reading(pages: list[str], beside: str) -> Task:
+    """The main pages, the further pages or the lab of a week's chapters."""
     if beside == "lab":
         return Task("the lab", LAB)
-    time = study_time.of_name(page if beside == "main" else f"{page}-further")
-    return Task("read the chapter" if beside == "main" else "read the further page", time.reading)
+    if beside not in BESIDE:
+        raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
+    what, end = BESIDE[beside]
+    minutes = sum(study_time.of_name(f"{page}{end}").reading for page in pages)
+    return Task(what + "s" * (len(pages) > 1), minutes)
 
 
-def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
+def exercises(pages: list[str], wanted: int | list[str]) -> dict[str, int]:
     """Title -> minutes of the exercises to do: the first so many that the guide names, or these titles."""
-    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(text_of(ROOT / f"{page}.ipynb"))}
-    names = assigned(page)[:wanted] if isinstance(wanted, int) else wanted
+    texts = "\n".join(text_of(ROOT / f"{page}.ipynb") for page in pages)
+    minutes = {title.strip('"'): int(time) for title, time in EXERCISE.findall(texts)}
+    names = assigned(pages[0])[:wanted] if isinstance(wanted, int) else wanted
     if missing := set(names) - set(minutes):
-        raise KeyError(f"{page} has no exercise {sorted(missing)}")
+        raise KeyError(f"{', '.join(pages)} has no exercise {sorted(missing)}")
     return {name: minutes[name] for name in names}
 
 
 def assigned(page: str) -> list[str]:
-    """The exercises that the guide assigns before class, then those at home."""
-    handed_out = guide.homework(page.rpartition("/")[2])
+    """The exercises that the guide assigns before class, then those at home, with a chapter or with its part."""
+    _, part, name = page.split("/")
+    handed_out = guide.homework(name) or guide.homework(part)
     if not handed_out:
         raise KeyError(f"the guide hands out no exercises of {page}; expected titles of exercises in plans.yml")
     return re.findall(r"\*([^*]+)\*", handed_out["Before class"] + handed_out["At home"])
@@ -156,14 +172,15 @@ def syllabus(name: str, start: date | None = None) -> str:
     hours = [one.hours for one in weeks(plan)]
     numbers = {"least": min(hours), "most": max(hours), "total": sum(hours) + CLASS_HOURS * len(hours)}
     about = {"plan": plan["title"], "count": len(hours), **{name: f"{one:g}" for name, one in numbers.items()}}
-    return filled("syllabus.md", **about, weeks=as_table(plan, start), **LATE, **MARKS)
+    return filled("syllabus.md", **about, weeks=as_table(plan, start), not_due=not_due(plan), **LATE, **MARKS)
 
 
 def deadlines(plan: dict[str, Any], start: date) -> str:
     """The deadlines.toml of a plan: assignments and experiments are due on Sundays, warm-ups on Wednesdays."""
     named = [(number, name, day) for number, one in enumerate(plan["weeks"]) for name, day in handed_in(one)]
     due = {name: start + timedelta(weeks=number, days=day) for number, name, day in named}
-    return filled("deadlines.toml.j2", late=LATE, due=due, weights=WEIGHTS)
+    weights = {name: next((weight for end, weight in WEIGHTS.items() if name.endswith(end)), 1) for name in due}
+    return filled("deadlines.toml.j2", late=LATE, due=due, weights=weights)
 
 
 def files(folder: Path, start: date | None, plan: dict[str, Any], *, keep: bool) -> list[str]:
@@ -190,7 +207,7 @@ def monday(text: str) -> date:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--plan", default="eight-weeks", help=f"one of {', '.join(plans())}")
     parser.add_argument("--start", type=monday, help="the first Monday, 2027-01-11")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus", help="where the syllabus is written")
@@ -198,10 +215,11 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         text = syllabus(given.plan, given.start)
-    except KeyError as error:
+        for flag, folder in (("--out", given.out), ("--course", given.course)):
+            if folder is not None:
+                outputs.folder(folder, flag)
+    except (KeyError, ValueError) as error:
         sys.exit(f"syllabus: {error.args[0]}")
-    for folder in filter(None, (given.out, given.course)):
-        folder.mkdir(parents=True, exist_ok=True)
     path = given.out / f"{given.plan}.md"
     path.write_text(text, encoding="utf-8")
     print(f"syllabus: {path}")

@@ -10,7 +10,6 @@ alike. A high share is a reason to read the two, and to ask; it proves nothing.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters, simulate
 from exercises.engine.grading.judge import write_whole
 from exercises.engine.office.texts import write_table
+from exercises.engine.options import Options
 from exercises.engine.pages import filled
 
 ROOT = chapters.HERE.parent
@@ -36,7 +36,7 @@ LEAST = 0.5  # from this share on a pair stands in the page
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--course", type=Path, default=chapters.HERE, help="the classroom's folder (this one)")
     parser.add_argument("--assignment", choices=chapters.assignments(), help="one of them (without it: all)")
     given = parser.parse_args(arguments)

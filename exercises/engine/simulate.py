@@ -7,7 +7,6 @@ checks.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import importlib
 import json
@@ -24,6 +23,7 @@ from course_lib.lessons.shared.grading.notebooks import CODE_STUB, TEXT_STUB
 from course_lib.lessons.shared.grading.replay import checks_name
 from exercises.engine import chapters
 from exercises.engine.chapters import HERE, Wrong, assignments, module_of
+from exercises.engine.options import Options
 
 Notebook = dict[str, Any]
 FIRST = "in-batch-bias"
@@ -184,7 +184,7 @@ def kinds_of_a_class(students: int, assignment: str = FIRST) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--students", type=int, default=30, help="how many submissions of each assignment (30)")
     known = [*assignments(), "all"]

@@ -12,27 +12,31 @@ answer to each varied task fails it. Keep the folder, and the seed, from student
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from pathlib import Path
 
+from course_lib import outputs
 from exercises.engine import chapters, inputs, simulate, variants
 from exercises.engine.grading.judge import write_whole
+from exercises.engine.options import Options
 from exercises.engine.pages import filled
 from exercises.engine.variants import Variant, changes, must_vary
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(__doc__)
     parser.add_argument("--seed", required=True, help="any words; students must not be able to guess them")
     parser.add_argument("--course", type=Path, required=True, help="the folder to write, which nobody publishes")
     every = chapters.with_file("variant.py")  # all but drafts
     parser.add_argument("--assignment", choices=every, help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
     inputs.usable("variant", given.seed)
-    course = given.course.resolve()
+    try:
+        course = outputs.folder(given.course.resolve(), "--course")
+    except ValueError as error:
+        sys.exit(f"variant: {error}")
     for name in [given.assignment] if given.assignment else every:
         began = time.monotonic()
         try:

@@ -24,11 +24,7 @@ def row(rng: Generator) -> Numbers:
     loss = float(losses.infonce(grid[:1], tau=float(tau), positives=np.array([0])))
     return Numbers(
         {"o1": odds[0], "o2": odds[1], "o3": odds[2], "tau": tau, "share": Fraction(1, 10 * whole(rng, 1, 9))},
-        {
-            "p": [Fraction(value, sum(odds)) for value in odds],
-            "first": rational(float(np.exp(-loss))),
-            "loss": loss,
-        },
+        {"p": [Fraction(value, sum(odds)) for value in odds], "first": rational(float(np.exp(-loss))), "loss": loss},
     )
 
 
@@ -48,14 +44,7 @@ def learns(rng: Generator) -> Numbers:
     ratio = [Fraction(like, sum(likes)) / Fraction(fan, sum(fans)) for like, fan in zip(likes, fans, strict=True)]
     top, most = ratio.index(max(ratio)), likes.index(max(likes))
     redraw_if(ratio.count(ratio[top]) > 1 or likes.count(likes[most]) > 1 or top == most)
-    return Numbers(
-        {"likes": likes, "fans": fans},
-        {
-            "ratio": ratio,
-            "top": top + 1,
-            "most": most + 1,
-        },
-    )
+    return Numbers({"likes": likes, "fans": fans}, {"ratio": ratio, "top": top + 1, "most": most + 1})
 
 
 @EXAM.asks

@@ -91,12 +91,7 @@ def felt(rng: Generator) -> Numbers:
     cosines = [float(geometry.cosine(matrix @ x, matrix @ y)) for x, y in pairs]
     return Numbers(
         {"M": M},
-        {
-            **judged(truth),
-            "square": rational(matrix.T @ matrix),
-            "first": cosines[0] + 0.0,
-            "second": cosines[1] + 0.0,
-        },
+        {**judged(truth), "square": rational(matrix.T @ matrix), "first": cosines[0] + 0.0, "second": cosines[1] + 0.0},
     )
 
 
@@ -149,10 +144,7 @@ def every_other(rng: Generator) -> Numbers:
     M = np.diag([float(entry) for entry in d])
     after = geometry.cosine(M @ [1.0, 1.0], M @ [1.0, -1.0])
     factor = pick(rng, 2, 3, 5)
-    return Numbers(
-        {"m1": d[0], "m2": d[1], "factor": factor},
-        {"after": rational(after)},
-    )
+    return Numbers({"m1": d[0], "m2": d[1], "factor": factor}, {"after": rational(after)})
 
 
 @EXAM.asks

@@ -100,8 +100,7 @@ def shorter(rng: Generator) -> Numbers:
     truth = after < before
     redraw_if(after == before)
     return Numbers(
-        {"high": high, "u": u, "rate": rate},
-        {**judged(truth), "new": new, "before": before, "after": after},
+        {"high": high, "u": u, "rate": rate}, {**judged(truth), "new": new, "before": before, "after": after}
     )
 
 
@@ -112,9 +111,7 @@ def one_batch(rng: Generator) -> Numbers:
     share = rational(gramians.same_batch_share(b) if replaced else gramians.same_batch_share(b, n))
     return Numbers(
         {"how": "with" if replaced else "without", "n": n, "b": b, "replaced": replaced},
-        {
-            "share": share,
-        },
+        {"share": share},
         EXAM.cases("one_batch")[replaced].words,
     )
 
@@ -127,10 +124,7 @@ def detach(rng: Generator) -> Numbers:
     running = (1 - float(alpha)) * old + float(alpha) * (u**2).mean()
     flowing = torch.autograd.grad((u**2).mean() * running, u)[0]
     factor = rational(float((flowing / (2 * u.detach() * old / 2))[0]))
-    return Numbers(
-        {"alpha": alpha},
-        {"factor": factor},
-    )
+    return Numbers({"alpha": alpha}, {"factor": factor})
 
 
 @EXAM.asks
@@ -164,8 +158,7 @@ def race(rng: Generator) -> Numbers:
         ],
     )
     return Numbers(
-        {"shown": shown},
-        {"order": ", ".join(f"{name}: {label}" for name, label in zip("ABC", order, strict=True))},
+        {"shown": shown}, {"order": ", ".join(f"{name}: {label}" for name, label in zip("ABC", order, strict=True))}
     )
 
 

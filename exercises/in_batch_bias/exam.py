@@ -40,14 +40,7 @@ def weights(rng: Generator) -> Numbers:
     _, negative = in_batch.expected_weights("in_batch", labels=exact(labels), batch_size=s)
     redraw_if(pop[liked] == 1)
     return Numbers(
-        {
-            "Y": labels.tolist(),
-            "s": s,
-            "li": liked[0] + 1,
-            "lj": liked[1] + 1,
-            "oi": other[0] + 1,
-            "oj": other[1] + 1,
-        },
+        {"Y": labels.tolist(), "s": s, "li": liked[0] + 1, "lj": liked[1] + 1, "oi": other[0] + 1, "oj": other[1] + 1},
         {
             "rho": rational(in_batch.balance(s, M)),
             "pop1": int(pop[liked]),
@@ -97,10 +90,7 @@ def threshold(rng: Generator) -> Numbers:
     largest = max(s for s in range(2, M + 1) if in_batch.misclassification_threshold(s, M) >= pop)
     half = max(2, largest // 2)
     best = in_batch.in_batch_optimum("square", pop=pop, batch_size=half, n_positives=M)
-    return Numbers(
-        {"M": M, "pop": pop, "half": half},
-        {"largest": largest, "best": float(best)},
-    )
+    return Numbers({"M": M, "pop": pop, "half": half}, {"largest": largest, "best": float(best)})
 
 
 @EXAM.asks

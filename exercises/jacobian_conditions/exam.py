@@ -226,10 +226,7 @@ def chance(rng: Generator) -> Numbers:
     by_chance = 100 * (20 / 180 if d == 2 else np.sin(np.radians(10)))
     return Numbers(
         {"d": d, "shown": table(["layer", "share"], rows)},
-        {
-            "by_chance": by_chance,
-            "order": ", ".join(f"{name}: {h}" for name, h in zip("ABC", widths, strict=True)),
-        },
+        {"by_chance": by_chance, "order": ", ".join(f"{name}: {h}" for name, h in zip("ABC", widths, strict=True))},
         EXAM.cases("chance")[d - 2].words,
     )
 

@@ -57,10 +57,7 @@ def network(rng: Generator) -> Numbers:
     sent = processes.gathered_bytes(processes=P, batch_size=B, width=d, rows="own", gather="gradients")
     gramian = processes.gramian_bytes(processes=P, width=d)
     even = Fraction(2 * d, P)
-    return Numbers(
-        {"P": P, "d": d, "B": B},
-        {"sent": sent, "gramian": gramian, "even": even},
-    )
+    return Numbers({"P": P, "d": d, "B": B}, {"sent": sent, "gramian": gramian, "even": even})
 
 
 @EXAM.asks
@@ -112,10 +109,7 @@ def push(rng: Generator) -> Numbers:
     P, B = whole(rng, 2, 8), whole(rng, 2, 12)
     made = processes.gradient_factors(processes=P, rows="own", gather="constant")
     mean = processes.mean_push(made, processes=P, batch_size=B)
-    return Numbers(
-        {"P": P, "B": B},
-        {"mean": mean},
-    )
+    return Numbers({"P": P, "B": B}, {"mean": mean})
 
 
 @EXAM.asks
@@ -124,8 +118,7 @@ def softmax(rng: Generator) -> Numbers:
     whole_loss, local_loss = (float(losses.in_batch_softmax(np.zeros((size, size)), tau=1.0)) for size in (P * B, B))
     zeta = processes.negatives_ratio(processes=P, batch_size=B)
     return Numbers(
-        {"P": P, "B": B},
-        {"total": P * B, "one": whole_loss, "local": local_loss, "zeta": zeta, "others": B - 1},
+        {"P": P, "B": B}, {"total": P * B, "one": whole_loss, "local": local_loss, "zeta": zeta, "others": B - 1}
     )
 
 

@@ -141,11 +141,7 @@ def matrix(rng: Generator) -> Numbers:
     labels, case = fans(rng, 3, 3, 0.55), pick(rng, *EXAM.cases("matrix"))
     redraw_if(unclear(labels))
     pull = popularity.pull_matrix(exact(labels), TripleLaw(negatives=case.name, collision="keep"))
-    return Numbers(
-        {"Y": labels.tolist(), "law": case.name},
-        {"M": pull.tolist()},
-        case.words,
-    )
+    return Numbers({"Y": labels.tolist(), "law": case.name}, {"M": pull.tolist()}, case.words)
 
 
 @EXAM.asks
@@ -153,10 +149,7 @@ def axis(rng: Generator) -> Numbers:
     slow, gap, power = whole(rng, 1, 4), whole(rng, 1, 4), whole(rng, 2, 5)
     fast = slow + gap
     time = Fraction(2 * power, gap)
-    return Numbers(
-        {"fast": fast, "slow": slow, "power": power},
-        {"time": time},
-    )
+    return Numbers({"fast": fast, "slow": slow, "power": power}, {"time": time})
 
 
 def two(value: float) -> str:

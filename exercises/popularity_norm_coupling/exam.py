@@ -57,11 +57,7 @@ def decay(rng: Generator) -> Numbers:
     lazy = norms.lazy_decay_equilibrium(lr=float(rate), decay=float(weight), h=float(h))
     return Numbers(
         {"weight": weight, "rate": rate, "h": h, "base": base, "often": often},
-        {
-            "ratio": rational(popular / rare),
-            "fourth": rational(float(lazy) ** 4),
-            "lazy": float(lazy),
-        },
+        {"ratio": rational(popular / rare), "fourth": rational(float(lazy) ** 4), "lazy": float(lazy)},
     )
 
 
@@ -85,11 +81,7 @@ def scale(rng: Generator) -> Numbers:
     other = c * q + c**exponent * geometry.cosine_gradient(c * q, k)
     return Numbers(
         {"c": c, "exponent": exponent, "factor": c**exponent},
-        {
-            **judged(truth),
-            "first": float(geometry.cosine(new, k)),
-            "second": float(geometry.cosine(other, k)),
-        },
+        {**judged(truth), "first": float(geometry.cosine(new, k)), "second": float(geometry.cosine(other, k))},
     )
 
 
@@ -97,10 +89,7 @@ def scale(rng: Generator) -> Numbers:
 def brake(rng: Generator) -> Numbers:
     a = pick(rng, 2, 3, 4)
     power = 2 + 2 * a
-    return Numbers(
-        {"a": a, "power": power},
-        {"up": a + 1, "exponent": Fraction(1, power)},
-    )
+    return Numbers({"a": a, "power": power}, {"up": a + 1, "exponent": Fraction(1, power)})
 
 
 @EXAM.asks
@@ -154,10 +143,7 @@ def served(rng: Generator) -> Numbers:
         [(name, f"{shares[label]:.0f} %") for name, label in zip("ABC", labels, strict=True)],
     )
     first = "ABC"[labels.index("high rate, dot product")]
-    return Numbers(
-        {"shown": shown},
-        {"first": first},
-    )
+    return Numbers({"shown": shown}, {"first": first})
 
 
 @EXAM.asks

@@ -99,8 +99,7 @@ def family(rng: Generator) -> Numbers:
 def floor(rng: Generator) -> Numbers:
     n, tau = pick(rng, 64, 256, 512, 1024, 4096), pick(rng, 0.1, 0.2, 0.3, 0.5, 1.0)
     return Numbers(
-        {"n": n, "tau": tau},
-        {"value": math.log1p((n - 1) * math.exp(-n / ((n - 1) * tau))), "equal": math.log(n)},
+        {"n": n, "tau": tau}, {"value": math.log1p((n - 1) * math.exp(-n / ((n - 1) * tau))), "equal": math.log(n)}
     )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from course_lib.lessons.shared.grading.replay import chapter_of
 from exercises.engine import plans
-from exercises.engine.chapters import WARM_UP, chapter_of, warm_ups
+from exercises.engine.chapters import HERE, assignments, experiments, warm_ups
 from exercises.engine.office import late
-from tools import guide, study_time
+from tools import guide, study_time, toc
 from tools.toc import page_of
 
 PLANS = plans.plans()
@@ -44,10 +45,9 @@ def test_the_weeks_are_those_of_the_guide(name: str) -> None:
         if "chapter" not in about:
             assert text.startswith("project")
             continue
-        page = page_of(about["chapter"])
-        folder = page.split("/")[1]
-        named = plans.title_of(page) in text or f"chapters on {folder}" in text
-        assert named or any(word in text and page == PARTS[word] for word in PARTS) or name == "in-batch"
+        for page in map(page_of, plans.chapters_of(about)):
+            named = plans.title_of(page) in text or f"chapters on {page.split('/')[1]}" in text
+            assert named or any(word in text and page == PARTS[word] for word in PARTS) or name == "in-batch"
         if name == "in-batch":
             assert set(about["exercises"]) == set(re.findall(r"\*([^*]+)\*", text.split("|")[-2]))
 
@@ -57,39 +57,71 @@ def test_the_hours_are_those_of_the_pages(name: str) -> None:
     for about, one in zip(PLANS[name]["weeks"], plans.weeks(PLANS[name]), strict=True):
         assert 1 <= one.hours <= 9, (one.title, one.hours)
         if "chapter" in about and "main" in about["pages"]:
-            time = study_time.of_name(page_of(about["chapter"]))
-            assert any(task.minutes == time.reading for task in one.tasks)
-            done = next(task.minutes for task in one.tasks if task.what.startswith("exercises"))
-            assert 0 < done <= time.exercises
+            times = [study_time.of_name(page_of(chapter)) for chapter in plans.chapters_of(about)]
+            read = next(task for task in one.tasks if task.what.startswith("read the chapter"))
+            done = next(task for task in one.tasks if task.what.startswith("exercises"))
+            assert read.minutes == sum(time.reading for time in times)
+            assert 0 < done.minutes <= sum(time.exercises for time in times)
+            assert next(task for task in one.tasks if "quiz" in task.what).minutes == 15 * len(times)
 
 
 def test_every_second_assignment_is_due_in_eight_weeks() -> None:
-    assert [bool(about.get("assignment")) for about in PLANS["eight-weeks"]["weeks"]] == [False, True] * 4
+    assert [about.get("assignment") is True for about in PLANS["eight-weeks"]["weeks"]] == [False, True] * 4
 
 
 def test_no_assignment_is_handed_out_before_its_chapter() -> None:
     text = plans.syllabus("eight-weeks")
     early = "a week before" in text
     for plan in PLANS.values():
-        chapters = [about.get("chapter") for about in plan["weeks"]]
+        first = {name: week for week, about in enumerate(plan["weeks"]) for name in plans.chapters_of(about)}
+        first |= {"first-model": -1, "practice": first.get("serving", len(plan["weeks"]))}  # its last chapter
         for week, about in enumerate(plan["weeks"]):
             for name, _ in plans.handed_in(about):
-                chapter = chapter_of(name)
-                assert chapter == "first-model" or week - early >= chapters.index(chapter)
+                assert week - early >= first[chapter_of(name)]
 
 
-def test_twelve_weeks_use_every_chapter_with_a_warm_up_and_swing_between_three_and_six_hours() -> None:
+def test_twelve_weeks_use_every_part_and_swing_between_three_and_six_hours() -> None:
+    """Every chapter is read, every warm-up and experiment due; every assignment is due or named as one to try."""
     plan = PLANS["twelve-weeks"]
     hours = [one.hours for one in plans.weeks(plan)]
     assert min(hours) >= 3 and max(hours) <= 6
-    taught = sorted(about["chapter"] for about in plan["weeks"] if "chapter" in about)
-    assert taught == sorted({name.removesuffix(WARM_UP) for name in warm_ups()} - {"first-model"})
-    assert [name for about in plan["weeks"] for name, _ in plans.handed_in(about) if name.endswith(WARM_UP)]
+    pages = [page_of(name) for about in plan["weeks"] for name in plans.chapters_of(about)]
+    assert pages == [one.page for one in toc.entries(toc.tree()) if one.number and not one.depth]
+    due = [name for about in plan["weeks"] for name, _ in plans.handed_in(about)]
+    assert set(due) >= {*warm_ups(), *experiments()} and len(due) == len(set(due))
+    to_try = plans.not_due(plan)
+    assert sorted({*due, *to_try} & {*assignments()}) == assignments() and not {*due} & {*to_try}
+    parts = {page_of(name).split("/")[1] for name in due if name in assignments()}
+    assert parts == {page.split("/")[1] for page in pages}
+    assert all(f"`{name}`" in plans.syllabus("twelve-weeks") and f"`{name}`" in GUIDE for name in to_try)
+    every, more = (sum(map(plans.assignment_minutes, names)) / 60 for names in (assignments(), to_try))
+    free = 6 * len(hours) - sum(task.minutes for one in plans.weeks(plan) for task in one.tasks) / 60
+    project = sum(about.get("hours", 0) for about in plan["weeks"])
+    text = " ".join(GUIDE.split())
+    assert f"{min(hours):g} to {max(hours):g} hours a week outside class" in text
+    left = f"{every:.0f} hours and would leave {free + project - more:.0f} for the project, in place of {project:g}"
+    assert left in text
+
+
+def test_the_project_of_twelve_weeks_has_the_hours_of_its_page() -> None:
+    milestones = [about for about in PLANS["twelve-weeks"]["weeks"] if "project" in about]
+    stated = sum(about["hours"] for about in milestones)
+    assert f"For pairs, {stated:g} hours for each student" in (HERE / "engine" / "projects.md").read_text("utf-8")
+
+
+def test_a_longer_plan_names_each_chapter_that_it_leaves_out() -> None:
+    [text] = [part for part in GUIDE.split("\n### ") if part.startswith("Eight weeks")]
+    read = {page_of(name) for about in PLANS["eight-weeks"]["weeks"] for name in plans.chapters_of(about)}
+    for one in toc.entries(toc.tree()):
+        if one.number and not one.depth and one.page not in read:
+            assert f"*{plans.title_of(one.page)}*" in text or f"*{one.part}*" in text
 
 
 def test_a_warm_up_is_due_in_the_middle_of_its_week_and_weighs_less() -> None:
     read = tomllib.loads(plans.deadlines(PLANS["twelve-weeks"], date(2027, 1, 11)))["assignments"]
     assert (read["ddc-warm-up"]["due"].date(), read["ddc-warm-up"]["weight"]) == (date(2027, 3, 10), 0.25)
+    assert read["first-model-warm-up"] == {"due": datetime(2027, 1, 17, 23, 59), "weight": 0.5}
+    assert read["practice"] == {"due": datetime(2027, 3, 28, 23, 59)}
     assert read["cosine-orthogonality-experiment"] == {"due": datetime(2027, 1, 24, 23, 59), "weight": 0.5}
     assert (
         read["jacobian-conditions"]["due"].date() == date(2027, 1, 31) and "weight" not in read["jacobian-conditions"]
@@ -115,11 +147,11 @@ def test_minutes_and_exercises_are_read_from_their_sources() -> None:
     assert plans.assignment_minutes("ddc") == 195
     for wrong in (["No such exercise"], ["By hand"]):
         with pytest.raises(KeyError, match="has no exercise"):
-            plans.exercises("book/debiasing/ddc", wrong)
+            plans.exercises(["book/debiasing/ddc"], wrong)
     with pytest.raises(KeyError, match="no chapter 'dcd'"):
         page_of("dcd")
     with pytest.raises(KeyError, match="expected main, further or lab"):
-        plans.reading("book/debiasing/ddc", "appendix")
+        plans.reading(["book/debiasing/ddc"], "appendix")
 
 
 @every_plan

@@ -275,6 +275,41 @@ def test_what_cannot_be_extended_is_refused(toy, tmp_path: Path, change, seeds, 
     assert not toy, "refused before the work"
 
 
+@pytest.mark.parametrize("variable", ["COURSE_RESULTS", "COURSE_CACHE"])
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_folder_that_cannot_be_written_is_named_before_the_work(
+    toy, tmp_path: Path, monkeypatch, capsys, variable: str, queued: bool
+) -> None:
+    runs = tmp_path / "queue.txt"
+    runs.write_text("TOY --scale smoke\n")
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(variable, str(runs / "x"))
+    assert experiments.cli(["queue", str(runs), "--device", "cpu"] if queued else ["run", "TOY"]) == 2
+    assert f"({variable}) is '{runs}/x" in (said := capsys.readouterr().out) and "that can be written" in said
+    assert not toy
+
+
+@pytest.mark.parametrize("action", ["verify", "again"])
+def test_a_folder_of_results_that_became_read_only_is_named_before_cells_are_run_again(
+    toy, tmp_path: Path, monkeypatch, capsys, action: str
+) -> None:
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    experiments.run("TOY", progress=False, store=tmp_path).save()
+    monkeypatch.setattr(code, "_hash", lambda module: "another")
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **given: (_ for _ in ()).throw(PermissionError(13, "no")))
+    ran = len(toy)
+    assert experiments.cli([action, "TOY"]) == 2 and len(toy) == ran
+    assert "(COURSE_RESULTS) is" in (said := capsys.readouterr().out) and "can be written (no)" in said
+
+
+def test_short_runs_are_no_promise_of_seconds() -> None:
+    """6 cells of 0.3 s were announced as "about 0 s", and took 24 s: to load torch takes longer than they do."""
+    said = [registry.about(seconds) for seconds in (0, 49, 51, 290, 5389, 5400, 7190)]
+    minutes = ["about 1 min", "about 5 min", "about 90 min"]
+    assert said == ["under a minute", "under a minute", *minutes, "about 1.5 h", "about 2.0 h"]
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_json(path, {"value": 1})
@@ -346,7 +381,7 @@ def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatc
     )
     shown = capsys.readouterr()
     assert (
-        "4 of 6 cells to run, about 0 s" in shown.out
+        "4 of 6 cells to run, under a minute on 2 cores" in shown.out
         and "| 2 | 4.50 ± 0.71 (4.00) |" in shown.out
         and "4/4" in shown.err
     )

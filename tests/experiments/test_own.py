@@ -696,12 +696,15 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         ("run P3-T5 --split time --dry-run", "--split is 'time', and there is no --data"),
         ("run P3-T5 --min-rating 3", "--min-rating is '3.0', and there is no --data"),
         ("run P3-T5 --dry-run --out FILE", "expected a folder, and this is a file"),
+        ("run P3-T5 --out FILE/x", "--out is .*; expected a folder that can be written"),
         ("run P3-T5 --dry-run --devices 0", "--devices: a run of one's own does not take it"),
         ("run P3-T5 --dry-run --only foo=bar", "only: no cell of P3-T5 has 'foo'; expected one of"),
         ("run P3-T5 --data EMPTY", "--data: empty.csv has no row below its header; expected at least 50 pairs"),
         ("run P3-T5 --data BROKEN", "broken.parquet: pandas cannot read it .*; expected Parquet"),
         ("run P3-T5 --with EXIT --dry-run", "line 2: SystemExit: 3; expected a file that runs"),
         ("out P3-T6 --to FILE", "--to is .*; expected a folder, and this is a file"),
+        ("out P3-T6 --to FILE/x", "--to is .*; expected a folder that can be written"),
+        ("queue FILE/x", "the queue is .*; expected a file with a run a line"),
         ("out P3-T6 --to FOLDER --only metric=Q@5", "--only: no row has metric=Q@5; expected one of .*P@5"),
         ("verify P3-T6 --share 2", r"--share is 2.0; expected a finite number in \[0, 1\]"),
         ("verify P3-T6 --beyond -1", "--beyond is -1.0; expected a finite number .*0"),
@@ -713,12 +716,22 @@ def test_a_course_set_takes_an_own_loss_without_own_data(tmp_path) -> None:
         ("verify P3-T6 --against FOLDER", "--against is .*; expected the folder of a checkout"),
     ],
 )
-def test_flags_that_would_be_ignored_and_files_that_are_none_are_refused(tmp_path, apart, capsys, command, message):
+def test_flags_that_would_be_ignored_and_files_that_are_none_are_refused(
+    tmp_path, apart, capsys, monkeypatch, command, message
+):
+    monkeypatch.setattr(registry, "run", lambda *given, **more: pytest.fail("it ran"))
     (tmp_path / "a file").write_text("")
     (tmp_path / "empty.csv").write_text("user_id,item_id\n")
     (tmp_path / "broken.parquet").write_text("x")
     (tmp_path / "exit.py").write_text("import sys\nsys.exit(3)\n")
-    files = {"FILE": "a file", "FOLDER": "results", "EMPTY": "empty.csv", "BROKEN": "broken.parquet", "EXIT": "exit.py"}
+    files = {
+        "FILE": "a file",
+        "FILE/x": "a file/x",
+        "FOLDER": "results",
+        "EMPTY": "empty.csv",
+        "BROKEN": "broken.parquet",
+        "EXIT": "exit.py",
+    }
     words = [str(tmp_path / files[word]) if word in files else word for word in command.split()]
     assert experiments.cli(words) == 2
     assert re.search(message, capsys.readouterr().out)

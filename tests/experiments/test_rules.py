@@ -11,7 +11,7 @@ from course_lib import experiments
 from course_lib.experiments.core import registry, rules
 from course_lib.experiments.core.results import Result
 from tools import findings as stored_findings
-from tools.results_pages import fill, stored
+from tools.results_pages import fewest_seeds, fill, stored
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = stored()
@@ -27,7 +27,7 @@ LACKING = {  # and why; whoever closes a gap takes it away here
     "PRACTICE-4-laptop": {"gowalla", "movietweetings"},  # an index is compared with exact search
 }
 
-
+FEWER_SEEDS = {"P3-X3-laptop"}  # sixteen minutes a training: two seeds more take two hours
 HITS, CHANCE = "most popular", "chance"
 BESIDE = ("coverage@10", "mean count@10")  # what a list is besides right
 
@@ -76,6 +76,18 @@ def test_no_result_is_called_older_that_is_not_there() -> None:
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: f"{result.id}-{result.scale}")
 def test_a_result_shows_the_path_that_its_experiment_declares(result: Result) -> None:
     assert path_of(result, kept(result.id)) == kept(result.id).path
+
+
+def seeds_wanted(result: Result) -> int:
+    """Of a new experiment: five, or three where a training takes more than half an hour."""
+    if kept(result.id).path != "stored":
+        return 0
+    return 5 if result.provenance["seconds"] / result.provenance["cells"]["finished"] < 1800 else 3
+
+
+def test_a_new_experiment_has_five_seeds() -> None:
+    few = {f"{one.id}-{one.scale}" for one in RESULTS if (fewest_seeds(one) or 0) < seeds_wanted(one)}
+    assert few == FEWER_SEEDS
 
 
 def test_canary_a_path_that_is_not_stored_is_seen() -> None:

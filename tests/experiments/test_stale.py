@@ -70,7 +70,7 @@ def test_again_makes_the_stored_cells_of_stale_results_and_no_other(toy, monkeyp
     assert experiments.cli(["again", "TOY"]) == 0 and len(toy) == 2
     change_code(monkeypatch, "second")
     assert experiments.cli(["again", "TOY", "--list"]) == 0 and len(toy) == 2
-    assert "TOY smoke: code has changed; about" in capsys.readouterr().out
+    assert "TOY smoke: code has changed; under a minute" in capsys.readouterr().out
     assert experiments.cli(["again", "TOY"]) == 0
     assert toy[2:] == toy[:2] and len(experiments.load_result("TOY", "smoke").rows) == 4
     assert code.state(experiments.load_result("TOY", "smoke").provenance).holds
@@ -147,6 +147,30 @@ def test_a_share_draws_more_where_fewer_were_run_again() -> None:
     groups, rng = {"a": list(range(40)), "b": [40, 41]}, np.random.default_rng(0)
     drawn = verify.drawn_cells(groups, {0, 1}, rng, cells=1, share=0.09)  # of 40: 3.6, so 4
     assert len([at for at in drawn if at < 40]) == 2 and not {0, 1} & {*drawn} and len(drawn) == 3
+
+
+def test_after_a_change_of_code_the_default_runs_a_tenth_of_the_short_cells_again(toy, monkeypatch, capsys) -> None:
+    """40 cells of data a, 2 of b, one of them longer: a tenth of 41 is 4.1, where one for each data set would be 2."""
+    many = [{"data": "a", "x": x, "seed": 0} for x in range(40)] + [{"data": "b", "x": x, "seed": 0} for x in (1, 2)]
+
+    def seconds(cell: dict) -> float:
+        return 300.5 if cell == many[-1] else 100.0
+
+    usual = registry.get("TOY")
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(usual, plan=lambda scale, seeds: many, estimate=seconds))
+    run_toy()
+    for now in ("second", "third"):  # as long as the code stays, what was run again stays counted
+        change_code(monkeypatch, now)
+        assert experiments.cli(["verify", "TOY", "--share", "0"]) == 0
+        assert "TOY smoke: below the bar: 2 of 41 cells of at most 120 s, expected 10%" in capsys.readouterr().out
+        change_code(monkeypatch, f"after the {now}")
+        assert experiments.cli(["verify", "TOY"]) == 0
+        said = capsys.readouterr().out
+        assert "agrees: 5 of 42 cells" in said
+        assert "below the bar: none of 1 longer cells, expected one: --beyond 301 runs the shortest" in said
+        assert experiments.cli(["verify", "TOY", "--beyond", "301"]) == 0
+        assert "below the bar" not in capsys.readouterr().out
+        assert not verify.lacking(experiments.load_result("TOY", "smoke"))
 
 
 def test_a_stated_tolerance_is_recorded(toy, monkeypatch) -> None:

@@ -36,7 +36,7 @@ def messy():
     view = {"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}}
     widget = shown(**view, text_html="<div>static</div>")
     said = stream("1\n"), stream("warned", "stderr"), stream("2\n")
-    plan = stream("P1-F1 at smoke scale: 2 of 2 cells to run, about 13 s on 2 cores\n")
+    plan = stream("P1-F1 at smoke scale: 2 of 2 cells to run, under a minute on 2 cores\n")
     bar = new_output("display_data", data={"text/plain": "P1-F1:   0%|          | 0/2 [00:00<?, ?cell/s]"})
     thing = new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9)
     cells = [

@@ -82,6 +82,15 @@ def test_the_picture_has_a_dot_for_each_printed_number() -> None:
     assert len(dots) == len(cells) and all(0 <= x <= 100 for x, _ in dots)
 
 
+def test_the_page_opens_with_the_picture_over_the_whole_width_and_names_papers_by_their_authors() -> None:
+    """Codes stand in tables and names of files alone."""
+    text = (results_pages.ROOT / "book" / "reference" / "reproduced.md").read_text(encoding="utf-8")
+    assert text.startswith("# What reproduced\n\n<!-- results: picture -->\n")
+    assert results_pages.picture().startswith('<div class="full-width"><figure class="printed-picture">')
+    prose = re.sub(r"`p\d`", "", "\n".join(line for line in text.splitlines() if not line.startswith("|")))
+    assert re.findall(r"\bP[0-4]\b(?!-)", prose) == []
+
+
 def test_a_number_that_is_the_papers_stands_on_the_line() -> None:
     by_ratio = {
         factor: printed_picture.column(replace(cell, judged=replace(cell.judged, mean=factor * cell.judged.printed)))

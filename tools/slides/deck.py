@@ -31,6 +31,7 @@ KINDS: dict[str, type | None] = {
     "question": None,  # "Guess first", the box of the page
     "interactive": None,  # of the page, alive
     "still": None,  # its picture
+    "moment": str,  # its picture in another state: "model: corrected, moment: 8"
     "remember": None,  # "What to remember", point by point
     "assignment": None,  # its tasks, and the exercises that the guide hands out
     "statement": str,  # label of a theorem, lemma, definition

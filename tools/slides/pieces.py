@@ -14,6 +14,7 @@ from latex2mathml.converter import convert as mathml
 from markdown_it import MarkdownIt
 
 from course_lib.lessons.shared import quiz
+from course_lib.lessons.shared.widgets import paper
 from tools import guide
 from tools.slides.deck import Slide
 from tools.slides.pages import Chapter, Missing, sentences, soup
@@ -48,6 +49,16 @@ def question(chapter: Chapter) -> str:
 def still(chapter: Chapter) -> str:
     """The picture of the interactive, as a page without scripts has it."""
     return f'<div class="course-widget"><div class="cw cw-hero">{chapter.still()}</div></div>'
+
+
+def moment(chapter: Chapter, changes: str) -> str:
+    """The picture of the interactive in another state, which is named as its link names it."""
+    shown, changed = chapter.interactive(), yaml.safe_load(f"{{{changes}}}")
+    state = json.loads(str(shown["data-state"]))
+    if strange := sorted(set(changed) - set(state)):
+        raise Missing(f"{chapter.page}: the interactive has no {strange[0]!r}; expected some of {', '.join(state)}")
+    drawn = paper.drawn(str(shown["data-course-widget"]), json.dumps(state | changed)).pictures[0]
+    return f'<div class="piece-still"><div class="course-widget"><div class="cw cw-hero">{drawn}</div></div></div>'
 
 
 def remember(chapter: Chapter) -> str:
@@ -122,6 +133,7 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "question": question,
     "interactive": lambda chapter: str(chapter.interactive()),
     "still": still,
+    "moment": moment,
     "remember": remember,
     "assignment": assignment,
     "statement": lambda chapter, label: str(chapter.labelled(label)),

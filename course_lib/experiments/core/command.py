@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import checking
+from course_lib import checking, outputs
 from course_lib.experiments.core import beside, code, dealt, extend, out, own_data, own_run, queue, registry, verify
-from course_lib.experiments.core.provenance import lost_commits
+from course_lib.experiments.core.provenance import lost_commits, results_folder
 from course_lib.experiments.core.results import load_result
 
 
@@ -38,17 +38,21 @@ def cli(argv: list[str]) -> int:
         return 130
 
 
+def _results_can_be_written() -> None:
+    outputs.folder(results_folder(), "the folder of results (COURSE_RESULTS)")
+
+
 def _list(arguments: argparse.Namespace) -> int:
     for name in registry.names():
         chosen = registry.get(name)
         print(f"{name:<12} {chosen.title}")
         for scale in registry.SCALES:
             cells = registry.cells_of(name, scale)
-            needed = registry.duration(sum(chosen.estimate(cell) for cell in cells))
+            needed = registry.about(sum(chosen.estimate(cell) for cell in cells))
             made = registry.stored_provenance(name, scale)
             stored = "not run" if made is None else _standing(made)
             sets = ", ".join(sorted({str(cell.get("data", "–")) for cell in cells}))
-            print(f"    {scale:<7} {len(cells):>4} cells a seed, about {needed:<8} {stored:<8} {sets}")
+            print(f"    {scale:<7} {len(cells):>4} cells a seed, {needed:<14} {stored:<8} {sets}")
     return 0
 
 
@@ -74,21 +78,27 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.results is not None:
         drawn = np.random.default_rng(arguments.seed).permutation(len(results))[: arguments.results]
         results = [results[at] for at in sorted(drawn.tolist())]
+    if results and not arguments.no_write:
+        _results_can_be_written()
     how = {name: getattr(arguments, name) for name in ("cells", "share", "seconds", "beyond", "against", "tolerance")}
     for result in results:
         verdict = verify.verify(result, rng=np.random.default_rng(arguments.seed), **how)
         print(f"{result.id} {result.scale}: {'agrees' if verdict else 'NOT VOUCHED FOR'}: {verdict}", flush=True)
         if verdict and not arguments.no_write:
             verify.vouch(result, verdict).save()
+            if lacking := verify.lacking(result):
+                print(f"{result.id} {result.scale}: below the bar: {lacking}", flush=True)
         failed = failed or (bool(verdict.numbers) and not verdict)
     return int(failed)
 
 
 def _again(arguments: argparse.Namespace) -> int:
     stale = [one for one in verify.stored(arguments.ids, arguments.scale) if not code.state(one.provenance).holds]
+    if stale and not arguments.list:
+        _results_can_be_written()
     for result in sorted(stale, key=lambda one: one.provenance.get("seconds", 0)):
-        needed = registry.duration(result.provenance.get("seconds", 0))
-        print(f"{result.id} {result.scale}: {code.state(result.provenance).words}; about {needed}", flush=True)
+        needed = registry.about(result.provenance.get("seconds", 0))
+        print(f"{result.id} {result.scale}: {code.state(result.provenance).words}; {needed}", flush=True)
         if not arguments.list:
             print(f"written: {verify.make_again(result).save(replace=True)}", flush=True)
     return 0
@@ -112,6 +122,8 @@ def _run(arguments: argparse.Namespace) -> int:
             f"--seeds: got {arguments.seeds}, and the stored result has {left_out} too; expected them as well, or "
             "--replace, or --no-write"
         )
+    if writes:
+        _results_can_be_written()
     share = dealt.of_torchrun()
     how: dict[str, Any] = {"only": only or None, "collect": arguments.collect, "devices": arguments.devices}
     how |= {"seeds": arguments.seeds, "progress": share.rank == 0, "share": share, **options}
@@ -162,6 +174,7 @@ def _run_own(arguments: argparse.Namespace) -> int:
         print("\n".join(ready.sentences()), flush=True)
         if arguments.dry_run:
             return 0
+        folder = outputs.folder(arguments.out or "results", "--out")
         result = own_run.run(ready)
         compared = own_run.of_door(result, ready.door, ready) if ready.door.main else None
     print(result.to_markdown(**ready.door.main))
@@ -170,15 +183,13 @@ def _run_own(arguments: argparse.Namespace) -> int:
         print(shown.to_string(index=False, float_format="{:.3g}".format, na_rep="–"))
         if "low" not in compared:
             print("One seed has no interval, so none of these differences can be said: --seeds 0 1 2, or more.")
-    files = out.write(result, arguments.out or "results", compared, **ready.door.main)
+    files = out.write(result, folder, compared, **ready.door.main)
     print("written:", *files, sep="\n  ")
     return 0
 
 
 def _out(arguments: argparse.Namespace) -> int:
     """A stored result as files for a paper."""
-    if Path(arguments.to).exists() and not Path(arguments.to).is_dir():
-        raise checking.refuse(arguments.to, "--to", "a folder, and this is a file")
     door = own_run.doors().get(arguments.id)
     main = dict(queue.pair(text) for text in arguments.only) or dict(door.main if door else {})
     result = load_result(arguments.id, arguments.scale)
@@ -188,13 +199,14 @@ def _out(arguments: argparse.Namespace) -> int:
         left = [row for row in left if row.get(key) == value]
         if there and not left:
             raise ValueError(f"--only: no row has {key}={value}; expected one of {', '.join(there)}")
-    files = out.write(result, arguments.to, **main)
+    files = out.write(result, outputs.folder(arguments.to, "--to"), **main)
     print("written:", *files, sep="\n  ")
     return 0
 
 
 def _queue(arguments: argparse.Namespace) -> int:
     runs = queue.read(arguments.file)
+    _results_can_be_written()
     device = arguments.device or ("cuda" if torch.cuda.is_available() else "cpu")
     for result in queue.Queue(runs, arguments.minutes, device).work():
         cells = result.provenance["cells"]
@@ -236,6 +248,7 @@ def _parser() -> argparse.ArgumentParser:
     outward.add_argument("--to", default="results", metavar="FOLDER")
     outward.add_argument("--only", **option, help="rows of the figure: metric=P@5")
     queued = command(_queue, "run what fits into a number of minutes, on a GPU that is lent")
+    queued.description, queued.formatter_class = queue.__doc__, argparse.RawDescriptionHelpFormatter
     queued.add_argument("file", nargs="?", type=Path, default=queue.DEFAULT, help="a run a line, as for `run`")
     queued.add_argument("--minutes", type=float, default=14)
     queued.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch finds a GPU")
@@ -244,10 +257,10 @@ def _parser() -> argparse.ArgumentParser:
     verifying = command(_verify, "run some cells of stored results again, and vouch for what agrees")
     for flag, kind, default, words in (
         ("cells", int, 1, "cells for each data set of a result (default 1)"),
-        ("share", float, 0.0, "until so many of them were run again, such as 0.1"),
+        ("share", float, verify.SHARE, f"until so many of them were run again with today's code ({verify.SHARE:g})"),
         ("results", int, None, "only so many stored results, drawn by --seed"),
         ("tolerance", float, None, "relative difference allowed on another machine, such as 0.02"),
-        ("seconds", float, 60, "only cells estimated at most so long (60)"),
+        ("seconds", float, verify.SHORT, f"only cells estimated at most so long ({verify.SHORT:g})"),
         ("beyond", float, 0, "and the shortest of the longer cells, if of at most so many seconds"),
         ("seed", int, 0, "of the draw of cells"),
         ("against", Path, None, "a checkout whose code made the results: compare with what it gives on this machine"),

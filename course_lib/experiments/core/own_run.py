@@ -122,7 +122,7 @@ class Ready:
             said.append("passed: " + ", ".join(f"{one.kind} {one.name!r}" for one in self.file.found))
         seconds = sum(self.estimate(cell) for cell in self.cells)
         size = "" if self.data is None else f", {gigabytes(self.data, self.cells):.1f} GB at most"
-        words = f"about {registry.duration(seconds)} on 2 cores"
+        words = f"{registry.about(seconds)} on 2 cores"
         return [*said, f"{self.request.id}: {len(self.cells)} cells, {words}{size}"]
 
     def _lacking(self) -> Iterator[str]:

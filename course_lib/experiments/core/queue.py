@@ -11,6 +11,12 @@ shorter one further down takes its place. Every cell is stored as it ends, and t
 into the stored result of the same plan where there is one, with the device's name on the rows if that is another.
 
 With several processes on one GPU, what cells share is made first, once (`registry.AHEAD`).
+
+The course's own queue, experiments/queue.txt, comes after `make test-gpu`, which compares the GPU's numbers with the
+processor's in a minute. The chunked softmax at B = 262,144 is no run of it: `python benchmarks/softmax.py --device
+cuda` measures it (benchmarks/README.md). The practice part is not in it: its experiments have no option `device`, and
+the option would change the code of all their stored results. (This stands here, as queue.txt is hashed with the code
+of P2 and LISTS-X1, which lie beside it: a word there makes their results stale.)
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from typing import Any
 
 import torch
 
+from course_lib import checking, outputs
 from course_lib.experiments.core import dealt, extend, registry
 from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import cells_folder, hardware
@@ -86,6 +93,7 @@ class Queue:
 
     def work(self) -> list[Result]:
         """Runs what fits, in order; the results that were stored."""
+        outputs.folder(cells_folder(), registry.CELLS)
         about = hardware(self.device)
         self.speed = device_speed(self.device)
         name = about.get("gpu", about["processor"])
@@ -152,6 +160,8 @@ class Queue:
 
 def read(path: Path) -> list[Run]:
     """The runs of a queue file; ValueError names the line that is none."""
+    if not path.exists() or path.is_dir():
+        raise checking.refuse(str(path), "the queue", "a file with a run a line")
     runs = []
     for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         words = shlex.split(line, comments=True)

@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from tqdm.auto import tqdm
 
-from course_lib import checking
+from course_lib import checking, outputs
 from course_lib.experiments.core import code, dealt
 from course_lib.experiments.core import rules as constitution
 from course_lib.experiments.core.provenance import (
@@ -42,6 +42,8 @@ from course_lib.experiments.core.summary import Row
 from course_lib.training import resumable
 
 SCALES = ("smoke", "laptop", "full")
+START = 10.0  # seconds in which the libraries and the data are loaded, however short the cells are
+CELLS = "the folder of finished cells (COURSE_CACHE)"
 PACKAGE = __name__.removesuffix(".core.registry")
 Cell = Mapping[str, Any]  # any experiment's cell; each experiment has a TypedDict of its own
 Seeds = tuple[int, ...]
@@ -220,6 +222,8 @@ def run(
         for place, (cell, path) in enumerate(plan)
         if share.mine(place) and not collect and cell in wanted and not finished_cell(path, codes)
     ]
+    if missing:
+        outputs.folder(folder, CELLS)
     if progress:
         _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable, share.size)
     for _ in tqdm(
@@ -295,10 +299,10 @@ def _announce(
     for name, why in unavailable.items():
         tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
     if missing:
-        needed = duration(sum(chosen.estimate(cell) for cell in missing))
+        needed = about(sum(chosen.estimate(cell) for cell in missing))
         where = f" by process 0 of {processes}" if processes > 1 else ""
         tqdm.write(
-            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run{where}, about {needed} on 2 cores"
+            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run{where}, {needed} on 2 cores"
         )
 
 
@@ -381,8 +385,9 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return list({json.dumps(value, sort_keys=True): value for value in values}.values())
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person says them: "40 s", "5 min", "2.0 h"."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def about(seconds: float) -> str:
+    """How long a run takes whose cells take so many seconds: "under a minute", "about 5 min", "about 2.0 h"."""
+    needed = START + seconds
+    if needed < 60:  # a busy machine doubles it, so more digits would promise too much
+        return "under a minute"
+    return f"about {needed / 60:.0f} min" if needed < 5400 else f"about {needed / 3600:.1f} h"

@@ -3,7 +3,8 @@
 A change of code that should change no number (a new name, a new message) makes every result stale all the same. To
 make all of them again takes hours; a few cells of each, drawn at random, take minutes. What agrees to DIGITS digits in
 all of them is vouched for: the result keeps the hash of today's code, and which of its cells were run again. Runs of
-other cells with the same code add up (`--share 0.1` until a tenth of the short ones was run again).
+other cells with the same code add up; what older code gave counts no more. The bar is a tenth of the short cells, which
+is the default, and one of the longer ones (`--beyond`): `lacking` says what a result lacks of it.
 
 Another kind of processor may move a number of a long training by itself. Then the code of before, in a checkout of its
 own, can be run on the same machine in place of the stored numbers (`--against`).
@@ -34,6 +35,7 @@ from course_lib.experiments.core.results import Result, load_result
 from course_lib.experiments.core.summary import Row, part
 
 DIGITS = 6
+SHARE, SHORT = 0.1, 120.0  # the bar: of the cells of at most so many seconds, and one of the longer ones
 FLOOR = 1e-4  # what is smaller is compared as if it were this large: rounding alone makes a zero
 MEASURED = re.compile(r"(^|\s)(seconds|ms|GB)$")  # what a machine measures: another number every time
 
@@ -146,16 +148,17 @@ def verify(
     result: Result,
     *,
     cells: int = 1,
-    share: float = 0.0,
-    seconds: float = 60,
+    share: float = SHARE,
+    seconds: float = SHORT,
     beyond: float = 0,
     rng: np.random.Generator,
     against: Path | None = None,
     tolerance: float | None = None,
 ) -> Verdict:
-    """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
+    """Runs cells of each data set of a stored result again, drawn among those estimated at most `seconds` long.
 
-    share: more cells, until this share of them was run again, by this run and those before with the same code.
+    cells, share: so many of them at least, and more until this share was run again, by this run and those before with
+    the same code.
     beyond: where none of the longer ones was, the shortest of them as well, if it is estimated at most so long.
     tolerance: the relative difference that is allowed on another machine: where a GPU made a cell and none is here, or
     on a processor that rounds otherwise. What agrees to that only is vouched for to that only.
@@ -321,6 +324,24 @@ def vouch(result: Result, verdict: Verdict) -> Result:
         **({"to": verdict.tolerance} if verdict.tolerance > 10.0**-DIGITS else {}),
     }
     return result
+
+
+def lacking(result: Result) -> str:
+    """What a result lacks of the bar, in words: SHARE of the short cells run again with today's code, and a longer one.
+
+    The empty text where it lacks nothing.
+    """
+    estimate, done = registry.get(result.id).estimate, set(_vouched_cells(result))
+    needed = {digest(cell): estimate(cell) for cell in stored_cells(result)}
+    short = {name for name, seconds in needed.items() if seconds <= SHORT}
+    longer = {name: seconds for name, seconds in needed.items() if seconds > SHORT}
+    said = []
+    if len(short & done) < SHARE * len(short):
+        said.append(f"{len(short & done)} of {len(short)} cells of at most {SHORT:g} s, expected {SHARE:.0%}: --share")
+    if longer and not done & {*longer}:
+        least = math.ceil(min(longer.values()))
+        said.append(f"none of {len(longer)} longer cells, expected one: --beyond {least} runs the shortest")
+    return "; ".join(said)
 
 
 def make_again(result: Result, *, progress: bool = True) -> Result:

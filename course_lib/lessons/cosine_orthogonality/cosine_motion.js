@@ -1,6 +1,6 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
 import { capital, drawing, fine, h, number, signed, sized, svg } from "../shared/widgets/kit.js";
-import { button, choice, hero, ladder, presets, selection, showing, slider, stepper, wideKey } from "../shared/widgets/controls.js";
+import { choice, hero, ladder, presets, selection, showing, slider, stepButtons, stepper, wideKey } from "../shared/widgets/controls.js";
 import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 
@@ -43,27 +43,24 @@ const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value,
 export default showing(NAMES, class extends Movable {
   build(parts) {
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
-    parts.one = button("step", "One step", () => this.walk(1));
-    parts.many = button("steps", "25 steps", () => this.walk(25));
-    parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
+    parts.walk = stepButtons(this, 25, MOST_STEPS);
     parts.chart = h("div", { class: "cw-chart" });
     parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
     parts.strip = svg("svg", { role: "img" });
-    this.buildControls();
+    this.buildControls(parts);
     return hero(this, {
       head: { look: "cw-motion", title: "Can a step of training make q shorter?", lead: "Training turns the thick arrow q towards the thin arrow k. The short arrow is the next step, the dashed circle the length after it." },
       controls: [parts.score.box, parts.lr.box, parts.turn.box],
       picture: parts.strip,
       more: {
         start: parts.presets.box,
-        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.loss.box, parts.tau.box, parts.negatives.box],
-        view: [this.buildPlane(), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
+        main: [parts.walk.box, parts.loss.box, parts.tau.box, parts.negatives.box],
+        view: [this.buildPlane(parts), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
       },
     });
   }
 
-  buildControls() {
-    const { parts } = this;
+  buildControls(parts) {
     this.control(selection, "loss", { text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES });
     this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
     parts.score = choice({ name: "score", label: "Score", options: [["cosine", "cosine"], ["dot", "dot product"]], onset: (loss) => this.set({ loss }) });
@@ -78,18 +75,13 @@ export default showing(NAMES, class extends Movable {
     this.set({ negatives: [...negatives, next] });
   }
 
-  buildPlane() {
-    const { parts } = this;
+  buildPlane(parts) {
     parts.message = h("p", { class: "cw-message", role: "status" });
     parts.picture = svg("g", { "aria-hidden": "true" });
     parts.handles = svg("g");
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
     parts.plane = drawing({ width: 400, height: 400 }, { class: "cw-plane", role: "group", "data-paper": true }, parts.picture, parts.handles, parts.front);
     return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
-  }
-
-  walk(steps) {
-    this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
 
   /** The points that can be moved: name, words, place. q is moved from where its steps have brought it. */
@@ -107,10 +99,6 @@ export default showing(NAMES, class extends Movable {
 
   placeOf(name) {
     return this.handles().find(([known]) => known === name)[2];
-  }
-
-  canvas() {
-    return this.parts.plane;
   }
 
   refresh(parts, state) {
@@ -134,8 +122,7 @@ export default showing(NAMES, class extends Movable {
     parts.negatives.show(negatives.length);
     parts.message.textContent = result.problem ?? "";
     parts.message.hidden = !result.problem;
-    parts.one.disabled = parts.many.disabled = Boolean(result.problem) || steps >= MOST_STEPS;
-    parts.reset.disabled = steps === 0;
+    parts.walk.show(steps, Boolean(result.problem));
   }
 
   /** The first steps of q, a frame each, all drawn to one scale; below each the length that q has there. */

@@ -11,7 +11,7 @@ from course_lib.lessons.shared.widgets.base import Count, Stored
 from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("rivals.json")  # made by make_rivals.py of the tests
-TRAININGS = 3  # and after them their mean
+TRAININGS = 3  # shown alone, and after them the mean of all that there are
 METHODS = {  # and what each changes
     "IPS": "weights of the loss",
     "DICE": "loss and draws",
@@ -41,7 +41,7 @@ def hits(t3: Any, lists: Any, data: str, backbone: str) -> list[float]:
 class Rivals(Hero):
     """Each debiasing method against the same model without it: `Rivals(training=3)`.
 
-    training  which of the three trainings is shown, counted from 0; 3 is their mean, with 95 % intervals
+    training  which of the first three trainings is shown, counted from 0; 3 is the mean of all, with 95 % intervals
     """
 
     module_name: ClassVar[str] = "rivals"

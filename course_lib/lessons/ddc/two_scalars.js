@@ -26,22 +26,20 @@ export default showing(NAMES, class extends Movable {
     return framed({ look: "cw-flow cw-words-under", title: "Two scalars for one user", lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss." }, beside({
       start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
       main: [parts.person.box, parts.alpha.box, parts.beta.box],
-      view: this.buildSurface(),
+      view: this.buildSurface(parts),
       words: parts.summary,
-      more: [parts.shift.box, this.buildRanks()],
-    }), h("div", { class: "cw-folds" }, parts.folds.box, this.buildParts()));
+      more: [parts.shift.box, this.buildRanks(parts)],
+    }), h("div", { class: "cw-folds" }, parts.folds.box, this.buildParts(parts)));
   }
 
-  buildSurface() {
-    const { parts } = this;
+  buildSurface(parts) {
     this.control(choice, "view", { label: "Loss", options: VIEWS });
     parts.lines = svg("g", { "aria-hidden": "true" });
     parts.marks = svg("g", { "aria-hidden": "true" });
     parts.handle = this.buildHandle();
     parts.surface = drawing({ ...FRAME, most: 375 }, { class: "cw-look", role: "group", "data-paper": true, onclick: (event) => this.put(this.under(event)) },
       axes(), parts.lines, parts.marks, parts.handle);
-    return h("div", { class: "cw-card" },
-      parts.view.box, parts.surface,
+    return h("div", { class: "cw-card" }, parts.view.box, parts.surface,
       h("ul", { class: "cw-legend" },
         key("you: click, drag, arrow keys", svg("path", { class: "cw-now", d: "M4 4L16 16M16 4L4 16" })),
         key("the model", svg("circle", { class: "cw-chosen", cx: 10, cy: 10, r: 6 })),
@@ -56,19 +54,16 @@ export default showing(NAMES, class extends Movable {
       svg("circle", { class: "cw-touch", r: 18 }), svg("path", { class: "cw-now", d: "M-7 -7L7 7M7 -7L-7 7" }));
   }
 
-  buildRanks() {
-    const { parts } = this;
+  buildRanks(parts) {
     const losses = ["DDC loss", "Loss of the served"].map((text, k) => h("div", {}, h("dt", {}, text), (parts[`loss${k}`] = h("dd", {}))));
     parts.tests = h("ul", { class: "cw-ranking" });
     parts.list = h("ol", { class: "cw-ranking" });
-    return h("div", { class: "cw-card" },
-      h("dl", { class: "cw-facts" }, losses),
+    return h("div", { class: "cw-card" }, h("dl", { class: "cw-facts" }, losses),
       h("p", { class: "cw-card-title" }, "Test items ", h("span", { class: "cw-soft" }, "rank, model → now")), parts.tests,
       h("p", { class: "cw-card-title cw-below" }, "Top of the list ", h("span", { class: "cw-soft" }, "with counts")), parts.list);
   }
 
-  buildParts() {
-    const { parts } = this;
+  buildParts(parts) {
     parts.bars = h("div", { class: "cw-bars" });
     parts.made = h("details", { class: "cw-made" }, h("summary", {}, "What the scores of the test items are made of"), parts.bars,
       h("ul", { class: "cw-legend" },
@@ -127,7 +122,7 @@ export default showing(NAMES, class extends Movable {
     this.found = analyse(state, this.studied);
     this.story = summary(state, this.found);
     this.showPlaces();
-    this.showHandle(state);
+    this.showHandle(parts, state);
     this.showRanks(state);
     this.showBars();
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The test items, and the ten items shown."], python: asPython(state) });
@@ -150,8 +145,7 @@ export default showing(NAMES, class extends Movable {
     ].filter(Boolean));
   }
 
-  showHandle({ alpha, beta, view }) {
-    const { parts } = this;
+  showHandle(parts, { alpha, beta, view }) {
     const [x, y] = at([Math.max(ALPHA[0], Math.min(ALPHA[1], alpha)), Math.max(BETA[0], Math.min(BETA[1], beta))]);
     parts.handle.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     parts.handle.setAttribute("aria-valuenow", alpha.toFixed(2));

@@ -77,14 +77,13 @@ export default showing(NAMES, class extends Interactive {
     this.found = { ...asked, ...analyse(this.tables(state.model, state.width), asked) };
     const said = sentences(state, this.found);
     this.story = (state.everything ? said : said.filter((_, k) => k === 0 || k === said.length - 1)).join(" ");
-    this.showChosen(state, chosen);
+    this.showChosen(parts, state, chosen);
     this.lines.show(this.found, { ...state, narrow: this.narrow, name: this.story });
     this.showLists(state);
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
-  showChosen({ film }, chosen) {
-    const { parts } = this;
+  showChosen(parts, { film }, chosen) {
     parts.slots.forEach((slot, k) => {
       slot.show(chosen[k] ?? "");
       this.sorted.forEach((title, place) => (slot.choices[place + 1].disabled = title === film || (title !== chosen[k] && chosen.includes(title))));

@@ -1,6 +1,6 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines.
 import { drawing, h, list, number, power, svg } from "../shared/widgets/kit.js";
-import { beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { beside, card, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
 import { cosine, norm } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
@@ -30,7 +30,7 @@ export default showing(NAMES, class extends Movable {
     this.given = this.state();
     const choices = Object.fromEntries(Object.entries(PRESETS).map(([name, { text }]) => [name, { text, set: this.presetState(name) }]));
     parts.presets = presets(choices, (name) => this.usePreset(name));
-    this.buildControls();
+    this.buildControls(parts);
     const checks = [[parts.stay, "stay on the circle"], [parts.mirror, "mirror axis 2"]];
     return framed({ look: "cw-flow", title: "Stretch the axes", lead: "A matrix multiplies the dots, and the inverse of its transpose the squares. No prediction changes. The cosines between dots do." },
       beside({
@@ -38,7 +38,7 @@ export default showing(NAMES, class extends Movable {
         main: parts.axes.map(({ box }) => box),
         view: [
           h("div", { class: "cw-pair" }, this.buildPlane("trained", "As trained", "drag an item"), this.buildPlane("moved", "In the other gauge", "")),
-          h("div", { class: "cw-pair cw-wide-right" }, this.buildNeighbours(), this.buildScores())],
+          h("div", { class: "cw-pair cw-wide-right" }, this.buildNeighbours(parts), this.buildScores(parts))],
         words: parts.summary,
         more: [parts.sphere.box, h("div", { class: "cw-options" }, checks.map(([input, text]) => h("label", { class: "cw-option" }, input, text))),
           h("div", { class: "cw-pair cw-stays" }, parts.shear.box, parts.turn.box)],
@@ -46,8 +46,7 @@ export default showing(NAMES, class extends Movable {
       parts.folds.box);
   }
 
-  buildControls() {
-    const { parts } = this;
+  buildControls(parts) {
     parts.axes = [0, 1].map((axis) => ladder({ name: `stretch_${axis + 1}`, text: `Stretch axis ${axis + 1}`, values: STRETCHES, onset: (size) => this.setStretch(axis, size) }));
     this.control(slider, "shear", { text: "Shear", min: -2, max: 2, step: 0.1, words: number });
     this.control(slider, "turn", { text: "Turn", min: -180, max: 180, step: 5, words: (turn) => `${number(turn)}°` });
@@ -71,15 +70,13 @@ export default showing(NAMES, class extends Movable {
       name === "trained" ? legend() : (this.parts.meter = h("div", { class: "cw-meter" })));
   }
 
-  buildNeighbours() {
-    const { parts } = this;
+  buildNeighbours(parts) {
     parts.neighbours = h("div", { class: "cw-lists" });
     parts.nearestTo = h("span", {});
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Nearest to ", parts.nearestTo), parts.neighbours);
+    return card(["Nearest to ", parts.nearestTo], "", parts.neighbours);
   }
 
-  buildScores() {
-    const { parts } = this;
+  buildScores(parts) {
     parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores of the users for the items" });
     parts.difference = h("p", { class: "cw-note" });
     return h("div", { class: "cw-card cw-compact" }, h("p", { class: "cw-card-title" }, "Scores ", h("span", { class: "cw-soft" }, "user · item, in both gauges")), parts.scores, parts.difference);
@@ -134,10 +131,6 @@ export default showing(NAMES, class extends Movable {
     return analyse(this.state()).items[k];
   }
 
-  canvas() {
-    return this.parts.trained.plane;
-  }
-
   select(k) {
     if (this.state().selected !== k) this.set({ selected: k });
   }
@@ -145,7 +138,7 @@ export default showing(NAMES, class extends Movable {
   refresh(parts, state) {
     this.found = analyse(state);
     this.story = sentences(state, this.found).join(" ");
-    this.showControls(state);
+    this.showControls(parts, state);
     this.showTrained(state);
     this.showMoved(state);
     this.showMeter(state);
@@ -154,8 +147,7 @@ export default showing(NAMES, class extends Movable {
     this.fold({ numbers: () => tableOf(state, this.found), python: asPython(state, this.found) });
   }
 
-  showControls({ stretch, sphere }) {
-    const { parts } = this;
+  showControls(parts, { stretch, sphere }) {
     parts.axes.forEach((axis, k) => axis.show(Math.abs(stretch[k]), `× ${number(stretch[k])}`));
     parts.mirror.checked = stretch[1] < 0;
     parts.stay.disabled = sphere === "free";

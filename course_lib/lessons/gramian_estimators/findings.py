@@ -37,7 +37,8 @@ on_p4_t2_f8 = partial(finding, rests_on=["P4-T2-laptop", "P4-F8-laptop"])
 
 @on_films(
     "Without the penalty, at least four fifths of the combinations of one random example's person with another's film "
-    "score above one half"
+    "score above one half",
+    bound_after=True,
 )
 def folded_says_yes(shares: Sequence[float]) -> Difference:
     """Share above 1/2 of one random example's person with another's film, minus 0.8; lambda = 0, over seeds."""
@@ -126,7 +127,10 @@ def examples_make_the_noise(ratios: Sequence[float]) -> Difference:
     return Difference.above(ratios, 20)
 
 
-@on_films("On the films SOGram with the rate 0.01 ends at a larger objective than sampling, by a tenth or more")
+@on_films(
+    "On the films SOGram with the rate 0.01 ends at a larger objective than sampling, by a tenth or more",
+    bound_after=True,
+)
 def slow_sogram_minimises_less(slow: Sequence[float], sampling: Sequence[float]) -> Difference:
     """The objective of SOGram minus 1.1 times that of sampling, batches of 1024, 500 steps, over seeds."""
     return Difference.paired(slow, 1.1 * np.array(sampling))

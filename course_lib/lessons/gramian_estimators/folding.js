@@ -1,7 +1,7 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { drawing, fine, h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, beside, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, beside, card, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
@@ -18,8 +18,7 @@ export default showing(NAMES, class extends Interactive {
     return framed({ look: "cw-flow cw-words-under", title: "How an embedding space folds", lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second." },
       beside({
         main: [parts.lam.box, ...(last ? [play[0], h("div", { class: "cw-row cw-buttons" }, play[1])] : [])],
-        view: h("div", { class: "cw-card" },
-          h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
+        view: card("Inner products", "", parts.histogram,
           h("ul", { class: "cw-legend" },
             key("observed pairs", svg("path", { class: "cw-stairs", d: "M2 18V6H18V18" })),
             key("random pairs", svg("path", { class: "cw-heap", d: "M2 18V6H18V18" })),

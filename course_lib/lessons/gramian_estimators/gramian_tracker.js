@@ -1,6 +1,6 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
 import { drawing, evenNumbers, h, number, remembered, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, card, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
@@ -39,30 +39,24 @@ export default showing(NAMES, class extends Interactive {
     return framed({ look: "cw-flow cw-words-under", title: "Following a Gramian that moves", lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?" }, beside({
       start: parts.presets.box,
       main: [parts.alpha.box, parts.batch_size.box, parts.size.box, parts.drift.box],
-      view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),
+      view: h("div", { class: "cw-pair" }, this.buildPaths(parts), this.buildErrors(parts)),
       words: parts.summary,
       more: [play[0], h("div", { class: "cw-row cw-buttons" }, play[1], parts.again), parts.correct_start.box, parts.beta.box,
         h("p", { class: "cw-note" }, `The entry is a mean over ${WORLD.examples} examples with standard deviation 1. SAGram remembers all of them, SOGram one number. All move alike here, the best case for SAGram.`)],
     }), parts.folds.box);
   }
 
-  buildPaths() {
-    const { parts } = this;
+  buildPaths(parts) {
     parts.paths = h("div", {});
     parts.race = Object.fromEntries(Object.keys(RACE).map((name) => [name, h("strong", {})]));
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The chase ", h("span", { class: "cw-soft" }, "and how far each is off")),
-      parts.paths,
+    return card("The chase", "and how far each is off", parts.paths,
       h("ul", { class: "cw-legend" }, pathKey("the Gramian", "M1 10H19", "cw-truth"),
         Object.entries(RACE).map(([name, [text, d, kind]]) => pathKey([`${text} `, parts.race[name]], d, kind))));
   }
 
-  buildErrors() {
-    const { parts } = this;
+  buildErrors(parts) {
     parts.errors = h("div", {});
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "SOGram’s error ", h("span", { class: "cw-soft" }, "for each rate")),
-      parts.errors,
+    return card("SOGram’s error", "for each rate", parts.errors,
       h("ul", { class: "cw-legend" },
         pathKey("bias² + variance", "M1 10H19", "cw-law"), pathKey("bias²", "M1 10H19", "cw-sagram"), pathKey("variance", "M1 10H19", "cw-variance"),
         pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")));

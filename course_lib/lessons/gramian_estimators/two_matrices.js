@@ -1,6 +1,6 @@
 // The hero of the chapter: the square of all pairs, which grows with the examples, folds into two matrices, which do not.
 import { drawing, fine, h, number, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, button, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, button, card, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 import { average, inner, unpack } from "../shared/widgets/tables.js";
 
 const NAMES = ["rows", "size", "way", "everything"];
@@ -28,7 +28,7 @@ export default showing(NAMES, class extends Interactive {
       controls: [parts.size.box, parts.fold],
       picture: drawing({ width: start + 300, height: TOP + CELL * MOST + 12 }, { "aria-label": "A square of cells and two small matrices; the text gives their number" },
         (parts.frame = svg("path", { class: "cw-frame" })), parts.matrices, parts.square, parts.pairsText, parts.matricesText, parts.times, parts.equals, parts.scale),
-      more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Multiplications for all ${thousands(rows.all)} examples`), parts.bars) },
+      more: { view: card(`Multiplications for all ${thousands(rows.all)} examples`, "", parts.bars) },
     });
   }
 

@@ -121,6 +121,7 @@ def check_weights(
                 Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",
                 weights[i, j]: "the weight is asked for times m n",
                 Fraction(pop): "the batch size is missing: rho",
+                Fraction(pop - label): "the batch size is missing: rho",
                 Fraction(1): "1 is the weight in the average over all pairs; in-batch sampling has another one",
                 Fraction(0): "a cell that the batch calls negative does have a weight",
             }
@@ -292,7 +293,7 @@ def _exact(table: np.ndarray) -> np.ndarray:
 # ---- the public checks
 
 # Task 1, cells outside O on the label matrix of Figure 2
-weight_of_negatives = public(check_weights, FIG2, [(0, 0), (2, 0), (1, 0), (3, 1)], [2, 3, 6])
+weight_of_negatives = public(check_weights, FIG2, [(1, 0), (3, 1), (0, 0), (2, 0)], [2, 3, 6])
 # Task 1, cells of O
 weight_of_positives = public(check_weights, FIG2, [(0, 2), (1, 3)], [2, 3])
 # Task 2

@@ -78,7 +78,7 @@ def pos_neg_climbs(runs: Sequence[Any]) -> Difference:
     return _changes(runs, LARGEST, SMALLEST, loss="pos_neg")
 
 
-@on_films("Unbiased keeps at least three quarters of its P@5 at the largest batches")
+@on_films("Unbiased keeps at least three quarters of its P@5 at the largest batches", bound_after=True)
 def unbiased_keeps_most(runs: Sequence[Any]) -> Difference:
     """P@5 at the largest ratio minus 3/4 of that at the smallest, over seeds."""
     small, large = (_p5(runs, loss="unbiased", ratio=ratio) for ratio in (RATIOS[0], RATIOS[-1]))

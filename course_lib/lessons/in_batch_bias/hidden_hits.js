@@ -1,6 +1,6 @@
 // The hero of the chapter: wrong answers pile up over the hits, batch by batch, and one person's five films leave the hits.
 import { drawing, h, list, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, filmLine, hero, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, choice, filmLine, hero, namedBar, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "moment", "repair", "everything"];
 const MOMENTS = [0, 1, 5, 20, 82, 328, 1640]; // batches
@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
       picture: h("div", { class: "cw-hero-stage" }, this.picture(films), h("div", {},
         h("p", { class: "cw-card-title" }, `Five films for person ${films.person} `, h("span", { class: "cw-soft" }, `who liked ${list(films.liked)}`)), parts.five)),
       controls: [h("div", { class: "cw-row" }, play), parts.repair.box],
-      more: { view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Everybody’s lists"), parts.everybody) },
+      more: { view: card("Everybody’s lists", "", parts.everybody) },
     });
   }
 

@@ -1,6 +1,6 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair.
-import { Interactive, barPiece, barUnder, beside, choice, framed, key, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, barUnder, beside, card, choice, framed, key, presets, selection, showing, slider, stepper } from "../shared/widgets/controls.js";
 import { drawing, h, hatch, list, number, remembered, svg } from "../shared/widgets/kit.js";
 import {
   KINDS, balance, bestScore, countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, popularityThreshold,
@@ -63,32 +63,26 @@ export default showing(NAMES, class extends Interactive {
     this.control(slider, "omega", { text: "Balance ω", min: 0.01, max: 1, step: 0.01, words: number });
     return framed({ look: "cw-in-batch cw-words-under cw-main-long", title: "What the batch really weighs", lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh?" }, beside({
       start: parts.presets.box,
-      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
-      view: this.buildWeights(),
+      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(parts), parts.inspector],
+      view: this.buildWeights(parts),
       words: [parts.message, parts.summary],
-    }), h("div", { class: "cw-folds" }, this.buildObjective(), parts.folds.box));
+    }), h("div", { class: "cw-folds" }, this.buildObjective(parts), parts.folds.box));
   }
 
-  buildLabels() {
-    const parts = this.parts;
+  buildLabels(parts) {
     const side = (name) => stepper({ name, least: SMALLEST, most: LARGEST, onstep: (more) => this.resize(name, more) });
     [parts.rows, parts.columns] = [side("row"), side("column")];
     parts.grid = h("div", { class: "cw-grid", role: "grid", "aria-label": "Label matrix: one switch per pair", onkeydown: (event) => this.onGridKey(event) });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
-      parts.grid,
+    return card("Labels Y", "tap to edit", parts.grid,
       h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box));
   }
 
-  buildWeights() {
-    const parts = this.parts;
+  buildWeights(parts) {
     parts.weights = h("div", { class: "cw-weights" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")), parts.weights, legend());
+    return card("Weight on each pair", "in units of 1/mn", parts.weights, legend());
   }
 
-  buildObjective() {
-    const parts = this.parts;
+  buildObjective(parts) {
     this.control(choice, "pointwise", { label: "Loss", options: [["logistic", "logistic"], ["square", "square"]] });
     this.control(slider, "fit", { text: "Scores:", min: 0, max: 1, step: 0.05, words: (fit) => (fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`) });
     parts.bars = h("div", { class: "cw-bars" });
@@ -128,12 +122,8 @@ export default showing(NAMES, class extends Interactive {
     const last = [labels.length - 1, labels[0].length - 1];
     const [i, j] = this.active;
     const target = {
-      ArrowUp: [i - 1, j],
-      ArrowDown: [i + 1, j],
-      ArrowLeft: [i, j - 1],
-      ArrowRight: [i, j + 1],
-      Home: [event.ctrlKey ? 0 : i, 0],
-      End: [event.ctrlKey ? last[0] : i, last[1]],
+      ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
+      Home: [event.ctrlKey ? 0 : i, 0], End: [event.ctrlKey ? last[0] : i, last[1]],
     }[event.key];
     if (!target) return;
     event.preventDefault();

@@ -1,6 +1,6 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
 import { capital, drawing, fine, h, number, remembered, sized, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, hero, ladder, presets, selection, showing, slider, wideKey } from "../shared/widgets/controls.js";
+import { Interactive, button, card, hero, ladder, presets, selection, showing, slider, stepButtons, wideKey } from "../shared/widgets/controls.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { norm } from "../shared/widgets/motion_math.js";
 import { average } from "../shared/widgets/tables.js";
@@ -112,9 +112,7 @@ export default showing(NAMES, class extends Interactive {
     [this.training, this.radial] = [remembered((settings) => new Training(JSON.parse(settings))), remembered(radialSpeed)];
     parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
     this.control(ladder, "lr", { text: "Learning rate", values: RATES, words: number });
-    parts.one = button("step", "One step", () => this.walk(1));
-    parts.many = button("steps", "20 steps", () => this.walk(20));
-    parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
+    parts.walk = stepButtons(this, 20, MOST_STEPS);
     parts.again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.push = svg("svg", { role: "img" });
     return hero(this, {
@@ -124,25 +122,21 @@ export default showing(NAMES, class extends Interactive {
       more: {
         start: parts.presets.box,
         main: [select("optimiser", "Optimiser of the people’s tower").box, select("loss", "Loss").box,
-          slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), slide("batch_size", "Batch size", 4, USERS, (pairs) => `${pairs} pairs`).box, parts.again],
-        view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
+          slide("steps", "Steps of training", 0, MOST_STEPS).box, parts.walk.box, slide("batch_size", "Batch size", 4, USERS, (pairs) => `${pairs} pairs`).box, parts.again],
+        view: [this.buildFlow(parts), h("div", { class: "cw-pair" }, this.buildPlane(parts), this.buildAngles(parts))],
       },
     });
   }
 
-  buildFlow() {
-    const { parts } = this;
+  buildFlow(parts) {
     parts.asks = h("ol", { class: "cw-asks", "aria-label": "Flowchart" });
     parts.leaf = h("div", { class: "cw-leaf" });
     return h("div", { class: "cw-card", "data-paper": true }, parts.asks, parts.leaf);
   }
 
-  buildPlane() {
-    const { parts } = this;
+  buildPlane(parts) {
     parts.plane = drawing({ width: 400, height: 400 }, { class: "cw-plane" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The paths of the people"),
-      parts.plane,
+    return card("The paths of the people", "", parts.plane,
       h("ul", { class: "cw-legend" },
         wideKey("path of the vector you follow", svg("path", { class: "cw-path-followed", d: "M1 10H25" })),
         wideKey("its circle now", svg("path", { class: "cw-ring-now", d: "M1 10H25" })),
@@ -150,20 +144,13 @@ export default showing(NAMES, class extends Interactive {
         wideKey("its last move", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" }))));
   }
 
-  buildAngles() {
-    const { parts } = this;
+  buildAngles(parts) {
     parts.share = h("p", { class: "cw-share" });
     this.rose = new Rose();
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Angle between q and its move"),
-      this.rose.root, parts.share,
+    return card("Angle between q and its move", "", this.rose.root, parts.share,
       h("ul", { class: "cw-legend" },
         wideKey("uniform directions", svg("path", { class: "cw-null", d: "M1 10H25" })),
         wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))));
-  }
-
-  walk(steps) {
-    this.set({ steps: Math.min(this.state().steps + steps, MOST_STEPS) });
   }
 
   refresh(parts, state) {
@@ -174,8 +161,7 @@ export default showing(NAMES, class extends Interactive {
     const said = sentences(this.result);
     this.push = pushed(state);
     this.story = everything ? said.filter(Boolean).join(" ") : aboutPush(state, this.push);
-    parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
-    parts.reset.disabled = steps === 0;
+    parts.walk.show(steps);
     this.showPush(state);
     this.showFlow();
     this.showPlane(state);

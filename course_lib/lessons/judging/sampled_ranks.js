@@ -1,8 +1,8 @@
 // The interactive "who is best?": rows ranked by what they find among m sampled films; the order turns over as m grows.
 import { drawing, h, list, svg } from "../shared/widgets/kit.js";
-import { Interactive, barUnder, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
+import { Interactive, barUnder, card, choice, diamond, hero, key, showing } from "../shared/widgets/controls.js";
 
-const NAMES = ["board", "place", "hidden", "training"];
+const NAMES = ["board", "place", "hidden", "training", "everything"];
 const HIDDEN = [["later", "the latest pairs"], ["random", "pairs drawn at random"]];
 const CHART = { width: 440, height: 270, left: 68, right: 12, top: 12, bottom: 48 };
 const RANKS = ["first", "second", "third", "fourth", "fifth"];
@@ -19,14 +19,15 @@ export default showing(NAMES, class extends Interactive {
     const play = this.filmOf("place", { text: "Each hidden film is compared with", last: board.samples.length - 1, milliseconds: 900, words: (_, state) => compared(state) });
     parts.chart = h("div", {});
     parts.order = h("div", { class: "cw-bars", "data-paper": true });
-    return framed(
-      { look: "cw-flow cw-one-screen", title: "Who is best?", lead: ["Move the slider. Each hidden film is ranked among films drawn at random; it is found if it is one of the first ten."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.hidden.box, parts.training.box),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Hidden films found"), parts.chart,
+    return hero(this, {
+      head: { look: "cw-one-screen", title: "Who is best?", lead: "Move the slider. Each hidden film is ranked among films drawn at random; it is found if it is one of the first ten." },
+      controls: [h("div", { class: "cw-row" }, play), parts.hidden.box],
+      picture: h("div", { class: "cw-stage cw-stage-chart" },
+        card("Hidden films found", "", parts.chart,
           h("ul", { class: "cw-legend" }, board.rows.map((row, k) => key(row, line(k, "M1 10H19"), LOOKS[k][2](10, 10, k))))),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The order at this number"), parts.order)),
-      parts.summary, parts.folds.box);
+        card("The order at this number", "", parts.order)),
+      more: { main: parts.training.box },
+    });
   }
 
   refresh(parts, state) {

@@ -8,12 +8,12 @@ from typing import ClassVar
 import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, Stored, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("sampled_ranks.json")  # made by make_sampled_ranks.py
 
 
-class SampledRanks(WrittenOnce):
+class SampledRanks(Hero):
     """Who is best, by how many films each hidden film is compared with: `SampledRanks(place=3, hidden="later")`.
 
     place   which of the stored numbers of sampled films, counted from 0; the last is all films

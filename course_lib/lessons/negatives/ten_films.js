@@ -1,8 +1,8 @@
 // The interactive "you and today": the ten films of one person, by the model's cosine and by the hits of the day.
 import { drawing, h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, filmLine, framed, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, filmLine, hero, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
-const NAMES = ["films", "temperature", "weight", "day"];
+const NAMES = ["films", "temperature", "weight", "day", "everything"];
 const FLOOR = 0.05; // ratings of the day that every film is given
 const TOP = 10;
 const MOST = 0.4; // of the bars and the curve of films found
@@ -16,14 +16,15 @@ export default showing(NAMES, class extends Interactive {
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     parts.curve = h("div", {});
-    return framed(
-      { look: "cw-flow cw-one-screen", title: "A person’s taste and today’s hits", lead: [`The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.`] },
-      h("div", { class: "cw-row" }, parts.weight.box, parts.temperature.box, parts.day.box),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `Ten films for person ${films.person}`),
+    return hero(this, {
+      head: { look: "cw-one-screen", title: "A person’s taste and today’s hits", lead: `The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.` },
+      controls: [parts.weight, parts.temperature, parts.day].map(({ box }) => box),
+      picture: h("div", { class: "cw-stage cw-stage-chart" },
+        card(`Ten films for person ${films.person}`, "", 
           h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The ten films of everybody"), parts.everybody, h("p", { class: "cw-card-title" }, "Films found, by the weight of the hits"), parts.curve)),
-      parts.summary, parts.folds.box);
+        card("The ten films of everybody", "", parts.everybody)),
+      more: { view: card("Films found, by the weight of the hits", "", parts.curve) },
+    });
   }
 
   refresh(parts, state) {
@@ -31,7 +32,7 @@ export default showing(NAMES, class extends Interactive {
     const now = shown(state);
     this.story = story(state, now);
     const most = Math.max(...now.ten.map(({ you, today }) => you + today));
-    parts.ten.replaceChildren(...now.ten.map((film) => line(film, most)));
+    parts.ten.replaceChildren(...now.ten.slice(0, this.narrow ? 5 : TOP).map((film) => line(film, most)));
     parts.everybody.replaceChildren(
       namedBar(wholePercent(now.recall), "of the films that people like later are in their lists", piece("pull", now.recall / MOST)),
       namedBar(wholePercent(now.listRecall), "if every list held the hits of the day", piece("other", now.listRecall / MOST)),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from course_lib.lessons.shared.widgets.base import Count, Stored
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("ten_films.json")  # made by make_ten_films.py
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0)
@@ -15,7 +15,7 @@ DAYS = (0, 3, 6, 9, 12, 15)  # after the cut
 START = {"temperature": 2, "weight": 0, "day": 0}
 
 
-class TenFilms(WrittenOnce):
+class TenFilms(Hero):
     """One trained model for each temperature, served with hits: `TenFilms(temperature=2, weight=3, day=0)`.
 
     temperature  which of TEMPERATURES the model was trained and is served with, counted from 0

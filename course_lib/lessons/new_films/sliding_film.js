@@ -1,9 +1,9 @@
 // The interactive "a film without ratings": stored moments of two trainings, the map of the films and the neighbours of a new one.
 import { h, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, framed, key, namedBar, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, choice, hero, key, namedBar, showing } from "../shared/widgets/controls.js";
 import { filmMark, framedMap } from "../shared/widgets/film_map.js";
 
-const NAMES = ["film", "reads", "moment", "chosen"];
+const NAMES = ["film", "reads", "moment", "chosen", "everything"];
 const READS = [["features", "genres and year"], ["nothing", "nothing"]];
 const KINDS = { Animation: "animated films", Horror: "horror films", other: "other films" }; // in the order of their marks
 const MAP = { width: 420, height: 360, reach: 95 }; // reach: hundredths from the centre to the edge
@@ -17,24 +17,25 @@ export default showing(NAMES, class extends Interactive {
     parts.near = h("ol", { class: "cw-ten", "data-paper": true });
     parts.told = h("p", { class: "cw-note" });
     parts.found = h("div", { class: "cw-bars" });
-    return framed(
-      { look: "cw-flow cw-one-screen", title: "A film that nobody has rated", lead: ["Press Play. The film with the ring is in no batch of the training."] },
-      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, play), parts.reads.box),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The new film among 42 rated ones"), parts.map,
+    return hero(this, {
+      head: { look: "cw-one-screen", title: "A film that nobody has rated", lead: "Press Play. The film with the ring is in no batch of the training." },
+      controls: [h("div", { class: "cw-row" }, play), parts.reads.box],
+      picture: h("div", { class: "cw-stage cw-stage-chart" },
+        card("The new film among 42 rated ones", "", parts.map,
           h("ul", { class: "cw-legend" }, Object.values(KINDS).map((name, k) => key(name, filmMark(k, 10, 10))), key("the new film", ring(10, 10)))),
-        h("div", { class: "cw-card" }, parts.chosen.box, parts.told, parts.near, parts.found)),
-      parts.summary, parts.folds.box);
+        h("div", { class: "cw-card" }, parts.told, parts.near, parts.found)),
+      more: { main: parts.chosen.box },
+    });
   }
 
   refresh(parts, state) {
     const now = shown(state);
     this.story = story(state);
     parts.map.replaceChildren(map(state, now));
-    parts.told.textContent = `${now.title} (${state.film.told[now.id]}). The five rated films closest to it:`;
+    parts.told.textContent = `${now.title} (${state.film.told[now.id]}). Closest rated films:`;
     parts.near.replaceChildren(...now.near.map((k) => h("li", {}, h("span", {}, state.film.titles[k]), ` (${state.film.told[k]})`)));
     parts.found.replaceChildren(
-      namedBar(wholePercent(now.recall), "of the pairs with a new film are found in lists of ten new films", barPiece("cw-piece-pull", now.recall)),
+      namedBar(wholePercent(now.recall), "of pairs on new films found in lists of ten", barPiece("cw-piece-pull", now.recall)),
       namedBar(wholePercent(state.film.chance), "if the ten were drawn at random", barPiece("cw-piece-other", state.film.chance)));
     this.fold({ numbers: () => [HEADS, rows(state), "Both towers while they learn."], python: asPython(state) });
   }

@@ -8,12 +8,12 @@ from typing import ClassVar
 import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, Stored, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("sliding_film.json")  # made by make_sliding_film.py
 
 
-class SlidingFilm(WrittenOnce):
+class SlidingFilm(Hero):
     """Ten passes over the data, stored: `SlidingFilm(reads="nothing", moment=3, chosen=2)`.
 
     reads   "features": the film tower reads genres and year; "nothing": each film has a row of its own

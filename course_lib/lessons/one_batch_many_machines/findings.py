@@ -58,7 +58,10 @@ def lost_pushes_find_more(stopped: Stored) -> Difference:
     return _from(300, constant.recall, one.recall)
 
 
-@on_films("Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on")
+@on_films(
+    "Without the far pushes the median recommended film has half as many fans again, or more, from 300 steps on",
+    bound_after=True,
+)
 def lost_pushes_show_popular_films(stopped: Stored) -> Difference:
     """Fans of the median film with constants minus 1.5 times one machine's, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products")
@@ -80,14 +83,19 @@ def lost_pushes_cost_recall(stopped: Stored) -> Difference:
     return _from(600, one.recall, constant.recall)
 
 
-@on_films("With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on")
+@on_films(
+    "With logQ and inner products lost pushes cost a quarter of the recall or more, from 1,500 steps on",
+    bound_after=True,
+)
 def lost_pushes_cost_a_quarter(stopped: Stored) -> Difference:
     """0.75 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "inner products, logQ")
     return _from(1500, 0.75 * one.recall, constant.recall)
 
 
-@on_films("With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on")
+@on_films(
+    "With logQ and cosines lost pushes cost two fifths of the recall or more, from 300 steps on", bound_after=True
+)
 def lost_pushes_cost_cosines_more(stopped: Stored) -> Difference:
     """0.6 times R@10 of one machine minus that with constants, mean over these stops, over seeds."""
     one, constant = _pair(stopped, "cosines, logQ")
@@ -98,6 +106,7 @@ def lost_pushes_cost_cosines_more(stopped: Stored) -> Difference:
     "With logQ local negatives find as much as one machine with the same total batch, within a quarter, "
     "from 600 steps on",
     case="setting",
+    bound_after=True,
 )
 def local_negatives_find_as_much(stopped: Stored) -> dict[str, Difference]:
     """A quarter of the R@10 of one machine minus the distance from it, over seeds; each model and stop from 600 on."""
@@ -211,6 +220,7 @@ def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
     "The prices of steps with two processes predict those with four within a quarter",
     case="setting",
     rests_on=["SCALE-X5-laptop"],
+    bound_after=True,
 )
 def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
     """1/4 minus the relative error of the predicted milliseconds, four processes; SCALE-X5."""
@@ -221,6 +231,7 @@ def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
 @on_scale_x2(
     "Eight shards of a batch find at least four fifths of what the whole batch finds",
     claimed={"movietweetings-10core, softmax", "ml-1m-5core, softmax, logQ"},
+    bound_after=True,
 )
 def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards minus 0.8 times that of one, by seed; SCALE-X2."""

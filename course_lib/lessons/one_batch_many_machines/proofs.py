@@ -113,6 +113,20 @@ def thm_more_pull() -> Iterator[sp.Expr]:
             yield sp.expand(near - kappa * whole - (1 - kappa) * _D(item, item))
 
 
+def prop_queue_pull() -> Iterator[sp.Expr]:
+    """A queue of constants: the items' gradient on average over all batches is kappa whole + (1 - kappa) pull.
+
+    kappa = (B - 1)/(B + Q - 1), `whole` and `pull` of one batch of B + Q pairs. Every batch is visited.
+    """
+    for b, q in ((1, 2), (2, 1), (2, 3), (3, 2)):
+        size, kappa = b + q, sp.Rational(b - 1, b + q - 1)
+        batches = list(itertools.combinations(range(size), b))
+        for item in range(size):
+            felt = sum(_D(a, item) for batch in batches if item in batch for a in batch) / (b * len(batches))
+            whole = sum(_D(a, item) for a in range(size))
+            yield sp.expand(felt - (kappa * whole + (1 - kappa) * _D(item, item)) / size)
+
+
 def _is_dealing(order: Sequence[int], b: int) -> bool:
     """Whether the pairs of each machine stand in ascending order, so that each dealing is visited once."""
     return all(x < y for start in range(0, len(order), b) for x, y in itertools.pairwise(order[start : start + b]))

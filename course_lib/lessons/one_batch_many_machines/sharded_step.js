@@ -1,6 +1,6 @@
 // The interactive "tables larger than a machine": memory, bytes and seconds of a step for the reader's own numbers.
 import { drawing, h, number, svg, thousands, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, barUnder, beside, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, barUnder, beside, card, choice, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { analyseShards, inBytes, inSeconds, withUnit } from "./machines_math.js";
 
 const NAMES = ["prices", "users", "items", "pairs", "width", "batch", "processes", "bandwidth", "memory", "speed", "itemsize", "optimizer"];
@@ -37,7 +37,7 @@ export default showing(NAMES, class extends Interactive {
       main: [two(rung("users", "Users", inCounts), rung("items", "Items", inCounts)), two(rung("pairs", "Pairs in all", inCounts), rung("width", "Width d", thousands)),
         two(rung("processes", "Machines P", thousands), rung("batch", "Pairs each, B", thousands)), rung("bandwidth", "Network", perSecond)],
       view: h("div", { class: "cw-pair" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine sends in a step"), parts.sent),
+        card("A machine sends in a step", "", parts.sent),
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "A machine holds ", h("span", { class: "cw-soft" }, "line: its memory")), parts.held,
           h("p", { class: "cw-card-title cw-below" }, "A step ", h("span", { class: "cw-soft" }, "by the lab’s cost model")), parts.time,
           h("ul", { class: "cw-legend" }, Object.values(PARTS).map(([name, look]) => h("li", {}, h("span", { class: `cw-piece ${look}`, style: "width:0.9rem;height:0.9rem" }), name))))),

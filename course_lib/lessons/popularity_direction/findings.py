@@ -72,7 +72,7 @@ def r_falls_later(early: Sequence[float], late: Sequence[float]) -> Difference:
     return Difference.paired(early, late)
 
 
-@on_films("The first singular vector grows to its predicted length within a tenth")
+@on_films("The first singular vector grows to its predicted length within a tenth", bound_after=True)
 def growth_is_predicted(ratios: Sequence[float]) -> Difference:
     """1/10 minus how far measured over predicted length is from 1, after ten passes."""
     return Difference.below([abs(ratio - 1) for ratio in ratios], 0.1)
@@ -102,7 +102,11 @@ def popular_negatives_lower_r(uniform: Runs, popular: Runs) -> dict[str, Differe
     return {name: Difference.paired(uniform[name], popular[name]) for name in popular}
 
 
-@finding("With uniform negatives the widest direction of the films is close to e_pop", case="kind of training")
+@finding(
+    "With uniform negatives the widest direction of the films is close to e_pop",
+    case="kind of training",
+    bound_after=True,
+)
 def widest_is_popularity(cosines: Runs) -> dict[str, Difference]:
     """|cosine| of the widest direction with e_pop, minus 0.8."""
     return {name: Difference.above(values, 0.8) for name, values in cosines.items()}

@@ -1,7 +1,7 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
 // count, and what chance gives.
 import { drawing, h, number, remembered, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, card, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { arrowPath } from "../shared/widgets/motion_plane.js";
 import { average } from "../shared/widgets/tables.js";
 import { CHANCE, analyse, dealt } from "./popularity_axis_math.js";
@@ -21,7 +21,7 @@ export default showing(NAMES, class extends Interactive {
     };
     const deal = remembered((all, shown) => dealt(all.slice(0, shown)));
     this.measured = remembered((tables, all, model, show, ratio, shown, seed) => analyse({ items: tables, counts: all, model, show, ratio, shown, seed }, deal(all, shown)));
-    this.redrawn = remembered((found) => this.drawPictures(found));
+    this.redrawn = remembered((found) => this.drawPictures(parts, found));
     parts.presets = presets(this.choices, (name) => this.set(this.choices[name].set));
     this.control(choice, "show", { label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]] });
     parts.again = button("again", "Draw again", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
@@ -32,14 +32,13 @@ export default showing(NAMES, class extends Interactive {
     return framed({ look: "cw-flow cw-words-across", title: "The axis of popularity", lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?" }, beside({
       start: parts.presets.box,
       main: [parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
-      view: [this.buildChance(), this.buildClouds()],
+      view: [this.buildChance(parts), this.buildClouds(parts)],
       words: parts.summary,
       more: [parts.film.box, parts.inspector],
     }), parts.folds.box);
   }
 
-  buildClouds() {
-    const { parts } = this;
+  buildClouds(parts) {
     parts.cloud = h("div", {});
     parts.plot = h("div", {});
     const title = (text, soft) => h("p", { class: "cw-card-title" }, text, " ", h("span", { class: "cw-soft" }, soft));
@@ -52,11 +51,9 @@ export default showing(NAMES, class extends Interactive {
         key("tail’s mean to head’s", svg("path", { class: "cw-law", d: "M1 10H18M12 5L18 10L12 15" }))));
   }
 
-  buildChance() {
-    const { parts } = this;
+  buildChance(parts) {
     parts.chance = h("div", {});
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "What chance would show ", h("span", { class: "cw-soft" }, `r in ${CHANCE.shuffles} shuffles of the counts`)), parts.chance,
+    return card("What chance would show", `r in ${CHANCE.shuffles} shuffles of the counts`, parts.chance,
       h("ul", { class: "cw-legend" },
         key("chance, axis of the same items", svg("path", { class: "cw-heap", d: "M2 18V8H18V18" })),
         key("chance, axis of other items", svg("path", { class: "cw-stairs", d: "M2 18V8H18V18" })),
@@ -82,8 +79,7 @@ export default showing(NAMES, class extends Interactive {
     this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The items in ten groups of falling popularity."], python: asPython(state) });
   }
 
-  drawPictures(found) {
-    const { parts } = this;
+  drawPictures(parts, found) {
     const look = (id) => this.set({ film: found.order.indexOf(id) + 1 });
     this.cloud = cloudOf(found, look);
     this.plot = plotOf(found, look);

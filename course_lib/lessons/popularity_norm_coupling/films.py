@@ -80,7 +80,13 @@ def steps_at(rate: float) -> int:
 
 
 def at_rate(
-    pairs: Interactions, rate: float, *, seed: int = 0, steps: int | None = None, evenly: bool = False
+    pairs: Interactions,
+    rate: float,
+    *,
+    seed: int = 0,
+    steps: int | None = None,
+    evenly: bool = False,
+    logq: bool = False,
 ) -> tuple[TwoTower, towers.Growth]:
     """The model of `train` at another rate, and what its films' lengths grew from. steps: `steps_at` it where None."""
     tables = _start(pairs, seed)
@@ -88,7 +94,7 @@ def at_rate(
     growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
     sampler = (towers.uniform_items if evenly else towers.uniform_pairs)(pairs)
     steps = steps_at(rate) if steps is None else steps
-    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler)
+    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler, logq=logq)
     return tables, growth
 
 
@@ -108,6 +114,14 @@ def train(pairs: Interactions, *, seed: int, steps: int = STEPS, evenly: bool = 
         law=growth.predicted(),
         steps=steps,
     )
+
+
+def two_rankings(pairs: Interactions, *, seed: int, logq: bool) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """One training; its tables for lists by cosine, and those for lists by inner product."""
+    model, _ = at_rate(pairs, RATE, seed=seed, logq=logq)
+    people, items = (side.get_parameter("weight").detach().double().numpy() for side in (model.left, model.right))
+    people, directions = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (people, items))
+    return (people, directions), (people, items)
 
 
 def _start(pairs: Interactions, seed: int) -> TwoTower:

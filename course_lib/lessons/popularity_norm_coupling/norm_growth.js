@@ -34,7 +34,7 @@ export default showing(NAMES, class extends Interactive {
       beside({
         start: parts.presets.box,
         main: [h("div", { class: "cw-row" }, play), parts.lr.box],
-        view: [this.buildChart(), this.buildLists(), this.buildInspector()],
+        view: [this.buildChart(), this.buildLists(), this.buildInspector(parts)],
         words: parts.summary,
         more: [parts.start_norm.box, parts.tau.box, parts.exponent.box, again],
       }),
@@ -43,8 +43,7 @@ export default showing(NAMES, class extends Interactive {
 
   buildChart() {
     this.chart = new Chart((item) => this.lookAt(item));
-    return h("div", { class: "cw-card" },
-      this.chart.root,
+    return h("div", { class: "cw-card" }, this.chart.root,
       h("ul", { class: "cw-legend" },
         key("item", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 4 })),
         key("most popular tenth", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
@@ -52,8 +51,7 @@ export default showing(NAMES, class extends Interactive {
         key("n*, where it bends", svg("path", { class: "cw-bend", d: "M10 1V19" }))));
   }
 
-  buildInspector() {
-    const { parts } = this;
+  buildInspector(parts) {
     parts.inspector = h("p", { class: "cw-inspector" });
     parts.item = slider({ name: "item", text: "Look at an item:", min: 1, max: WORLD.items, step: 1, onset: (rank) => { this.rank = rank - 1; this.inspect(); } });
     return h("div", { class: "cw-card cw-look-at" }, parts.item.box, parts.inspector);

@@ -1,8 +1,8 @@
 // The interactive "which cells are looked into": films with two numbers, a person, the visited cells, and the ten best films.
 import { drawing, h, list, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, barPiece, choice, framed, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, barPiece, card, choice, hero, key, namedBar, showing, slider } from "../shared/widgets/controls.js";
 
-const NAMES = ["map", "power", "probes", "space"];
+const NAMES = ["map", "power", "probes", "space", "everything"];
 const SPACES = [["ip", "inner product"], ["more", "one more coordinate"]];
 const POWERS = ["0", "1/8", "1/4", "3/8", "1/2"];
 const QUARTERS = ["most popular quarter", "second quarter", "third quarter", "rarest quarter"];
@@ -18,17 +18,18 @@ export default showing(NAMES, class extends Interactive {
     this.control(choice, "space", { label: "Search by", options: SPACES });
     parts.map = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
-    return framed(
-      { look: "cw-flow cw-cells cw-one-screen", title: "Which of the ten best films does the index lose?", lead: ["Make the popular films longer, and watch which films are lost."] },
-      h("div", { class: "cw-row" }, parts.power.box, parts.probes.box, parts.space.box),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, `One person and ${this.state().map.films.length} films`), parts.map,
+    return hero(this, {
+      head: { look: "cw-one-screen", title: "Which of the ten best films does the index lose?", lead: "Make the popular films longer, and watch which films are lost." },
+      controls: [parts.power.box, parts.space.box],
+      picture: h("div", { class: "cw-stage cw-stage-chart" },
+        card(`One person and ${this.state().map.films.length} films`, "", parts.map,
           h("ul", { class: "cw-legend" },
             key("looked into", svg("rect", { class: "cw-cells-visited", x: 1, y: 3, width: 18, height: 14 })),
             key("found", svg("circle", { class: "cw-cells-found", cx: 10, cy: 10, r: 6 })),
             key("lost", cross(10, 10)))),
-        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "All people: how much of their ten best films is found"), parts.bars)),
-      parts.summary, parts.folds.box);
+        card("All people: how much of their ten best films is found", "", parts.bars)),
+      more: { main: parts.probes.box },
+    });
   }
 
   refresh(parts, state) {

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from course_lib.lessons.shared.widgets.base import Count, Stored, Word
-from course_lib.lessons.shared.widgets.paper import WrittenOnce
+from course_lib.lessons.shared.widgets.paper import Hero
 
 STORED = Path(__file__).with_name("map_of_cells.json")  # made by make_map_of_cells.py
 
 
-class MapOfCells(WrittenOnce):
+class MapOfCells(Hero):
     """Films with two of their numbers in sixteen cells, stored: `MapOfCells(power=2, probes=2, space="ip")`.
 
     power   which of the stored lengths count^alpha, counted from 0: alpha is 0, 1/8, 1/4, 3/8 or 1/2

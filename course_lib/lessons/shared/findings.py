@@ -16,6 +16,8 @@ and the page says: α raises the popularity of the lists ({finding}`alpha-raises
   Holm's correction for the number of comparisons in the family; "4 of 6" counts those.
 - A finding is claimed of all its cases, or of those that `claimed` names; the build stops where one of these is not
   said. With `claimed=()` the question is undecided, and the build stops where a case decides it.
+- Where a bound in the sentence ("at least a quarter longer") was chosen when its numbers were known, `bound_after=True`
+  says so, and with it the page of findings: the sentence describes these runs, and is no test of an expectation.
 
 The family of a finding on stored results is all that its lesson asks of these results, unless `family` names a
 narrower one: those of its findings that read the same column. The family of a finding on a page's own run is its own
@@ -168,7 +170,8 @@ class Finding:
     case is, in the singular ("model", "data set"). claimed: the cases in which the sentence is said to hold (None: all
     of them; none: undecided). rests_on: names of stored results, "P1-T5-laptop", which `function` is given. family: of
     the comparisons that are corrected together. splits: where each seed has another random split of one data set, the
-    pairs tested over the pairs trained on (`Difference.resplit`).
+    pairs tested over the pairs trained on (`Difference.resplit`). bound_after: a bound in the sentence was chosen after
+    the runs.
     """
 
     function: Callable[..., Mapping[str, Difference]]
@@ -178,6 +181,7 @@ class Finding:
     rests_on: tuple[str, ...] = ()
     family: str = ""
     splits: float = 0.0
+    bound_after: bool = False
 
     @property
     def name(self) -> str:
@@ -392,6 +396,7 @@ def finding(
     rests_on: Iterable[str] = (),
     family: str = "",
     splits: float = 0.0,
+    bound_after: bool = False,
 ) -> Callable[[Callable[..., Any]], Finding]:
     """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments.
 
@@ -416,7 +421,7 @@ def finding(
 
         whole = function if cases is None else of_each
         said = None if claimed is None else frozenset(claimed)
-        return Finding(whole, sentence, case, said, tuple(rests_on), family, splits)
+        return Finding(whole, sentence, case, said, tuple(rests_on), family, splits, bound_after)
 
     return made
 

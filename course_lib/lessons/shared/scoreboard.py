@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from course_lib import checking
 from course_lib.lessons.shared.house import INK, PULL, PUSH, SOFT, in_style, plain_numbers, white_sheet
@@ -136,6 +137,7 @@ def _name_marks(fig: Figure, ax: Axes, scores: Sequence[Score]) -> None:
     fig.canvas.draw()
     marks = [ax.transData.transform((one.shown, one.recall)) for one in scores]
     taken: list[Any] = []
+    renderer = fig.canvas.get_renderer()  # type: ignore[attr-defined]
     for place in sorted(range(len(scores)), key=lambda at: -scores[at].recall):
         options = [(side, step) for step in (0, 13, -13, 26, -26, 39, -39, 52, -52) for side in ("left", "right")]
         for side, step in options:
@@ -150,7 +152,8 @@ def _name_marks(fig: Figure, ax: Axes, scores: Sequence[Score]) -> None:
                 bbox=white_sheet(),
                 arrowprops={"arrowstyle": "-", "color": SOFT, "lw": 0.6, "shrinkB": 3} if abs(step) > 13 else None,
             )
-            box = text.get_window_extent(fig.canvas.get_renderer())  # type: ignore[attr-defined]
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text, renderer)  # without its line
             inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 and box.y0 >= ax.bbox.y0
             covered = any(box.overlaps(other) for other in taken) or any(
                 box.padded(3).contains(*mark) for at, mark in enumerate(marks) if at != place

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nbformat import NotebookNode
 from traitlets.config.loader import PyFileConfigLoader
 
+from course_lib import outputs
 from course_lib.lessons.shared.grading import notebooks
 from course_lib.lessons.shared.grading.looking import graded_with
 from course_lib.lessons.shared.grading.sandbox import USUAL, Limits
@@ -129,7 +130,10 @@ def usable(course: Path, *, new: bool = True) -> Path:
         raise Failed(f"{course}: {told}, as nbgrader reads them in its own way")
     if not new and not course.is_dir():
         raise Failed(f"{course} is no folder; expected that of a class")
-    return course
+    try:
+        return outputs.folder(course, "--course")
+    except ValueError as error:
+        raise Failed(str(error)) from None
 
 
 def checked(result: dict[str, Any]) -> None:

@@ -7,15 +7,16 @@ from typing import Any
 
 from course_lib import experiments
 from course_lib.experiments.core.results import Result
-from course_lib.experiments.core.summary import spread
 from course_lib.lessons.ddc import rivals, weight
+from course_lib.lessons.ddc.findings import SPLITS
 from course_lib.lessons.shared.film_models import store
+from course_lib.lessons.shared.findings import Difference
 
 
 def panel(t3: Result, x3: Result, lists: Result, data: str, backbone: str) -> dict[str, Any]:
     """What is shown of one backbone on one data set; the list of hits is that of the same splits."""
     where = {"data": data, "backbone": backbone}
-    seeds = range(rivals.TRAININGS)
+    seeds = sorted({row["seed"] for row in t3.select(metric=weight.CHANGES[0], **where)})
     methods = {name: [t3.values(change, method=name, **where) for change in weight.CHANGES] for name in rivals.METHODS}
     return {
         "name": f"{rivals.SETS[data]}, {backbone}",
@@ -24,7 +25,7 @@ def panel(t3: Result, x3: Result, lists: Result, data: str, backbone: str) -> di
         "methods": {
             name: {
                 "points": [[round(values[seed], 2) for values in both] for seed in seeds],
-                "halves": [round(spread(values), 2) for values in both],
+                "halves": [round(Difference.above(values).resplit(SPLITS).half or 0.0, 2) for values in both],
             }
             for name, both in methods.items()
         },

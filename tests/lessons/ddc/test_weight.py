@@ -80,6 +80,7 @@ def test_every_method_lies_within_the_stored_curves() -> None:
     for data in x3.distinct("data"):
         for backbone in ("MF", "LightGCN"):
             zero = x3.values("MRR@10", weight=0.0, data=data, backbone=backbone)
-            assert zero == pytest.approx(t3.values("MRR@10", method=None, data=data, backbone=backbone), rel=1e-9)
+            plain = t3.values("MRR@10", method=None, data=data, backbone=backbone)
+            assert zero[: len(plain)] == pytest.approx(plain, rel=1e-9)  # the rivals of the slowest have fewer seeds
             for method in t3.distinct("method")[1:]:
                 assert np.isfinite(weight.beyond(t3, x3, method, data=data, backbone=backbone)).all()

@@ -1,5 +1,7 @@
 """Many machines inside one: gradients are those of the theorem, and a training starts as its rivals do."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -180,3 +182,23 @@ def test_the_averaged_gradient_is_that_of_autograd(count: int, temperature: floa
     assert found == pytest.approx(float(loss.detach()), rel=1e-12)
     for one, other in zip(slopes, right, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_a_queue_pushes_the_films_of_its_batch_alone() -> None:
+    """The in-batch softmax of two pairs beside a queue of three, over all ten choices, against one batch of five."""
+    generator = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 5, 3, generator=generator, dtype=torch.float64)
+    batches = [torch.tensor(batch) for batch in itertools.combinations(range(5), 2)]
+
+    def slopes(rows: torch.Tensor, felt: torch.Tensor) -> torch.Tensor:
+        """The gradient in the films of the mean over rows; felt (rows, 5): the columns that are no constants."""
+        films = k.clone().requires_grad_()
+        scores = torch.where(felt, q[rows] @ films.T, q[rows] @ k.T)
+        return torch.autograd.grad(torch.nn.functional.cross_entropy(scores, rows), films)[0]
+
+    every = torch.arange(5)
+    whole, pull = slopes(every, torch.ones(5, 5, dtype=torch.bool)), slopes(every, torch.eye(5, dtype=torch.bool))
+    queued = torch.stack([slopes(batch, torch.isin(every, batch).expand(2, 5)) for batch in batches]).mean(dim=0)
+    kappa = 1 / 4
+    torch.testing.assert_close(queued, kappa * whole + (1 - kappa) * pull, rtol=1e-12, atol=1e-14)
+    assert not torch.allclose(queued, whole, atol=1e-3)

@@ -75,6 +75,17 @@ export function stepper({ name, least, most, onstep }) {
 
 export const button = (action, text, onclick) => h("button", { type: "button", class: "cw-button", "data-action": action, onclick }, text);
 
+/** Buttons that take steps of training: one, many at once, and back to the first; `show(steps, stuck)` turns off what nobody can press. */
+export function stepButtons(view, many, most) {
+  const walk = (steps) => () => view.set({ steps: Math.min(view.state().steps + steps, most) });
+  const [one, more, reset] = [button("step", "One step", walk(1)), button("steps", `${many} steps`, walk(many)), button("reset", "Reset", () => view.set({ steps: 0 }))];
+  const show = (steps, stuck = false) => [one.disabled, more.disabled, reset.disabled] = [stuck || steps >= most, stuck || steps >= most, steps === 0];
+  return { box: h("div", { class: "cw-row cw-buttons" }, one, more, reset), show };
+}
+
+/** A card with its title, and a soft word behind the title or none. */
+export const card = (title, soft, ...inside) => h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, title, soft ? [" ", h("span", { class: "cw-soft" }, soft)] : null), inside);
+
 /** A line of a legend: a small picture, drawn on 20 by 20, and what it stands for. */
 export const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
 
@@ -323,7 +334,8 @@ export function hero(view, { head, controls, picture, more }) {
     h("summary", {}, "All numbers and controls"), beside(more), folds.box);
   view.parts.everything = all;
   const stage = h("div", { class: "cw-hero-picture" }, picture);
-  if (globalThis.ResizeObserver) new ResizeObserver(([{ contentRect: { width } }]) => {
+  if (globalThis.ResizeObserver) new ResizeObserver(([{ contentRect: { width, height } }]) => {
+    stage.style.setProperty("--cw-tall", `${height}px`); // of the picture that stays in sight on a phone
     if (!width || view.narrow === width < PHONE) return;
     view.narrow = width < PHONE;
     view.redraw();

@@ -1,12 +1,8 @@
 // Directions, lengths and losses of the interactives on motion; the same formulas as course_lib.geometry and
 // course_lib.losses, compared with them in tests/lessons/cosine_orthogonality/test_widget.py. A vector is an array of numbers of any length.
+import { inner } from "./tables.js";
 
-export function dot(a, b) {
-  let sum = 0;
-  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
-  return sum;
-}
-
+export const dot = inner;
 export const norm = (a) => Math.sqrt(dot(a, a));
 export const add = (a, b, factor = 1) => a.map((value, i) => value + factor * b[i]);
 export const scale = (a, factor) => a.map((value) => value * factor);

@@ -69,9 +69,8 @@ export function arrowPath([x, y], [ex, ey]) {
 const places = ([x, y], digits = 2) => `${x.toFixed(digits)} ${y.toFixed(digits)}`;
 
 /**
- * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane) and `canvas()` (its
- * <svg>), or an `under(event)` of its own, and `placeOf(name)` and `move(name, place)`; `dragged` is the name of the point
- * that is being dragged.
+ * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane) or an `under(event)`
+ * of its own, and `placeOf(name)` and `move(name, place)`; `dragged` is the name of the point that is being dragged.
  */
 export class Movable extends Interactive {
   /**
@@ -89,7 +88,7 @@ export class Movable extends Interactive {
   }
 
   under(event) {
-    return this.frame.under(event, this.canvas());
+    return this.frame.under(event, event.currentTarget.ownerSVGElement);
   }
 
   onKey(event, name) {
@@ -105,7 +104,7 @@ export class Movable extends Interactive {
     const handle = event.currentTarget;
     if (event.type === "pointerdown" && event.button === 0) {
       handle.setPointerCapture(event.pointerId);
-      handle.focus();
+      handle.focus({ preventScroll: true }); // the finger is on it
       this.dragged = name;
       event.preventDefault();
     } else if (event.type === "pointermove" && this.dragged === name) {

@@ -1,0 +1,49 @@
+"""Places that a command will write to, tried before the work: a path that cannot be written costs no run.
+
+Only a try tells: for root, or in a file system of its own kind such as /proc, permissions say nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+
+def folder(path: str | Path, name: str) -> Path:
+    """Make a folder and return it, if files can be written there.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder. It is made, with those above it, where there is none.
+    name : str
+        What the message calls it, such as the flag ``--out``.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ValueError
+        Where the folder cannot be made, or takes no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from course_lib import outputs
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     outputs.folder(f"{here}/a/b", "--out").is_dir()
+    True
+    """
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except FileExistsError:
+        raise ValueError(f"{name} is {str(path)!r}; expected a folder, and this is a file") from None
+    except OSError as error:
+        raise ValueError(f"{name} is {str(path)!r}; expected a folder that can be written ({error.strerror})") from None
+    return place
