@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from course_lib import datasets, geometry
+from course_lib import datasets, geometry, outputs
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.pairs import pairs_of
 from course_lib.audit.questions.belonging import mismatched_rows
@@ -190,8 +190,11 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.seeds < 1:
         parser.error(f"--seeds is {asked.seeds}; expected a whole number of at least 1")
-    if asked.out and not asked.out.parent.is_dir():
-        parser.error(f"--out is {asked.out}; expected a file in a folder that exists")
+    try:
+        if asked.out:
+            outputs.file(asked.out, "--out")
+    except ValueError as error:
+        parser.error(str(error))
     torch.set_num_threads(1)
     known = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out and asked.out.exists() else {}
     missed = 0

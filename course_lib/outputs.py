@@ -47,3 +47,45 @@ def folder(path: str | Path, name: str) -> Path:
     except OSError as error:
         raise ValueError(f"{name} is {str(path)!r}; expected a folder that can be written ({error.strerror})") from None
     return place
+
+
+def file(path: str | Path, name: str) -> Path:
+    """Return the path of a file, if it can be written. One that is there is left as it is; none is left behind.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, in a folder that there is.
+    name : str
+        What the message calls it, such as the flag ``--json``.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    ValueError
+        Where the file cannot be written.
+
+    Examples
+    --------
+    >>> from course_lib import outputs
+    >>> outputs.file("/no/such/folder/report.html", "--out")
+    Traceback (most recent call last):
+    ...
+    ValueError: --out is '/no/such/folder/report.html'; expected a file that can be written (No such file or directory)
+    """
+    place = Path(path)
+    there = place.exists()
+    if there and not (place.is_file() or place.is_dir()):  # a pipe, which can be opened once
+        return place
+    try:
+        with place.open("a"):
+            pass
+    except OSError as error:
+        raise ValueError(f"{name} is {str(path)!r}; expected a file that can be written ({error.strerror})") from None
+    if not there:
+        place.unlink()
+    return place

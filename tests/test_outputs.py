@@ -27,6 +27,15 @@ def test_what_is_no_folder_to_write_into_is_named_with_its_flag(tmp_path: Path) 
         outputs.folder(file / "x", "--out")
 
 
+def test_a_file_is_left_as_it_is_and_none_is_left_behind(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert outputs.file(path, "--out") == path and not path.exists()
+    path.write_text("yesterday's")
+    assert outputs.file(str(path), "--out").read_text() == "yesterday's"
+    with pytest.raises(ValueError, match=r"--out is '.*'; expected a file that can be written \(Not a directory\)"):
+        outputs.file(path / "x", "--out")
+
+
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a file system that takes no files, whoever asks: /proc")
 def test_a_folder_that_is_there_and_takes_no_file_is_refused() -> None:
     for path in ("/proc", "/proc/x"):

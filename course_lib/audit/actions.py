@@ -1,16 +1,20 @@
 """What to do next, and the one sentence above it, from the verdicts and the measurements alone.
 
-An action is a remedy that was measured to help and stays personal (`remedies.Effect.advisable`), or the repair of a
-fault. Remedies come first, by their gain. Each has a card on the book's page on decisions, and two lines of code, in
-which `users`, `items`, `train` and `test` are those of the report.
+First, by gain, stands what was measured on held-out pairs: a remedy that helps and stays personal
+(`remedies.Effect.advisable`), and a list of hits that ranks above the tables. Then stand the repairs of faults: none of
+them was measured there, and each says what was not. Each action has a card on the book's page on decisions, and two
+lines of code, whose names `named` explains.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from course_lib.audit.questions.belonging import NAME as ROWS
 from course_lib.audit.questions.scores import HARDLY
@@ -42,11 +46,10 @@ RULE = (
     f"personal: less than {100 * PERSONAL:.0f} % of a list are most popular items (or recent hits, where these are "
     f"added), and the lists together show at least {100 * KEPT:.0f} % of the items that they showed."
 )
-NAMES = (  # what the two lines of code hold
-    "In the lines of code, users, items, train and test are evidence.users, .items, .pairs and .held_out of "
-    "course_lib.audit.report_of([...]), given the arguments of the command; gauge, geometry, hits, index and metrics "
-    "are modules of course_lib."
-)
+MODULES = ("gauge", "geometry", "hits", "index", "losses", "metrics")  # of course_lib
+STORED = json.loads(Path(__file__).with_name("repairs.json").read_text(encoding="utf-8"))
+NAMES: dict[str, str] = STORED["names"]  # what else the lines of code use; each after those that use it
+UNMEASURED = "Repairs, not measured on held-out pairs"  # the heading above them
 DOING = {  # a remedy as the subject of a sentence
     BACK: "Multiplying the scores by popularity",
     LOGQ: "Serving with logQ",
@@ -56,6 +59,7 @@ DOING = {  # a remedy as the subject of a sentence
     CORRECTION: "DDC",
     RECENT_HITS: "Adding recent hits when serving",
 }
+ORDER = ("in-batch-bias", "temperature", INDEX)  # of repairs: what they mend was measured, is a bound, or is recall
 HITS = {POPULAR: "the most popular items", LATELY: "the items that were popular lately"}
 DECISIONS = {
     BACK: "logq",
@@ -73,7 +77,7 @@ class Action:
     """One thing to do. why: what was measured; decision: the name of its card; code: two lines of Python.
 
     gain: of NDCG on held-out pairs, against that of the tables, or None where it was not measured; of: the remedy, the
-    list that ranks better, or the id of the verdict.
+    list that ranks better, or the id of the verdict; unmeasured: the sentence on what was not measured, "" with a gain.
     """
 
     title: str
@@ -82,6 +86,12 @@ class Action:
     code: tuple[str, str]
     gain: float | None
     of: str
+    unmeasured: str = ""
+
+    @property
+    def said(self) -> str:
+        """What was measured, and what was not."""
+        return f"{self.why} {self.unmeasured}".strip()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -97,13 +107,34 @@ def actions(
     k: int,
     temperature: float | None = None,
 ) -> list[Action]:
-    """All actions: remedies by their gain, then a list of hits that ranks better, then the repairs of faults.
+    """All actions: what was measured on held-out pairs by its gain, then the repairs of faults, by ORDER."""
+    advised = _advised(effects)
+    measured = [(effect, _of_remedy(effect, k, temperature, bool(at))) for at, effect in enumerate(advised)]
+    measured += [(effect, _of_hits(effect, k)) for effect in _ahead(baselines)[:1]]
+    measured.sort(key=lambda both: -both[0].gain)
+    repairs = [*_of_index(verdicts), *_repairs(verdicts, effects)]
+    repairs.sort(key=lambda action: ORDER.index(action.of) if action.of in ORDER else len(ORDER))
+    return [*(action for _, action in measured), *repairs]
 
-    A temperature at which nothing can be learned comes before all of them.
-    """
-    remedies = [_of_remedy(effect, k, temperature, bool(at)) for at, effect in enumerate(_advised(effects))]
-    ahead = [_of_hits(effect, k) for effect in _ahead(baselines)[:1]]
-    return [*_of_temperature(verdicts), *remedies, *ahead, *_of_index(verdicts), *_repairs(verdicts, effects)]
+
+def numbered(found: Sequence[Action]) -> Iterator[tuple[int, str, Action]]:
+    """(number from 1, the heading above it or "", action)."""
+    for at, action in enumerate(found):
+        first = action.unmeasured and not any(each.unmeasured for each in found[:at])
+        yield at + 1, UNMEASURED if first else "", action
+
+
+def named(found: Sequence[Action]) -> str:
+    """The sentence on what the names in the code of these actions are."""
+    trees = [ast.walk(ast.parse("\n".join(action.code))) for action in found]
+    used = {each.id for tree in trees for each in tree if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    said = []
+    for name in NAMES:
+        if name in used:
+            said.append(f"{name} is {NAMES[name]}")
+            used.add(NAMES[name].partition(".")[0])  # what the explanation itself uses
+    modules = [name for name in MODULES if name in used]
+    return f"In the code, {'; '.join([*said, *(f'{name} is course_lib.{name}' for name in modules)])}."
 
 
 def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: Sequence[Effect], *, k: int) -> str:
@@ -138,18 +169,19 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
     return f"{said}; {repairs}."
 
 
-def passed_over(effects: Sequence[Effect]) -> str:
-    """The sentence on remedies that help but do not stay personal, largest gain first; "" where there are none."""
+def passed_over(effects: Sequence[Effect]) -> tuple[str, str]:
+    """(which remedies help and do not stay personal, by gain; how their lists look); two "" where there are none."""
     found = sorted((each for each in effects if each.helps and not each.personal), key=lambda each: -each.gain)
     if not found:
-        return ""
-    each = "; ".join(f"{effect.remedy} ({_lists(effect)})" for effect in found)
-    return f"Not advised, though measured to help: {each}."
+        return "", ""
+    each = "; ".join(f"{effect.remedy}: {_lists(effect)}" for effect in found)
+    short = ", ".join(f"{effect.remedy} ({effect.difference:+.4f})" for effect in found)
+    return f"Not advised, though measured to help: {short}.", f"How their lists look: {each}."
 
 
 def _lists(effect: Effect) -> str:
     return (
-        f"{effect.difference:+.4f}; most popular items in a list {percent(effect.overlap_after)}, before "
+        f"most popular items in a list {percent(effect.overlap_after)}, before "
         f"{percent(effect.overlap_before)}{_recent(effect)}; items shown {percent(effect.coverage_after)}, before "
         f"{percent(effect.coverage_before)}"
     )
@@ -204,18 +236,6 @@ def _doing(effect: Effect) -> str:
 # ---- one action each
 
 
-def _of_temperature(verdicts: Sequence[Verdict]) -> Iterator[Action]:
-    """Another training, where no table of cosines can tell the right item from the others at this temperature."""
-    for verdict in verdicts:
-        times = verdict.figures.get("times_chance") if verdict.id == "temperature" else None
-        if times is not None and times < HARDLY:
-            code = (
-                "from course_lib.losses.floors import largest_tau",
-                "print(largest_tau(len(items), probability=0.5))  # try temperatures on both sides",
-            )
-            yield Action("Train at a lower temperature.", verdict.lead, "temperature", code, None, verdict.id)
-
-
 def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool) -> Action:
     """another: whether a remedy stands above, to which this one is an alternative."""
     words = WORDS.get(effect.remedy, effect.remedy.replace("shift", "move"))
@@ -259,9 +279,9 @@ def _of_hits(effect: Effect, k: int) -> Action:
     )
     lately = effect.remedy == LATELY
     counts = f"metrics.popularity_scores(train, lately={RECENT:g})" if lately else "train.col_counts"
-    code = (f"hits = {counts}[:, None]", f"lists = metrics.top_k(np.ones((len(users), 1)), hits, train, {k})")
+    code = (f"shown = {counts}[:, None]", f"lists = metrics.top_k(np.ones((len(users), 1)), shown, train, {k})")
     title = f"Find out why {HITS[effect.remedy]} rank better, and keep their list beside every number."
-    return Action(title, why, "evaluation", code, None, effect.remedy)
+    return Action(title, why, "evaluation", code, effect.gain, effect.remedy)
 
 
 def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
@@ -273,95 +293,45 @@ def _of_index(verdicts: Sequence[Verdict]) -> Iterator[Action]:
                 'users, items = index.arranged(users, items, "one more coordinate")',
                 f'made = index.build(items, "{kind}", space="one more coordinate")',
             )
-            yield Action("Search by distance, with one more coordinate.", verdict.advice, "index", code, None, INDEX)
+            unmeasured = "Not measured: the NDCG of these lists on held-out pairs."
+            title = "Search by distance, with one more coordinate."
+            yield Action(title, verdict.advice, "index", code, None, INDEX, unmeasured)
 
 
-Repair = tuple[str, str, tuple[str, str]]  # title, decision, code
-REPAIRS: dict[str, Repair] = {  # of a verdict, by its id
-    ROWS: (
-        "Bring the rows and the ids of the pairs into one order.",
-        "evaluation",
-        ("order = np.argsort(item_ids)  # item_ids: which item each row is", "items = items[order]"),
-    ),
-    "shifted-centre": (
-        "Subtract the mean item before items are compared by cosine.",
-        "similar",
-        ("centred = items - items.mean(axis=0)", "gauge.neighbours(centred, 10)"),
-    ),
-    "free-gauge": (
-        "Compare items by their columns of scores, not by their cosines.",
-        "similar",
-        ("columns = gauge.score_rows(users, items)", "gauge.neighbours(columns, 10)"),
-    ),
-    "collapsed-rank": (
-        "Look for a collapse in training.",
-        "index",
-        (
-            "sizes = np.linalg.svd(items - items.mean(axis=0), compute_uv=False)",
-            "print((sizes**2).cumsum() / (sizes**2).sum())",
-        ),
-    ),
-    "duplicated-rows": (
-        "Find out why items have equal rows.",
-        "new-items",
-        (
-            "found = np.unique(items, axis=0, return_index=True, return_counts=True)",
-            "print(found[1][found[2] > 1])  # the first row of each group",
-        ),
-    ),
-    "dead-rows": (
-        "Keep rows without a direction out of the index.",
-        "new-items",
-        ("lengths = np.linalg.norm(items, axis=1)", "served = np.flatnonzero(lengths > 0.001 * np.median(lengths))"),
-    ),
-    "hubs": (
-        "Look at the items that are everybody's neighbour.",
-        "similar",
-        ("lists = gauge.neighbours(items, 10)", "print(np.argsort(-np.bincount(lists.ravel()))[:20])"),
-    ),
-    "leaked-test-pairs": (
-        "Make the split again, after merging repeated pairs.",
-        "evaluation",
-        ("shared = train.contains(test.users, test.items)", "test = test.select(~shared)"),
-    ),
-}
-OF_BATCHES: dict[str, Repair] = {  # in-batch-bias, by the loss
-    "softmax": (
-        "Train with logQ.",
-        "logq",
-        (
-            "log_q = torch.log(counts / counts.sum())[batch]",
-            "loss = losses.in_batch_softmax(scores, tau=tau, log_q=log_q)",
-        ),
-    ),
-    "triples": (
-        "Draw the negatives uniformly.",
-        "negatives",
-        (
-            "from course_lib.interactions import sample_negatives",
-            'negatives = sample_negatives(train, users, rng, law="uniform")',
-        ),
-    ),
-    "pairs": (
-        "Divide each negative by the popularity of its pair.",
-        "negatives",
-        ("from course_lib.in_batch import batch_loss", 'loss = batch_loss("unbiased", **terms)  # those of your batch'),
-    ),
-}
+class Repair(NamedTuple):
+    """What `repairs.json` holds of one, as `Action` does."""
+
+    title: str
+    decision: str
+    code: tuple[str, str]
+    unmeasured: str
+
+    def action(self, verdict: Verdict) -> Action:
+        """Of a verdict, whose first sentence says what was measured."""
+        return Action(self.title, verdict.lead, self.decision, self.code, None, verdict.id, self.unmeasured)
+
+
+REPAIRS, TRAININGS = (  # of a verdict, by its id; by another training
+    {name: Repair(**each | {"code": tuple(each["code"])}) for name, each in STORED[kind].items()}
+    for kind in ("faults", "trainings")
+)
 
 
 def _repairs(verdicts: Sequence[Verdict], effects: Sequence[Effect]) -> Iterator[Action]:
-    """Of each fault that no advised remedy repairs. Of those without a repair of their own, remedies are the repair."""
+    """Of each fault that no advised remedy repairs, and of a temperature at which hardly more than chance is learned.
+
+    Of faults without a repair of their own, remedies are the repair.
+    """
     advised = [WORDS.get(effect.remedy, effect.remedy) for effect in _advised(effects)]
     for verdict in verdicts:
+        fault = verdict.verdict == "fault" or (verdict.figures.get("times_chance") or HARDLY) < HARDLY
         repair = _repair(verdict)
-        if verdict.verdict == "fault" and repair and not any(words in verdict.advice for words in advised):
-            title, decision, code = repair
-            yield Action(title, verdict.lead, decision, code, None, verdict.id)
+        if fault and repair and not any(words in verdict.advice for words in advised):
+            yield repair.action(verdict)
 
 
 def _repair(verdict: Verdict) -> Repair | None:
-    if verdict.id != "in-batch-bias":
-        return REPAIRS.get(verdict.id)
-    triples = verdict.asked == OF_TRIPLES
-    return OF_BATCHES["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]
+    if verdict.id == "in-batch-bias":
+        triples = verdict.asked == OF_TRIPLES
+        return TRAININGS["triples" if triples else "pairs" if "misled" in verdict.figures else "softmax"]
+    return (REPAIRS | TRAININGS).get(verdict.id)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import __version__, checking
+from course_lib import __version__, checking, outputs
 from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
@@ -115,6 +115,8 @@ def _check_outputs(given: argparse.Namespace) -> None:
         if path.is_dir() or not path.parent.is_dir():
             what = "this is a folder" if path.is_dir() else f"there is no folder {path.parent}"
             raise ValueError(f"--{name}: {path}: {what}; expected a file in a folder that there is")
+        if value not in (None, "-"):
+            outputs.file(path, f"--{name}")
     if given.remedies is not None:
         folder = Path(given.remedies)
         there = next(each for each in (folder, *folder.parents) if each.exists())
@@ -122,6 +124,7 @@ def _check_outputs(given: argparse.Namespace) -> None:
             raise ValueError(f"--remedies: {there} is a file; expected a folder")
         if given.new is not None:
             raise ValueError(f"--remedies: two snapshots were given; expected {ONE_MODEL}")
+        outputs.folder(folder, "--remedies")
 
 
 def _compared(given: argparse.Namespace) -> Comparison:

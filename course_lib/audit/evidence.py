@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from course_lib import geometry, metrics, popularity
+from course_lib.audit.ids import numbers_of
 from course_lib.audit.shortlist import shortlist
 from course_lib.audit.training import Training
 from course_lib.interactions import Interactions
@@ -72,13 +73,16 @@ class Evidence:
         """The generator of one purpose."""
         return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
 
-    def place(self, item: int) -> int:
-        """The row of an item in its source."""
-        return item if self.places is None else int(self.places[item])
+    def id_of(self, item: int) -> Any:
+        """The id of an item: a number where it is one, else a text; without ids, the row in the source."""
+        if self.item_ids is None:
+            return item if self.places is None else int(self.places[item])
+        (number,), (fits,) = numbers_of(self.item_ids[item : item + 1])
+        return int(number) if fits else str(self.item_ids[item])
 
     def named(self, item: int) -> str:
         """What a reader calls an item: its id, or its row in the source."""
-        return f"row {self.place(item)}" if self.item_ids is None else str(self.item_ids[item])
+        return f"{'row ' * (self.item_ids is None)}{self.id_of(item)}"
 
     @cached_property
     def order(self) -> Ids:

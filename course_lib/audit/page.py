@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from course_lib import __version__, checking
-from course_lib.audit.actions import NAMES, RULE, Action, passed_over
+from course_lib.audit.actions import RULE, UNMEASURED, Action, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
@@ -20,6 +20,7 @@ from course_lib.audit.verdicts import ANSWERS, FURTHER, Picture, Verdict, counte
 SITE = "https://two-tower-course.github.io/two-tower-course/book"  # tools/address.py
 STYLE = Path(__file__).with_name("page.css")
 CARDS = f"{SITE}/practice/decisions.html"
+FOLDED = ("fine", "cannot tell")
 SIGNS = {"fault": "✗", "noted": "·", "fine": "✓", "cannot tell": "?"}
 LISTS = (POPULAR, LATELY, RANDOM)
 FIRST = "mismatched-rows"  # the verdict on which all others rest, which stands above them
@@ -106,10 +107,8 @@ def page(shown: Answers) -> str:
             f"<header><h1>{_text(title)}</h1>{_summary(shown)}</header>",
             "<main>",
             _actions(shown),
-            '<section id="verdicts"><h2>Verdicts</h2>',
-            *(_section(verdict, shown.rules[verdict.id]) for verdict in shown.verdicts),
-            "</section>",
-            *_further(shown),
+            _verdicts(shown, "verdicts", f"Verdicts: {counted(shown.verdicts)}", shown.verdicts),
+            _verdicts(shown, "further", "What else was looked at", shown.further),
             *_appendix(shown),
             "</main>",
             f"<footer><p>two-tower-audit {__version__}. A verdict is about these tables; what a table cannot show, "
@@ -140,26 +139,52 @@ def _summary(shown: Answers) -> str:
     rows = "" if first is None else f"<p>{_text(first.question.title)} {_badge(first)} {_text(first.lead)}</p>"
     headline = f'<p class="headline">{_text(shown.headline)}</p>' if shown.headline else ""
     quality = f'<p class="quality">{_text(shown.quality())}</p>' if shown.quality() else ""
-    return f'{read}{rows}{headline}{quality}<p class="counted">{counted(shown.verdicts)}</p>'
+    return f"{read}{rows}{headline}{quality}"
 
 
 def _actions(shown: Answers) -> str:
-    others = passed_over(shown.remedies)
-    rule = f"<p>{_text(f'{others} {RULE} Gains do not add up.'.strip())}</p>" if shown.remedies else ""
-    if not shown.actions and not rule:
-        return ""
-    each = "".join(
-        f"<li><strong>{_text(action.title)}</strong> {_text(action.why)}"
-        f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
-        f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></li>'
-        for action in shown.actions
+    """What was measured, the repairs, and, folded, why no other change is advised."""
+    found, (others, why) = shown.actions, passed_over(shown.remedies)
+    parts, repairs = [], [action for action in found if action.unmeasured]
+    measured = found[: len(found) - len(repairs)]
+    if measured:
+        parts.append(_listed(measured, 1))
+    if repairs:
+        parts += [f"<h3>{UNMEASURED}</h3>", _listed(repairs, 1 + len(measured))]
+    if shown.remedies:
+        inside = f"<p>{_text(f'{why} {RULE} Gains do not add up.'.strip())}</p>"
+        parts.append(_details(_text(others or "When a change of the tables is advised"), inside))
+    return f'<section id="actions"><h2>What to do</h2>{"".join(parts)}</section>' if parts else ""
+
+
+def _listed(found: Sequence[Action], start: int) -> str:
+    each = (
+        f"<li><strong>{_text(action.title)}</strong> {_text(action.said)}"
+        + _details(
+            "Code, and the decision",
+            f"<pre tabindex='0'><code>{_text(chr(10).join(action.code))}</code></pre>"
+            f"<p>{_text(named([action]))} "
+            f'<a href="{CARDS}#decision-{action.decision}">The decision, in the book</a></p>',
+        )
+        for action in found
     )
-    listed = f'<ol>{each}</ol><p class="read">{_text(NAMES)}</p>' if each else ""
-    return f'<section id="actions"><h2>What to do</h2>{listed}{rule}</section>'
+    return f'<ol start="{start}">{"</li>".join(each)}</li></ol>'
 
 
-def _section(verdict: Verdict, rule: str) -> str:
-    """The answer in a line that opens its evidence, with the first sentence of this for what is no "fine"."""
+def _verdicts(shown: Answers, name: str, title: str, verdicts: Sequence[Verdict]) -> str:
+    """Faults, what is noted, and two folds: those that cannot be told, and the fine ones."""
+    told, parts = {action.of for action in shown.actions}, []
+    for answer in ANSWERS:
+        some = [verdict for verdict in verdicts if verdict.verdict == answer]
+        each = "".join(_section(verdict, shown.rules[verdict.id], verdict.id in told) for verdict in some)
+        if some and answer in FOLDED:
+            each = _details(f"{_badge(some[0])} {', '.join(verdict.id for verdict in some)}", each)
+        parts.append(each)
+    return f'<section id="{name}"><h2>{title}</h2>{"".join(parts)}</section>' if verdicts else ""
+
+
+def _section(verdict: Verdict, rule: str, told: bool) -> str:
+    """The answer in a line that opens its evidence; its first sentence is in sight, if no action has told it."""
     question = verdict.question
     link = f"{SITE}/{question.chapter}.html#{question.theorem}"
     advice = f'<p class="advice"><strong>What to do.</strong> {_text(verdict.advice)}</p>' if verdict.advice else ""
@@ -174,19 +199,12 @@ def _section(verdict: Verdict, rule: str) -> str:
         f'<p class="source">{answer} where {_text(rule)}. '
         f'<a href="{link}">The theorem, in the book</a> ({_text(verdict.id)})</p>'
     )
-    lead = "" if verdict.verdict == "fine" else verdict.lead
+    lead = "" if told or verdict.verdict in FOLDED else verdict.lead
     answered = f"<h3>{_badge(verdict)} {_text(question.title)}</h3>"
     answered += f'<span class="lead">{_text(lead)}</span>' if lead else ""
     rest = _text(verdict.support.removeprefix(lead).strip())  # the lead stays in sight when its evidence is opened
     evidence = _details(answered, f"{f'<p>{rest}</p>' if rest else ''}{advice}{pictures}{table}{source}")
     return f'<section id="{verdict.id}" class="{verdict.verdict.replace(" ", "-")}">{evidence}</section>'
-
-
-def _further(shown: Answers) -> Iterator[str]:
-    if shown.further:
-        yield '<section id="further"><h2>What else was looked at</h2>'
-        yield from (_section(verdict, shown.rules[verdict.id]) for verdict in shown.further)
-        yield "</section>"
 
 
 def _appendix(shown: Answers) -> Iterator[str]:
@@ -358,10 +376,14 @@ def summary(shown: Answers) -> str:
 
 
 def _to_do(actions: Sequence[Action]) -> Iterator[str]:
-    for at, action in enumerate(actions, 1):
+    for at, heading, action in numbered(actions):
+        if heading:
+            yield f"**{heading}**"
         code = "\n".join(f"   {line}" for line in action.code)
         card = f"[the decision]({CARDS}#decision-{action.decision})"
-        yield f"{at}. **{_plain(action.title)}** {_plain(action.why)} ({card})\n\n   ```python\n{code}\n   ```"
+        yield f"{at}. **{_plain(action.title)}** {_plain(action.said)} ({card})\n\n   ```python\n{code}\n   ```"
+    if actions:
+        yield _plain(named(actions))
 
 
 def _plain(text: str) -> str:

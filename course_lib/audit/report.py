@@ -2,46 +2,42 @@
 
 The JSON (`Report.to_dict`), schema_version "2":
 
-    schema_version  "2"; it changes when a key changes its meaning or goes, not when one is added
-    tool            {name, version}
-    inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
-                    repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}};
-                    a table or pairs from a file also have `read`: how much of it was read, and what as what; and
-                    `schema`: {id, dimensions, ignored} of a table, {user, item, time, rating, ignored} of pairs
-    options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
-                    was made of no whole number
-    headline        the report in one sentence
-    actions         [{title, why, decision, code: [two lines], gain: number or null, of}], at most five: remedies by
-                    their gain on held-out pairs (in parts of NDCG), a list of hits that ranks better, repairs of
-                    faults; decision: a card of the page practice/decisions; of: a remedy, a list or a verdict's id
-    cold            {items_without_pair, held_out_users_without_training, held_out_pairs_of_such_users,
-                    held_out_pairs_of_items_without_pair}, those that could be counted
-    verdicts        [{id, title, chapter, verdict: "fault" | "noted" | "fine" | "cannot tell", support, figures: {name:
-                    number or null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the
-                    book, theorem a label on it. "noted": so it is, and no fault by itself
-                    A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
-    baselines       [what remedies hold but advisable, for remedy "most popular", "popular lately" where the training
-                    pairs have times, and "random": the tables before, that list after]
-    remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users,
-                    overlap_before, overlap_after, coverage_before, coverage_after, gini_before, gini_after: number or
-                    null, beyond: {name of a list: {difference, low, high}}, chosen: {half_life, weight} or {},
-                    overlap_recent: number or null, advisable}]; overlap: share of a list that
-                    stands in that of the most popular items; beyond: NDCG after, less that of the list; advisable: it
-                    was measured to help and stays personal (`remedies`). Of "recent hits at serving", there where the
-                    pairs are split by time, chosen: the half-life, in days, and the weight that half of the users
-                    chose; overlap_recent: share of a list that stands in that of the recent hits
-    cosines         what `cosines.Cosines` holds; null where the rows do not belong to the pairs
-    further         [the same for `verdicts.FURTHER`]: what is described, and never is a fault
-    smaller         [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
-                    {difference, low, high}, by_length: {long, medium, short} or {}}]: items in int8 and in fewer
-                    dimensions; recall of the exact lists, and
-                    what NDCG on held-out pairs changes by (`smaller`)
-    notes           [sentences]
+    schema_version: "2"; it changes when a key changes its meaning or goes, not when one is added
+    tool: {name, version}
+    inputs: {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs, repeated,
+      of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}}; a table or pairs from a
+      file also have `read`: how much of it was read, and what as what; and `schema`: {id, dimensions, ignored} of a
+      table, {user, item, time, rating, ignored} of pairs
+    options: {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or was made
+      of no whole number
+    headline: the report in one sentence
+    actions: [{title, why, decision, code: [two lines], gain: number or null, of, unmeasured}], at most five: by their
+      gain on held-out pairs (in parts of NDCG) remedies, and a list of hits that ranks better; then repairs of faults,
+      whose unmeasured says what was not measured, and else is ""; decision: a card of the page practice/decisions; of:
+      a remedy, a list or a verdict's id
+    cold: {items_without_pair, held_out_users_without_training, held_out_pairs_of_such_users,
+      held_out_pairs_of_items_without_pair}, those that could be counted
+    verdicts: [{id, title, chapter, verdict: "fault" | "noted" | "fine" | "cannot tell", support, figures: {name: number
+      or null; of an item, its id}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the
+      book, theorem a label on it. "noted": so it is, and no fault by itself. A fault of mismatched-rows, the first,
+      leaves all others "cannot tell", and nothing is measured
+    baselines: [what remedies hold but advisable, for remedy "most popular", "popular lately" where the training pairs
+      have times, and "random": the tables before, that list after]
+    remedies: [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users,
+      overlap_before, overlap_after, coverage_before, coverage_after, gini_before, gini_after: number or null, beyond:
+      {name of a list: {difference, low, high}}, chosen: {half_life, weight} or {}, overlap_recent: number or null,
+      advisable}]; overlap: share of a list that stands in that of the most popular items; beyond: NDCG after, less that
+      of the list; advisable: it was measured to help and stays personal (`remedies`). Of "recent hits at serving",
+      there where the pairs are split by time, chosen: the half-life, in days, and the weight that half of the users
+      chose; overlap_recent: share of a list that stands in that of the recent hits
+    cosines: what `cosines.Cosines` holds; null where the rows do not belong to the pairs
+    further: [the same for `verdicts.FURTHER`]: what is described, and never is a fault
+    smaller: [{kind, megabytes, exact_megabytes, recall, by_group: {head, middle, tail: number or null}, change:
+      {difference, low, high}, by_length: {long, medium, short} or {}}]: items in int8 and in fewer dimensions; recall
+      of the exact lists, and what NDCG on held-out pairs changes by (`smaller`)
+    notes: [sentences]
 
-In "1", popularity-direction was a fault where it now is "noted", dead-rows fine where many items have no pair, and the
-keys headline, actions, cold and smaller were not there. `further` came later; with an index, it holds milliseconds, and
-these alone differ when a report is made again. popularity-lengths, ddc-gain, and in-batch-bias of single pairs are
-"noted" where they were a fault, unless a change of the tables was measured to repair them (`remedies.weighed`).
+With an index, `further` holds milliseconds, and these alone differ when a report is made again.
 """
 
 from __future__ import annotations
@@ -60,7 +56,7 @@ from tqdm import tqdm
 
 from course_lib import checking
 from course_lib.audit import remedies
-from course_lib.audit.actions import MOST, NAMES, Action, actions, headline, passed_over
+from course_lib.audit.actions import MOST, Action, actions, headline, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines, free_gauge, look
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import CARDS, Answers, head
@@ -161,13 +157,14 @@ class Report(Answers):
         return "\n".join([*above, *blocks, *notes, *described, *measured, *fewer, *cosines])
 
     def _to_do(self, width: int) -> Iterator[str]:
-        for at, action in enumerate(self.actions, 1):
-            yield wrapped(f"{at}. {action.title} {action.why}", width, "   ")
+        for at, heading, action in numbered(self.actions):
+            yield from [f"{heading}:"] if heading else []
+            yield wrapped(f"{at}. {action.title} {action.said}", width, "   ")
             yield from (f"     {line}" for line in action.code)
             yield f"   {CARDS}#decision-{action.decision}"
         if self.actions:
-            yield wrapped(NAMES, width, "")
-        if others := passed_over(self.remedies):
+            yield wrapped(named(self.actions), width, "")
+        if others := " ".join(passed_over(self.remedies)).strip():
             yield wrapped(others, width, "")
 
     def read(self) -> list[str]:
@@ -183,7 +180,7 @@ class Report(Answers):
 
     @property
     def actions(self) -> list[Action]:
-        """What to do, at most five: remedies by their gain, a list of hits that ranks better, repairs of faults."""
+        """What to do, at most five: what was measured on held-out pairs, by its gain, and then repairs of faults."""
         known = {"k": self.options["k"], "temperature": self.inputs["training"]["temperature"]}
         verdicts = (*self.verdicts, *self.further)
         return actions(verdicts, self.remedies, self.baselines, **known)[:MOST]

@@ -16,13 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from course_lib import gauge, geometry, popularity
-from course_lib.audit import Comparison, Report, Training, audit
+from course_lib.audit import Comparison, Report, Training, audit, example, report_of
 from course_lib.interactions import Interactions
 
 Rows = NDArray[Any]
@@ -236,3 +238,19 @@ def report(name: str, seed: int, strength: int = 2, *, sphere: bool = True) -> R
     """The report on a model that is "clean" or has this fault: one for all tests of a process, which only read it."""
     model = clean(seed, sphere=sphere) if name == "clean" else PLANTS[name](seed, strength, sphere=sphere)
     return model.audited(seed)
+
+
+@cache
+def sample() -> Report:
+    """On implicit's model as a user has it: files, pairs with times, and an index asked for."""
+    items, users = example.tables(seed=0)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "items.npy", items)
+        np.save(folder / "users.npy", users)
+        for stem, data in zip(("pairs", "held_out"), example.pairs(), strict=True):
+            rows = np.c_[data.users, data.items, data.times]
+            np.savetxt(folder / f"{stem}.csv", rows, "%d", ",", header="user,item,time", comments="")
+        found = report_of([name, "--index", "--loss", "bpr", "--negatives", "implicit"])
+        assert isinstance(found, Report) and found.further
+    return found

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ import yaml
 from audit import planted
 from bs4 import BeautifulSoup
 
-from course_lib import gauge, geometry, losses, metrics
-from course_lib.audit import CATALOGUE, Report, Training, audit, example
+from course_lib import geometry
+from course_lib.audit import CATALOGUE, Report, Training, audit
 from course_lib.audit import actions as todo
-from course_lib.audit.actions import actions, headline
+from course_lib.audit.actions import Action, actions, headline
 from course_lib.audit.questions import direction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, RECENT_HITS, REMEDIES, WORDS, Change, Effect, weighed
@@ -37,10 +38,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    """Of implicit's model, with the times of the pairs."""
-    train, test = example.pairs()
-    items, users = example.tables(seed=0)
-    return audit(items, users, pairs=train, held_out=test, training=example.TRAINING, rng=rng())
+    return planted.sample()
 
 
 # ---- what is measured
@@ -123,8 +121,9 @@ def test_no_advice_contradicts_the_table_over_random_measurements() -> None:
         done = {action.of for action in listed} & {*NAMES}
         assert not advised_against(effects, advice, done), (seed, advice, done)
         advised |= done | {effect.remedy for effect in effects if WORDS.get(effect.remedy, "none") in advice}
-        gains = [action.gain for action in listed if action.gain is not None]
-        assert gains == sorted(gains, reverse=True)
+        gains = [action.gain for action in listed if not action.unmeasured]
+        assert gains == sorted(gains, reverse=True) and len(gains) == len(done) + any(e.of in HITS for e in listed)
+        assert all(action.unmeasured and action.gain is None for action in listed[len(gains) :])
         first = headline(verdicts, effects, drawn([POPULAR, LATELY], seed), k=10)
         assert not [name for name in NAMES if todo.DOING.get(name, "Moving") in first and name not in done]
     assert advised == {*NAMES} and words == {"fault", "noted", "fine"}
@@ -224,6 +223,19 @@ def test_each_remedy_after_the_first_is_an_alternative() -> None:
     assert len(titles) == 3 and [each.startswith("Or ") for each in titles] == [False, True, True]
 
 
+def test_what_was_measured_stands_before_the_repairs_and_those_say_what_was_not(report: Report) -> None:
+    """Of the repairs first the one of what popularity given back was measured to mend; in all three forms."""
+    kinds = [action.of for action in report.actions]
+    assert kinds == [POPULAR, "in-batch-bias", "shifted-centre", "free-gauge"]
+    assert [action.gain is None for action in report.actions] == [False, True, True, True]
+    first, second = report.actions[:2]
+    flat = report.text().replace("\n   ", " ")
+    for said in (flat, report.html(), report.markdown()):
+        places = [said.index(each) for each in (first.title, todo.UNMEASURED, second.title, "Not measured: a training")]
+        assert places == sorted(places) and said.count(todo.UNMEASURED) == 1
+    assert "Both gains are of serving alone." in second.unmeasured and 'start="2"' in report.html()
+
+
 def test_a_report_has_at_most_five_actions() -> None:
     clean = planted.report("clean", 4)
     faults = [replace(each, verdict="fault") for each in clean.verdicts if each.id != "mismatched-rows"]
@@ -248,7 +260,9 @@ def test_headlines_of_other_kinds() -> None:
     above = [replace(each, after=0.2, difference=0.1, low=0.05) for each in below]
     assert "; serving with logQ lifts the model to 0.122, but not above it;" in headline(verdicts, [best], above, k=10)
     assert "; DDC lifts" in headline(verdicts, [replace(best, remedy="DDC")], above, k=10)
-    assert "most popular items in a list 90 %" in todo.passed_over([crowd]) and not todo.passed_over([best])
+    short, lists = todo.passed_over([crowd])
+    assert short.endswith(f": {crowd.remedy} (+0.0220).") and "most popular items in a list 90 %" in lists
+    assert not any(todo.passed_over([best]))
     leaky = planted.report("leaked-test-pairs", 3)
     assert leaky.headline.endswith("; 1 thing to repair.") and leaky.actions[-1].of == "leaked-test-pairs"
     table = audit(rng().standard_normal((200, 8)), rng=rng())
@@ -260,10 +274,28 @@ def test_headlines_of_other_kinds() -> None:
 # ---- the code
 
 
-def run(code: tuple[str, str], room: dict[str, Any]) -> dict[str, Any]:
-    """The names after the two lines."""
-    libraries = {"np": np, "geometry": geometry, "gauge": gauge, "metrics": metrics, "losses": losses, "torch": torch}
-    room = libraries | room
+OWN = {  # names of a reader's training, and of their files
+    "item_ids": rng().permutation(600),
+    "scores": torch.ones(5, 5),
+    "batch": torch.arange(5),
+    "counts": torch.ones(600),
+    "tau": 0.1,
+    "torch": torch,
+    "terms": {"pos_loss": np.ones(5), "neg_loss": np.ones((5, 5)), "row_counts": np.ones(5), "col_counts": np.ones(5)}
+    | {"n_positives": 20, "shape": (300, 600)},
+}
+
+
+def run(code: tuple[str, str], found: Report) -> dict[str, Any]:
+    """The names after the two lines, which know no other names than the report explains, as it explains them."""
+    said = todo.named([Action("", "", "", code, None, "")]).removeprefix("In the code, ").removesuffix(".")
+    explained = dict(each.split(" is ", 1) for each in said.split("; "))
+    room: dict[str, Any] = {"report": found}
+    for name, what in reversed(explained.items()):  # what an explanation uses is explained after it
+        if name != "report":
+            module = re.fullmatch(r"numpy|course_lib\.\w+", what)
+            room[name] = OWN[name] if name in OWN else import_module(what) if module else eval(what, room)
+    assert "report" in explained or not {"users", "items", "train", "test"} & {*explained}
     exec("\n".join(code), room)
     return room
 
@@ -273,39 +305,44 @@ def test_the_two_lines_make_the_tables_that_were_measured(monkeypatch: pytest.Mo
     found = model.audited(5)
     shift = next(effect.remedy for effect in found.remedies if effect.remedy.startswith("shift"))
     monkeypatch.setattr("builtins.print", lambda *_: None)
-    room = {"users": model.users, "items": model.items, "train": model.pairs, "test": model.held_out, "report": found}
     for remedy in (shift if name.startswith("shift") else name for name in WITHOUT_TIMES):
-        made, wanted = run(todo._code(remedy, 10, 0.5, {}), dict(room)), found.remedied(remedy)
-        scores = made["users"] @ made["items"].T
-        np.testing.assert_allclose(scores, wanted[0] @ wanted[1].T, atol=1e-9, err_msg=remedy)
+        made, wanted = run(todo._code(remedy, 10, 0.5, {}), found), found.remedied(remedy)
+        users = made.get("users", model.users)
+        np.testing.assert_allclose(users @ made["items"].T, wanted[0] @ wanted[1].T, atol=1e-9, err_msg=remedy)
 
 
-def test_all_other_lines_run(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
-    model = planted.clean(5)
+def test_all_other_lines_run_with_the_names_that_are_explained(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
+    """On the sample report, and on a planted one; the temperature's and the index's too."""
     monkeypatch.setattr("builtins.print", lambda *_: None)
-    terms = {"pos_loss": np.ones(5), "neg_loss": np.ones((5, 5)), "row_counts": np.ones(5), "col_counts": np.ones(5)}
-    room: dict[str, Any] = {"users": model.users, "items": model.items, "train": model.pairs, "test": model.held_out}
-    room |= {"item_ids": rng().permutation(600), "counts": torch.ones(600), "batch": torch.arange(5), "tau": 0.1}
-    room |= {"scores": torch.ones(5, 5), "rng": rng(), "terms": terms | {"n_positives": 20, "shape": (300, 600)}}
-    room |= {"report": planted.report("clean", 5)}
-    repairs = {**todo.REPAIRS, **todo.OF_BATCHES}
     assert {*todo.REPAIRS, *REPAIRED_BY, "popularity-direction"} == {*CATALOGUE}
-    for name, (title, _, code) in repairs.items():
-        given = room | ({"users": model.pairs.users} if name == "triples" else {})
-        assert run(code, given) and title.endswith("."), name
+    for found in (report, planted.report("clean", 5)):
+        for title, _, code, unmeasured in (*todo.REPAIRS.values(), *todo.TRAININGS.values()):
+            assert run(code, found) and title.endswith(".") and "Not measured: " in unmeasured
+    for action in report.actions:
+        assert run(action.code, report)
     for effect in report.baselines[:2]:
-        action = todo._of_hits(effect, 10)
-        train = example.pairs()[0]
-        lists = run(action.code, {"users": example.tables(0)[1], "train": train})["lists"]
-        assert lists.shape == (train.n_users, 10)
+        lists = run(todo._of_hits(effect, 10).code, report)["lists"]
+        assert lists.shape == (len(report.evidence.users), 10)
+    others = [Verdict("temperature", "noted", "A sentence.", {"times_chance": 1.0})]
+    others += [Verdict(todo.INDEX, "noted", "A sentence.", {}, f"{kind} finds more.") for kind in ("HNSW", "IVF")]
+    for action in actions(others, [], [], k=10):
+        assert run(action.code, report)
+
+
+def test_a_new_split_shares_no_pair() -> None:
+    leaky = planted.report("leaked-test-pairs", 3)
+    made = run(leaky.actions[-1].code, leaky)
+    both = np.concatenate([made["train"], made["test"]])
+    assert len(np.unique(both, axis=0)) == len(both) == len(leaky.evidence.pairs) + len(leaky.evidence.held_out)
+    assert made["test"].shape == leaky.evidence.held_out.pairs.shape
 
 
 def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
     decisions = yaml.safe_load((ROOT / "book/practice/decisions.yml").read_text(encoding="utf-8"))
     cards = {card["name"] for card in decisions}
-    named = {decision for _, decision, _ in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())}
+    named = {decision for _, decision, *_ in (*todo.REPAIRS.values(), *todo.TRAININGS.values())}
     assert named | {*todo.DECISIONS.values()} | {todo.OTHER_DECISION} <= cards
-    codes = [code for *_, code in (*todo.REPAIRS.values(), *todo.OF_BATCHES.values())]
+    codes = [code for _, _, code, _ in (*todo.REPAIRS.values(), *todo.TRAININGS.values())]
     codes += [todo._code(name, 10, 0.123456, CHOSEN) for name in NAMES] + [action.code for action in report.actions]
     assert all(len(code) == 2 and max(map(len, code)) <= 71 for code in codes)
 
@@ -316,13 +353,16 @@ def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:
 def seen(page: str) -> list[str]:
     """The words of a page that are seen before anything is unfolded."""
     parsed = BeautifulSoup(page, "html.parser")
-    for hidden in parsed(["head", "style", "details"]):
+    for hidden in parsed(["head", "style"]):
         hidden.decompose()
+    while fold := parsed.find("details"):
+        fold.replace_with(fold.summary.extract())
     return parsed.get_text(" ").split()
 
 
 def test_the_page_says_at_most_900_words_before_anything_is_unfolded(report: Report) -> None:
-    """Of implicit's model, with five faults or notes, and of models of which each fault was planted."""
+    """Of implicit's model, with an index, times and files, and of models of which each fault was planted."""
+    assert report.options and report["index"].figures and report["time"].figures
     for each in (report, *(planted.report(name, 0, sphere=False) for name in ("hubs", "ddc-gain"))):
         page = each.html()
         assert 300 < len(seen(page)) <= 900

@@ -95,7 +95,7 @@ def test_the_keys_of_the_json_are_those_of_its_version() -> None:
     shown = ("popularity", "overlap", "coverage", "gini")
     of_effect |= {f"{name}_{when}" for name in shown for when in ("before", "after")}
     expected = {
-        "actions": {"title", "why", "decision", "code", "gain", "of"},
+        "actions": {"title", "why", "decision", "code", "gain", "of", "unmeasured"},
         "verdicts": of_verdict,
         "further": of_verdict,
         "remedies": of_effect | {"advisable"},

@@ -77,12 +77,17 @@ def test_the_tables_of_the_remedies_are_written(folder, tmp_path, capsys):
     assert "--remedies: no remedy could be measured" in capsys.readouterr().err
 
 
+FILES = ("out", "json", "markdown") if Path("/proc/self").is_dir() else ()
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
         (["--out", "{}/nodir/x.html"], "--out: {0}/nodir/x.html: there is no folder {0}/nodir; expected"),
         (["--json", "{}/nodir/x.json"], "--json: {0}/nodir/x.json: there is no folder {0}/nodir; expected"),
         (["--out", "{}"], "--out: {0}: this is a folder"),
+        *((["--" + name, "/proc/x"], f"--{name} is '/proc/x'; expected a file that can be written") for name in FILES),
+        (["--remedies", "/proc/x"], "--remedies is '/proc/x'; expected a folder that can be written"),
         (["--remedies", "{}/clean.npz/new"], "--remedies: {0}/clean.npz is a file; expected a folder"),
         (["--remedies", "{}/new"], "--remedies: no remedy could be measured; expected one model with users"),
         (["{}", "--remedies", "{}/new"], "--remedies: two snapshots were given"),

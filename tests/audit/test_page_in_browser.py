@@ -60,3 +60,11 @@ def test_print_shows_every_number(opened: tuple[Any, list[str], list[str]]) -> N
     shown = page.evaluate("[...document.querySelectorAll('details table')].every((each) => each.checkVisibility())")
     assert shown and page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     page.emulate_media(media="screen")
+
+
+def test_a_report_with_an_index_takes_two_screens_before_anything_is_unfolded(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(planted.sample().html(), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    assert 800 < page.evaluate("document.documentElement.scrollHeight") <= 2 * 800
+    page.close()

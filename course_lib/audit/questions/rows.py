@@ -191,7 +191,7 @@ def hubs(evidence: Evidence) -> Verdict:
         "null_share": expected,
         "lists": len(evidence.queries),
         "most_listed": int(times.max()),
-        "most_listed_item": evidence.place(most),
+        "most_listed_item": evidence.id_of(most),
     }
     support = (
         f"In {len(evidence.queries):,} lists of {evidence.k} cosine neighbours, the 1 % of the items that are listed "

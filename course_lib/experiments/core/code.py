@@ -25,6 +25,8 @@ MACHINERY = frozenset(
             "course_lib.experiments",
             "course_lib.dependencies",
             "course_lib.extras",
+            "course_lib.outputs",
+            "course_lib.audit.command",
             _HERE,
             "course_lib.training.resumable",
         ),
