@@ -15,15 +15,16 @@ export default showing(NAMES, class extends Interactive {
     places("day", "Day", films.days, dayWords);
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
-    parts.curve = h("div", {});
+    [parts.curve, parts.below] = [h("div", {}), h("div", {})]; // beside the lists, and on a phone below them
+    const found = "Films found, by the weight of the hits";
     return hero(this, {
       head: { look: "cw-one-screen", title: "A person’s taste and today’s hits", lead: `The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.` },
       controls: [parts.weight, parts.temperature, parts.day].map(({ box }) => box),
       picture: h("div", { class: "cw-stage cw-stage-chart" },
         card(`Ten films for person ${films.person}`, "", 
           h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
-        card("The ten films of everybody", "", parts.everybody)),
-      more: { view: card("Films found, by the weight of the hits", "", parts.curve) },
+        card("The ten films of everybody", "", parts.everybody, h("div", { class: "cw-wide-only" }, h("p", { class: "cw-card-title" }, found), parts.curve))),
+      more: { view: h("div", { class: "cw-narrow-only" }, card(found, "", parts.below)) },
     });
   }
 
@@ -38,7 +39,7 @@ export default showing(NAMES, class extends Interactive {
       namedBar(wholePercent(now.listRecall), "if every list held the hits of the day", piece("other", now.listRecall / MOST)),
       namedBar(String(now.films), `of ${films.all} films stand in some list`, piece("pull", now.films / films.all)),
       namedBar(String(now.listFilms), "if every list held the hits of the day", piece("other", now.listFilms / films.all)));
-    parts.curve.replaceChildren(curve(state, now));
+    for (const place of [parts.curve, parts.below]) place.replaceChildren(curve(state, now));
     this.fold({ numbers: () => [HEADS, rows(state), "Everybody’s lists at this temperature and on this day."], python: asPython(state) });
   }
 });
