@@ -8,12 +8,14 @@ the built pages, in their letters and colours; they are committed, because a bui
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from html import escape
 from io import BytesIO
 from pathlib import Path
 
 import jinja2
+from bs4 import BeautifulSoup
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -49,6 +51,14 @@ def card(page: str, site: Path = SITE) -> tuple[str, str]:
     )
 
 
+def told(html: str) -> str:
+    """A hash of what a picture shows, its elements and words without their places: where it changes, draw anew."""
+    found = BeautifulSoup(html, "html.parser").body
+    assert found is not None
+    elements = [(one.name, one.get("class"), one.find(string=True, recursive=False)) for one in found.find_all(True)]
+    return hashlib.sha256(repr(elements).encode()).hexdigest()
+
+
 def draw(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
     """Draw the pictures of pages; returns their files."""
     out.mkdir(parents=True, exist_ok=True)
@@ -64,6 +74,7 @@ def draw(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
                 image = Image.open(BytesIO(tab.screenshot())).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
                 says = PngInfo()
                 says.add_itxt("Title", name)
+                says.add_itxt("Source", told(html))
                 drawn.append(out / f"{page.rpartition('/')[2]}.png")
                 image.save(drawn[-1], optimize=True, pnginfo=says)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -32,6 +33,12 @@ def test_a_chapter_has_a_picture_that_shows_its_name(page: str) -> None:
         assert image.size == share_pictures.SIZE and len(image.convert("L").getcolors() or ()) > 10
         assert image.info["Title"] == heading(page), MAKE
     assert path.stat().st_size < 60_000
+
+
+@pytest.mark.parametrize("page", share_pictures.pages())
+def test_a_picture_shows_the_hero_of_today(page: str, site_folder: Path) -> None:
+    with Image.open(share_pictures.OUT / f"{page.rpartition('/')[2]}.png") as image:
+        assert image.info["Source"] == share_pictures.told(share_pictures.card(page, site_folder)[1]), MAKE
 
 
 def test_no_picture_is_left_of_a_page_that_is_gone() -> None:
