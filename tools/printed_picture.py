@@ -22,6 +22,7 @@ TICKS = {1 / 20: "1/20 or less", 1 / 4: "1/4", 1 / 2: "1/2", 1.0: "equal", 2.0: 
 COLUMNS = 96  # places along the axis
 VERDICTS: tuple[Verdict, ...] = ("agrees", "undecided", "differs", "not converged")
 UNSAID = {"k", "selection", "serving", "left", "side", "momentum", "lists", "lr", "norm", "d", "method", "law", "state"}
+LEAD = "Each dot is a number that a paper prints. On the line our number is the same; left of it ours is smaller."
 SCRIPT = Path(__file__).with_suffix(".js")
 
 
@@ -82,7 +83,8 @@ def picture(cells: Sequence[Compared], spoken: Callable[[str], str]) -> str:
         for at, text in TICKS.items()
     )
     return (
-        f'<div class="full-width"><figure class="printed-picture"><form>{key}<label hidden>Paper <select name="paper">'
+        f'<div class="full-width"><figure class="printed-picture"><p class="printed-lead">{LEAD}</p>'
+        f'<form>{key}<label hidden>Paper <select name="paper">'
         f'<option value="">all</option>{papers}</select></label></form><ul>{drawn}</ul>'
         f'<div class="printed-axis" aria-hidden="true">{axis}</div><p>ours ÷ printed</p>'
         f'<output aria-live="polite"></output></figure></div>\n<script>\n{SCRIPT.read_text(encoding="utf-8")}</script>'

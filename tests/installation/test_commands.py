@@ -234,7 +234,7 @@ def test_the_lock_can_be_installed_and_brings_nothing_for_cuda_where_torch_is_th
     ("given", "message"),
     [
         (("--seeds", "0"), "--seeds is 0; expected a whole number of at least 1"),
-        (("--out", "nowhere/found.json"), "--out is nowhere/found.json; expected a file in a folder that exists"),
+        (("--out", "nowhere/found.json"), "--out is 'nowhere/found.json'; expected a file that can be written"),
     ],
 )
 def test_a_benchmark_that_would_measure_nothing_says_so(given, message, monkeypatch, capsys):

@@ -113,6 +113,7 @@ def thm_more_pull() -> Iterator[sp.Expr]:
             yield sp.expand(near - kappa * whole - (1 - kappa) * _D(item, item))
 
 
+@proof
 def prop_queue_pull() -> Iterator[sp.Expr]:
     """A queue of constants: the items' gradient on average over all batches is kappa whole + (1 - kappa) pull.
 
