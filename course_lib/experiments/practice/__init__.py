@@ -7,8 +7,9 @@ new_films    PRACTICE-3: films that nobody has rated yet: towers on features, li
 serving      PRACTICE-4: what an index loses and whose items, int8 with a certificate, shortened vectors
 batches      PRACTICE-5: three sizes of a batch, each with its own temperature, learning rate and stop
 popularity_held  PRACTICE-6: how much of popularity the cosines hold, with three losses at four temperatures
+sigmoid      PRACTICE-7: what the one bias of the sigmoid loss learns, and two repairs of what it leaves
 """
 
-from course_lib.experiments.practice import batches, judging, negatives, new_films, popularity_held, serving
+from course_lib.experiments.practice import batches, judging, negatives, new_films, popularity_held, serving, sigmoid
 
-__all__ = ["batches", "judging", "negatives", "new_films", "popularity_held", "serving"]
+__all__ = ["batches", "judging", "negatives", "new_films", "popularity_held", "serving", "sigmoid"]
