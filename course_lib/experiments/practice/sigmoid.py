@@ -175,7 +175,7 @@ def slope(model: Model, counts: NDArray[np.int64]) -> float:
         ),
     ),
     layout=shown("data", "loss", "weight", metrics=(RECALL, "films shown"), digits=3),
-    rules=Rules(path="stored", lists=True),
+    rules=Rules(path="stored", lists=True, predictions="d7dd28f3"),
 )
 def sigmoid_cell(cell: SigmoidCell) -> list[Row]:
     """The bias at every size of a batch; or the lists of one repair; or the lists without a model.
