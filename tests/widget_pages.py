@@ -148,10 +148,14 @@ def replacing(right: str, wrong: str) -> Callable[[str], str]:
 SUMMARY = ".cw-summary"
 
 
+def told(page: Any) -> str:
+    """The words of an interactive as Python has them: the page keeps a number and its % on one line."""
+    return str(page.locator(SUMMARY).inner_text()).replace("\u00a0", " ")
+
+
 def settled(page: Any, text: str) -> None:
-    page.wait_for_function(
-        f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000
-    )
+    said = f"document.querySelector('{SUMMARY}').textContent.replaceAll('\u00a0', ' ')"
+    page.wait_for_function(f"{said}.includes({json.dumps(text)})", timeout=3000)
 
 
 def open_folds(page: Any) -> Any:

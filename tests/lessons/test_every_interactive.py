@@ -29,6 +29,7 @@ from tests.widget_pages import (
     serious_violations_in_both_themes,
     settled,
     table_rows,
+    told,
     unreadable,
 )
 
@@ -108,7 +109,7 @@ def test_the_page_says_what_python_says_and_the_keyboard_reaches_every_control(
     """One of a group of radio buttons stands for all: the arrow keys reach the others."""
     shown = make()
     page = site_page(shown.static_html())
-    assert page.locator(SUMMARY).inner_text() == shown.summary()
+    assert told(page) == shown.summary()
     assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
     assert made_in_python(page).state() | {"everything": True} == shown.state() | {"everything": True}
     assert table_rows(page) == shown.table()[1]
@@ -144,7 +145,7 @@ def test_a_hero_has_three_controls_fits_one_screen_stands_still_and_one_button_o
         assert page.locator(".cw").bounding_box()["height"] <= height, (width, height)
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert unreadable(page) == [], width
-    assert page.locator(SUMMARY).inner_text() == shown.summary()
+    assert told(page) == shown.summary()
     before = page.locator(".cw-hero-picture").inner_html()
     page.evaluate(
         """(e) => { if (e.type === "range") e.value = e.value === e.max ? e.min : e.max;
@@ -211,7 +212,7 @@ def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], mak
     shown = make()
     page = site_page(shown.static_html(), java_script_enabled=False, script=False, width=360)
     assert all(picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all())
-    assert shown.summary() in page.locator(".course-widget > p").all_inner_texts()
+    assert told(page) == shown.summary()
     page.locator("summary").click()
     assert page.locator(".cw-static-table tbody tr").count() == len(shown.table()[1])
     assert page.locator("main").evaluate("main => main.scrollWidth <= 360")

@@ -22,7 +22,7 @@ SPLITS = ("later", "random")
 LENGTH = 10
 POPULAR, LATELY, MODEL, WITH_HITS, CHANCE = (
     "most popular",
-    "popular these days",
+    "today's hits",
     "two towers, logQ",
     "two towers + hits",
     "chance",

@@ -70,9 +70,9 @@ function searched({ map, power, probes, space }) {
 function story({ map, power, probes, space }, { ten, lost, found }) {
   const cells = probes === 1 ? "one cell" : `${probes} of 16 cells`;
   const how = space === "ip" ? "by inner product" : "with one more coordinate";
-  const missing = lost.length ? `${lost.length} of their ten best films ${lost.length === 1 ? "is" : "are"} lost: ${list(lost.map((film) => map.titles[film]))}` : "none of their ten best films is lost";
+  const missing = lost.length ? `${lost.length} of this person’s ten best films: ${list(lost.map((film) => map.titles[film]))}` : "none of this person’s ten best films";
   const head = found[1] === null ? "No film of the most popular quarter is among anybody’s ten" : `Of the places of the most popular quarter ${wholePercent(found[1])} are found`;
-  return `Lengths are ratings to the power ${POWERS[power]}; the person looks into ${cells}, ${how}: ${missing}. ` +
+  return `A film’s length is its number of ratings to the power ${POWERS[power]}. The search looks into ${cells} ${how} and misses ${missing}. ` +
     `For all people ${wholePercent(found[0])} of the ten best are found. ${head}.`;
 }
 

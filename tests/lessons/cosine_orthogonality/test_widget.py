@@ -15,7 +15,7 @@ from course_lib import geometry, losses
 from course_lib.lessons.cosine_orthogonality import cosine_motion
 from course_lib.lessons.shared.widgets import motion
 from tests.lessons.every import Script
-from tests.widget_pages import SUMMARY, differences, run, settled
+from tests.widget_pages import differences, run, settled, told
 
 CASES = 120
 
@@ -279,7 +279,7 @@ def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None
     page.keyboard.press("ArrowLeft")
     assert coordinates(page, "q") == pytest.approx(np.round(now - [0.1, 0], 2))
     page.wait_for_function("!document.querySelector('.cw-summary').textContent.includes('After')")
-    assert page.locator(SUMMARY).inner_text() == CosineMotion(q=coordinates(page, "q")).summary()
+    assert told(page) == CosineMotion(q=coordinates(page, "q")).summary()
 
 
 def test_negatives_come_and_go(site_page: Callable[..., Any]) -> None:

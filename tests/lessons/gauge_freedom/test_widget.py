@@ -16,7 +16,7 @@ from course_lib.lessons.gauge_freedom import make_chosen_neighbours, stretched_a
 from course_lib.lessons.gauge_freedom.chosen_neighbours import STORED, THOUSANDTHS, ChosenNeighbours
 from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
 from tests.lessons.every import Script
-from tests.widget_pages import SUMMARY, Elements, differences, misfits, run, settled, unreadable
+from tests.widget_pages import Elements, differences, misfits, run, settled, told, unreadable
 
 SHOWN = {"stretched_axes": {"sphere": "items"}}
 REFUSED = [
@@ -250,7 +250,7 @@ def test_presets_show_what_they_are_named_for_and_every_name_can_be_read(site_pa
         pressed = page.locator('[aria-pressed="true"]').evaluate_all("chips => chips.map(chip => chip.dataset.preset)")
         assert pressed == [preset]
         assert unreadable(page) == [], preset
-    assert page.locator(SUMMARY).inner_text() == StretchedAxes().summary()
+    assert told(page) == StretchedAxes().summary()
 
 
 def test_staying_on_the_circle_follows_or_refuses(site_page: Callable[..., Any]) -> None:

@@ -24,7 +24,7 @@ from course_lib.lessons.shared.widgets.tables import unpack
 from tests.lessons.every import Script, printed
 from tests.lessons.gramian_estimators import make_two_matrices
 from tests.refused import refused
-from tests.widget_pages import SUMMARY, Elements, far_apart, made_in_python
+from tests.widget_pages import Elements, far_apart, made_in_python, told
 from tools import folding_models
 
 NAMES = ("alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed")
@@ -368,7 +368,7 @@ def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> N
     rows = [row for row in made_rows(steps=(100,)) if "pairs" in row]
     page = site_page(Folding(rows).static_html())
     assert page.locator('input[name="check"]').count() == 0 and page.locator(".cw-bar-line").count() == 0
-    assert page.locator(SUMMARY).inner_text() == Folding(rows).summary()
+    assert told(page) == Folding(rows).summary()
 
 
 def test_the_python_line_of_folding_shows_given_rows(site_page: Callable[..., Any]) -> None:

@@ -48,7 +48,7 @@ def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path,
     page.keyboard.press("Control+Enter")  # command mode from here on, in which JupyterLab takes arrow keys for itself
     summary = page.locator(".cw-summary")
     summary.wait_for(timeout=60000)
-    assert summary.inner_text() == InBatchWeights().summary()
+    assert summary.inner_text().replace("\u00a0", " ") == InBatchWeights().summary()
 
     page.locator('input[name="batch_size"]').focus()
     page.keyboard.press("ArrowRight")
@@ -66,6 +66,8 @@ def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path,
     page.keyboard.press("Control+Enter")
     expected.kind = "unbiased"
     page.wait_for_function(
-        "text => document.querySelector('.cw-summary').textContent === text", arg=expected.summary(), timeout=10000
+        "text => document.querySelector('.cw-summary').textContent.replaceAll('\u00a0', ' ') === text",
+        arg=expected.summary(),
+        timeout=10000,
     )
     page.close()

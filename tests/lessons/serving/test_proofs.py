@@ -177,9 +177,9 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
 
 def test_its_words_are_those_of_its_state() -> None:
     shown = MapOfCells()
-    assert "5 of their ten best films are lost: Iron Man 3" in shown.summary()
+    assert "misses 5 of this person’s ten best films: Iron Man 3" in shown.summary()
     shown.power = 0
-    assert "none of their ten best films is lost" in shown.summary()
+    assert "misses none of this person’s ten best films" in shown.summary()
     assert "Of the places of the most popular quarter 100 % are found" in shown.summary()
 
 

@@ -158,9 +158,10 @@ class CourseWidget(anywidget.AnyWidget):
 
     def static_body(self) -> str:
         """What stands in the page until the script has mounted the widget, and stays without JavaScript."""
+        unbroken = html.escape(self.summary()).replace(" %", "\u00a0%")
         return (
             f"<figure>{self.picture()}<figcaption>{html.escape(self.caption)}</figcaption></figure>\n"
-            f'<p class="cw-summary">{html.escape(self.summary())}</p>\n'
+            f'<p class="cw-summary">{unbroken}</p>\n'
             f"{_table_html(*self.table())}"
         )
 

@@ -1,5 +1,5 @@
 // What the interactives share: sliders, rows of presets, choices, buttons, tables, films.
-import { debounce, h, svg, uniqueId } from "./kit.js";
+import { debounce, h, svg, unbroken, uniqueId } from "./kit.js";
 
 /** A control cannot show a value: an error while a state is tried that came from an address, and nothing otherwise. */
 function refuse(words) {
@@ -295,7 +295,7 @@ export class Interactive {
   }
 
   tell() {
-    this.parts.summary.textContent = this.story;
+    this.parts.summary.textContent = unbroken(this.story);
   }
 
   close() {

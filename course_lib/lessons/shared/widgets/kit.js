@@ -84,6 +84,9 @@ export function wholePercent(part) {
   return percent >= 99.5 && percent < 100 ? "over 99 %" : `${Math.floor(percent + 0.5)} %`;
 }
 
+/** The words with no line end between a number and its %. */
+export const unbroken = (words) => words.replaceAll(/(?<=\d) %/g, "\u00a0%");
+
 /** "a", "a and b", "a, b and c", "a, b and 3 more". */
 export function list(words, most = 4) {
   const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;

@@ -78,7 +78,7 @@ const cells = (row) => row.children.map((cell) => cell.textContent);
 globalThis.drawOnce = (widget, state) => {
   const page = new PaperElement("div");
   widget.render({ model: model(JSON.parse(state)), el: page });
-  const [story] = page.all(has("cw-summary")).map((element) => element.textContent);
+  const [story] = page.all(has("cw-summary")).map((element) => element.textContent.replaceAll("\u00a0", " "));
   const [everything] = page.all(has("cw-everything"));
   const shut = everything?.open === false ? everything.every() : [];
   const pictures = page.all((element) => element.attributes["data-paper"] !== undefined || (element.tag === "svg" && element.attributes.role === "img"))
