@@ -36,6 +36,14 @@ def test_a_file_is_left_as_it_is_and_none_is_left_behind(tmp_path: Path) -> None
         outputs.file(path / "x", "--out")
 
 
+def test_a_link_stays_and_a_file_that_it_leads_to_is_not_left_behind(tmp_path: Path) -> None:
+    link = tmp_path / "link.html"
+    link.symlink_to(tmp_path / "yet.html")
+    assert outputs.file(link, "--out") == link and link.is_symlink() and not link.exists()
+    link.write_text("a report")
+    assert link.is_symlink() and (tmp_path / "yet.html").read_text() == "a report"
+
+
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a file system that takes no files, whoever asks: /proc")
 def test_a_folder_that_is_there_and_takes_no_file_is_refused() -> None:
     for path in ("/proc", "/proc/x"):

@@ -108,13 +108,15 @@ def actions(
     temperature: float | None = None,
 ) -> list[Action]:
     """All actions: what was measured on held-out pairs by its gain, then the repairs of faults, by ORDER."""
-    advised = _advised(effects)
-    measured = [(effect, _of_remedy(effect, k, temperature, bool(at))) for at, effect in enumerate(advised)]
-    measured += [(effect, _of_hits(effect, k)) for effect in _ahead(baselines)[:1]]
-    measured.sort(key=lambda both: -both[0].gain)
+    measured = sorted([*_advised(effects), *_ahead(baselines)[:1]], key=lambda effect: -effect.gain)
+    served = [effect.remedy not in HITS for effect in measured]
+    of_each = [
+        _of_remedy(effect, k, temperature, served[at - 1] and at > 0) if served[at] else _of_hits(effect, k)
+        for at, effect in enumerate(measured)
+    ]
     repairs = [*_of_index(verdicts), *_repairs(verdicts, effects)]
     repairs.sort(key=lambda action: ORDER.index(action.of) if action.of in ORDER else len(ORDER))
-    return [*(action for _, action in measured), *repairs]
+    return [*of_each, *repairs]
 
 
 def numbered(found: Sequence[Action]) -> Iterator[tuple[int, str, Action]]:
@@ -159,7 +161,7 @@ def headline(verdicts: Sequence[Verdict], effects: Sequence[Effect], baselines: 
     else:
         popular = next(effect for effect in baselines if effect.remedy == POPULAR)
         values = _two(popular.before, popular.after)
-        surely = "" if popular.high < 0 else ", if not surely"
+        surely = "" if popular.high < 0 else ", perhaps by chance"
         said = (
             f"The model ranks above the most popular items{surely} ({values}), and no change of its tables is advised"
         )
@@ -207,7 +209,7 @@ def _beaten(hits: Effect, best: Effect | None, k: int) -> str:
     values = _two(hits.after, hits.before)
     said = f"The list of {HITS[hits.remedy]} beats this model: {values} (NDCG@{k})"
     if not hits.low > 0:
-        said = f"The list of {HITS[hits.remedy]} is ahead of this model, if not surely: {values} (NDCG@{k})"
+        said = f"The list of {HITS[hits.remedy]} ranks better than this model, perhaps by chance: {values} (NDCG@{k})"
     if best is None:
         return said
     part = best.users < hits.users and hits.remedy in best.beyond  # judged on half of the users
@@ -237,7 +239,7 @@ def _doing(effect: Effect) -> str:
 
 
 def _of_remedy(effect: Effect, k: int, temperature: float | None, another: bool) -> Action:
-    """another: whether a remedy stands above, to which this one is an alternative."""
+    """another: whether a remedy stands just above, to which this one is an alternative."""
     words = WORDS.get(effect.remedy, effect.remedy.replace("shift", "move"))
     over = ", ".join(f"{change.difference:+.4f} over {HITS[name]}" for name, change in effect.beyond.items())
     why = (

@@ -124,7 +124,10 @@ def _check_outputs(given: argparse.Namespace) -> None:
             raise ValueError(f"--remedies: {there} is a file; expected a folder")
         if given.new is not None:
             raise ValueError(f"--remedies: two snapshots were given; expected {ONE_MODEL}")
+        made = [each for each in (folder, *folder.parents) if not each.exists()]
         outputs.folder(folder, "--remedies")
+        for each in made:  # a run that is refused leaves none
+            each.rmdir()
 
 
 def _compared(given: argparse.Namespace) -> Comparison:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from course_lib import __version__, checking
-from course_lib.audit.actions import RULE, UNMEASURED, Action, named, numbered, passed_over
+from course_lib.audit.actions import INDEX, RULE, UNMEASURED, Action, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
@@ -173,7 +173,7 @@ def _listed(found: Sequence[Action], start: int) -> str:
 
 def _verdicts(shown: Answers, name: str, title: str, verdicts: Sequence[Verdict]) -> str:
     """Faults, what is noted, and two folds: those that cannot be told, and the fine ones."""
-    told, parts = {action.of for action in shown.actions}, []
+    told, parts = {action.of for action in shown.actions if action.of != INDEX}, []  # whose action tells the advice
     for answer in ANSWERS:
         some = [verdict for verdict in verdicts if verdict.verdict == answer]
         each = "".join(_section(verdict, shown.rules[verdict.id], verdict.id in told) for verdict in some)

@@ -40,8 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
     inputs.usable("exam", given.seed)
     names = given.chapters or with_exam()
     try:
-        outputs.folder(given.out, "--out")
         chosen = {name: asked(exam(name).templates, given.questions, given.seed) for name in names}
+        outputs.folder(given.out, "--out")
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")
     for path in write(given.out / folder_of(given.seed), chosen, given.seed):

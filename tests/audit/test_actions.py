@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from audit import planted
 from bs4 import BeautifulSoup
 
 from course_lib import geometry
-from course_lib.audit import CATALOGUE, Report, Training, audit
+from course_lib.audit import CATALOGUE, Report, Training, audit, page
 from course_lib.audit import actions as todo
 from course_lib.audit.actions import Action, actions, headline
 from course_lib.audit.questions import direction, lengths
@@ -172,7 +173,7 @@ def test_a_list_of_hits_that_ranks_better_is_in_the_headline_whatever_else_was_m
         ahead = [effect for effect in baselines[:2] if effect.after > effect.before]
         said = headline(verdicts, drawn(NAMES, seed), baselines, k=10)
         told += bool(ahead)
-        assert bool(ahead) == ("beats this model" in said or "is ahead of this model" in said), said
+        assert bool(ahead) == ("beats this model" in said or "ranks better than this model" in said), said
         if ahead:
             best = max(ahead, key=lambda effect: effect.after)
             assert said.startswith(f"The list of {HITS[best.remedy]} ") and ("beats" in said) == (best.low > 0)
@@ -256,7 +257,7 @@ def test_headlines_of_other_kinds() -> None:
     crowd = replace(best, overlap_after=0.9)
     assert headline(verdicts, [crowd], below, k=10).startswith("The model ranks above the most popular items (0.100 ")
     close = [replace(each, low=-0.2, high=0.1) for each in below]
-    assert "most popular items, if not surely (0.100 " in headline(verdicts, [crowd], close, k=10)
+    assert "most popular items, perhaps by chance (0.100 " in headline(verdicts, [crowd], close, k=10)
     above = [replace(each, after=0.2, difference=0.1, low=0.05) for each in below]
     assert "; serving with logQ lifts the model to 0.122, but not above it;" in headline(verdicts, [best], above, k=10)
     assert "; DDC lifts" in headline(verdicts, [replace(best, remedy="DDC")], above, k=10)
@@ -335,6 +336,25 @@ def test_a_new_split_shares_no_pair() -> None:
     both = np.concatenate([made["train"], made["test"]])
     assert len(np.unique(both, axis=0)) == len(both) == len(leaky.evidence.pairs) + len(leaky.evidence.held_out)
     assert made["test"].shape == leaky.evidence.held_out.pairs.shape
+
+
+def test_a_remedy_is_another_one_only_just_below_a_remedy() -> None:
+    of = {"before": 0.1, "overlap_after": 0.1, "coverage_before": 0.3, "coverage_after": 0.3}
+    first, lists, last = (
+        replace(one, **of, after=0.1 + gain, difference=gain, low=gain - 0.01, high=gain + 0.01)
+        for one, gain in zip(drawn([NAMES[0], POPULAR, NAMES[1]], 0), (0.3, 0.2, 0.1), strict=True)
+    )
+    titles = [action.title for action in actions([], [first, last], [lists], k=10)]
+    assert len(titles) == 3 and not any(title.startswith("Or ") for title in titles)
+    assert actions([], [first, last], [], k=10)[1].title.startswith("Or ")
+
+
+def test_the_first_sentence_of_the_index_is_in_sight_as_its_action_tells_the_advice(report: Report) -> None:
+    other = Verdict(todo.INDEX, "noted", "What IVF loses. The rest.", {}, "IVF finds more.")
+    action = actions([other], [], [], k=10)
+    rules = {todo.INDEX: "it is so"}
+    shown: Any = SimpleNamespace(actions=action, rules=rules)
+    assert '<span class="lead">What IVF loses.</span>' in page._verdicts(shown, "x", "X", [other])
 
 
 def test_every_action_has_a_card_and_fits_the_page(report: Report) -> None:

@@ -99,6 +99,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_computed(given, re
         monkeypatch.setattr(command, work, lambda *_, **__: pytest.fail("computed"))
     assert cli([f"{folder}/clean.npz#items", *(part.format(folder) for part in given)]) == 2
     assert reason.format(folder) in capsys.readouterr().err
+    assert not (folder / "new").exists()
 
 
 @pytest.mark.parametrize("seed", [0, 7])

@@ -613,7 +613,7 @@ def test_a_dimension_that_holds_whole_numbers_stays_one(tmp_path):
         (["price", "age"], r"is not clear from their names \(price, age\)"),
         (["d0", "d1", "d3"], "between the columns d1 and d3 some are missing"),
         (["d1", "d01"], "the columns d1 and d01 have the same number"),
-        (["d0", "d1", "da"], "beside d0 to d1 stands da, which may be a dimension too"),
+        ([*(f"d{at}" for at in range(10)), "da"], "beside d0 to d9 stands da, which may be a dimension too"),
         (["d0", "d1", "sales_1", "sales_2"], r"is not clear from their names \(d\.\.\., sales_\.\.\.\)"),
     ],
 )
@@ -623,6 +623,14 @@ def test_no_dimensions_are_guessed(columns, reason, tmp_path):
         files.read_table(path, "items")
     chosen = files.read_table(f"{path}#{','.join(columns[::-1])}", "items")
     np.testing.assert_array_equal(chosen.rows, WIDE[:, : len(columns)][:, ::-1])
+
+
+@pytest.mark.parametrize(("form", "word"), [("emb_{}", "emb_decade"), ("pc{}", "pca"), ("f{}", "fee")])
+def test_a_word_of_the_letters_a_to_f_is_no_dimension(form, word, tmp_path):
+    columns = {form.format(at): WIDE[:, at] for at in range(12)} | {word: WIDE[:, 0]}
+    table = files.read_table(table_file(tmp_path / "a.parquet", columns), "items")
+    np.testing.assert_array_equal(in_the_file(table), WIDE)
+    assert table.read.endswith(f"left out: {word}")
 
 
 def test_what_the_names_begin_with_picks_a_family(tmp_path):

@@ -197,7 +197,8 @@ def test_an_exam_asks_as_many_as_are_wanted() -> None:
 )
 def test_what_cannot_be_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
-        exam.main([*arguments, "--out", str(tmp_path)])
+        exam.main([*arguments, "--out", str(tmp_path / "new")])
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("seed", ["autumn leaves fall", "ü" * 300, "秘密の言葉がある", "../../up and away"])

@@ -644,6 +644,11 @@ def test_what_an_archive_of_a_class_lists_is_counted_before_the_list_is_made(
     assert len(intake.packed_in(tmp_path / "fits.zip")) == 20
     with pytest.raises(intake.Unopened, match="more than 20 files are in the archive"):
         intake.packed_in(tmp_path / "many.zip")
+    with zipfile.ZipFile(tmp_path / "of archives.zip", "w") as archive:  # stored: their lists stand in it as they are
+        for n in range(3):
+            archive.writestr(f"{n}.zip", packed({f"{at}.txt": b"" for at in range(20)}))
+        archive.comment = b"of a platform"
+    assert len(intake.packed_in(tmp_path / "of archives.zip")) == 3
 
 
 def test_a_number_of_two_people_is_a_doubt_and_given_to_nobody_else() -> None:

@@ -33,6 +33,7 @@ from .people import Label, Roster, label, without_copy
 from .texts import written
 
 MOST_FILES = 10_000
+LISTED, BEFORE_END = b"PK\x01\x02", 100  # of a ZIP file: a line of its list; bytes between that list and its end
 MOST_UNPACKED = 200_000_000  # bytes of all files that are read of a student's archive
 MOST_OF_A_CLASS = 2_000_000_000
 ZIP = b"PK\x03\x04", b"PK\x05\x06"
@@ -248,11 +249,17 @@ def packed_in(archive: bytes | Path) -> list[Packed]:
 
 
 def _listed(archive: bytes | Path) -> int:
-    """How many files an archive lists, before the list is made: the line of each begins so."""
+    """How many files an archive lists, before the list is made: the line of each begins so.
+
+    Of a class's archive the list at its end is searched: the archives of students in it have lists of their own.
+    """
     if isinstance(archive, bytes):
-        return archive.count(b"PK\x01\x02")
+        return archive.count(LISTED)
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return sum(1 for _ in re.finditer(b"PK\x01\x02", content))
+        end = content.rfind(b"PK\x05\x06")
+        size = int.from_bytes(content[end + 12 : end + 16], "little")  # 2^32 - 1 where it says so elsewhere: all
+        start = max(0, end - size - BEFORE_END)
+        return sum(1 for _ in re.finditer(LISTED, content[start:end]))
 
 
 def check_size(sizes: Iterable[int], most: int) -> None:
