@@ -209,6 +209,8 @@ def _work(given: argparse.Namespace, desk: Desk, asked: list[Room], failures: li
     here = _in_use(desk, asked)
     if not here:
         raise Failed("nothing was handed in: no notebook of any assignment was found")
+    if given.step in ("grade", "feedback", "all"):
+        _ = desk.deadlines  # what is wrong in them is said when all files are in, and before anything is graded
     steps: Steps = {
         "collect": lambda room: stages.collected(desk, room),
         "grade": lambda room: stages.grade(desk, room, given.workers),

@@ -886,6 +886,7 @@ def test_a_wrong_name_in_the_deadlines_keeps_nothing_from_being_taken_in(term: C
     with pytest.raises(SystemExit, match=r"deadlines\.toml: there is no assignment called 'ddcc' \(perhaps ddc\)"):
         term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
     assert [one.student for one in Ledger(term.course).receipts()] == ["anna"]
+    assert not (term.course / "autograded").exists()  # said before the grading, which takes minutes
     (term.course / "deadlines.toml").unlink()
     term.run("grade")
     assert term.totals() == {"anna": 3}
