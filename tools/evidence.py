@@ -92,9 +92,10 @@ class FindingRole(SphinxRole):
             shown, messages = paste("glue:text", self.rawtext, f"{cell}:s", self.lineno, self.inliner)
         self.env.note_dependency(str(sys.modules[found.function.__module__].__file__))
         label = f"finding-{found.lesson}-{found.name}"
-        more = pending_xref("", nodes.inline("", "The finding"), refdomain="std", reftype="ref", reftarget=label)
+        more = pending_xref("", nodes.inline("", "the finding"), refdomain="std", reftype="ref", reftarget=label)
         more.attributes |= {"refdoc": self.env.docname, "refexplicit": True, "refwarn": True}
-        return [Support("", "", *shown, nodes.inline("", "", nodes.Text(". "), more, classes=["more"]))], messages
+        sign = nodes.inline("", "", nodes.Text(". Above 0: as "), more, nodes.Text(" says."), classes=["more"])
+        return [Support("", "", *shown, sign)], messages
 
 
 def check_conclusions(app: Sphinx, docname: str, _source: list[str]) -> None:
