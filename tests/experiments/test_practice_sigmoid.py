@@ -91,3 +91,9 @@ def test_a_small_run_has_the_lists_the_bias_and_one_repair() -> None:
         "hits, chosen in hindsight",
     }
     assert [len(one["path"]) for one in result.select(metric="bias on its way")] == [2] * 4
+
+
+def test_the_predictions_that_the_lab_counts() -> None:
+    held = sigmoid.verdicts(experiments.load_result("PRACTICE-7", "laptop"))
+    assert list(held) == list(sigmoid.PREDICTIONS)
+    assert [name for name, (_, holds) in held.items() if holds] == ["fixed", "counts", "own"]

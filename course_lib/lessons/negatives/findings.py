@@ -1,4 +1,4 @@
-"""What the chapter says of data, read from the stored trainings of PRACTICE-2 and -5; intervals over people."""
+"""What the chapter says of data, read from the stored trainings of PRACTICE-2, -5, -6 and -7."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from course_lib.lessons.shared.findings import Difference, finding
 
@@ -225,3 +227,100 @@ def logq_on_cosines_alone_finds_less(stored: Any, where: dict[str, Any]) -> Diff
 def a_weight_helps_logq(stored: Any, where: dict[str, Any]) -> Difference | None:
     """Recall@10 of logQ on cosines at the chosen weight minus that at weight 0, each person's mean over five seeds."""
     return over_people(stored, "minus theory", loss=LOGQ, **where)
+
+
+# ---- what the bias of the sigmoid loss learns: PRACTICE-7
+
+on_sigmoid = partial(finding, rests_on=["PRACTICE-7-laptop"])
+ONE_BIAS, EACH_ITS_BIAS, BIAS_AND_LOGQ = "one bias", "a bias for each film", "one bias and logQ"
+DOUBLINGS = {"MovieTweetings": (32, 64, 128, 256), "ML-1M": (64, 256)}
+LARGER = {
+    f"{name}, from {size} to {after}": {"data": FIVE_CORE[name], "sizes": (size, after)}
+    for name, every in DOUBLINGS.items()
+    for size, after in pairwise(every)
+}
+
+
+def _found(stored: Any, data: str, loss: str, weight: float) -> Any:
+    """Recall@10 of each training, with a weight of the log of the counts."""
+    return stored.values("recall@10", data=data, loss=loss, weight=weight)
+
+
+@on_sigmoid(
+    "With the scale 2, the bias of the sigmoid loss falls as log(B - 1) rises, to within .05",
+    case="step of the batch's size",
+    cases=LARGER,
+    family="the bias",
+)
+def the_bias_counts_the_negatives(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """.05 minus the distance, with its interval over seeds, of the fall from log((B' - 1)/(B - 1))."""
+    size, after = where["sizes"]
+    before, now = (stored.values("bias", data=where["data"], scale="fixed", batch=batch) for batch in (size, after))
+    return within(0.05, Difference.paired(np.subtract(before, np.log((after - 1) / (size - 1))), now))
+
+
+@on_sigmoid(
+    "With the log of the counts added at serving, the sigmoid loss with one bias finds at least a point more",
+    case="data set",
+    cases=FIVE_CORE,
+    family="recall",
+)
+def counts_repair_one_bias(stored: Any, data: str) -> Difference:
+    """Recall@10 with the counts minus that alone and minus .01, over seeds."""
+    alone = np.add(_found(stored, data, ONE_BIAS, 0.0), CLOSER)
+    return Difference.paired(_found(stored, data, ONE_BIAS, 1.0), alone)
+
+
+@on_sigmoid(
+    "A learned bias for each film, served alone, finds at least a point less than one bias with the counts added",
+    case="data set",
+    cases=FIVE_CORE,
+    family="recall",
+)
+def a_bias_for_each_film_is_no_repair(stored: Any, data: str) -> Difference:
+    """Recall@10 of one bias with the counts minus that of a bias for each film and minus .01, over seeds."""
+    alone = np.add(_found(stored, data, EACH_ITS_BIAS, 0.0), CLOSER)
+    return Difference.paired(_found(stored, data, ONE_BIAS, 1.0), alone)
+
+
+@on_sigmoid(
+    "With log q subtracted in training, the sigmoid loss served alone finds more than one bias alone",
+    case="data set",
+    cases=FIVE_CORE,
+    family="recall",
+)
+def logq_repairs_one_bias(stored: Any, data: str) -> Difference:
+    """Recall@10 with logQ minus that without, both with one bias and served alone, over seeds."""
+    return Difference.paired(_found(stored, data, BIAS_AND_LOGQ, 0.0), _found(stored, data, ONE_BIAS, 0.0))
+
+
+@on_sigmoid(
+    "The sigmoid loss with one bias, served alone, finds less than the most popular films",
+    case="data set",
+    cases=FIVE_CORE,
+    family="recall",
+)
+def one_bias_alone_loses_to_the_most_popular(stored: Any, data: str) -> Difference:
+    """Recall@10 of the most popular films minus that of one bias alone, over seeds."""
+    return Difference.below(
+        _found(stored, data, ONE_BIAS, 0.0), stored.mean("recall@10", data=data, loss="most popular")
+    )
+
+
+SERVED = {
+    f"{loss}, {'with the counts' if weight else 'alone'}": {"loss": loss, "weight": weight}
+    for loss in (ONE_BIAS, EACH_ITS_BIAS, BIAS_AND_LOGQ)
+    for weight in (0.0, 1.0)
+}
+
+
+@on_sigmoid(
+    "On MovieTweetings the sigmoid loss finds less than the list of today's hits, however it is repaired and served",
+    case="combination of repair and serving",
+    cases=SERVED,
+    family="the list",
+)
+def the_hits_stay_ahead_of_the_sigmoid_loss(stored: Any, where: dict[str, Any]) -> Difference | None:
+    """Recall@10 of the list that the window before chose minus the model's, each person's mean over five seeds."""
+    found = over_people(stored, "minus the list", data=FIVE_CORE["MovieTweetings"], **where)
+    return None if found is None else -found
