@@ -20,7 +20,7 @@ export default showing(NAMES, class extends Interactive {
       head: { title: "Eight methods promise lists that are less popular and more accurate", lead: "In each box: left is less popular, up is more accurate. Green: the promise is kept." },
       controls: [h("div", { class: "cw-row" }, play)],
       picture: [parts.stage = h("div", { class: "cw-hero-grid" }, parts.picture),
-        h("div", { class: "cw-under-grid" }, h("p", {}, parts.verdict, " keep it in every box"), h("ul", { class: "cw-legend" }, LEGEND.map(([words, ...marks]) => key(words, marks))))],
+        h("div", { class: "cw-under-grid" }, h("p", {}, parts.verdict, " keep it in every box"), h("ul", { class: "cw-legend" }, legend(state).map(([words, ...marks]) => key(words, marks))))],
       more: { view: h("p", { class: "cw-card" }, "Distances in a box grow with the square root of the change, so that a small change can be seen; beyond its edge a point stands at the edge.") },
     });
   }
@@ -115,9 +115,9 @@ const asPython = ({ training }) => [
 const frame = (x, y, width, height, look) => svg("rect", { class: look, x, y, width, height, rx: 5 });
 const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 
-const LEGEND = [
+const legend = (state) => [
   ["on average", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
-  ["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")],
+  ...(state.panels.some((_, panel) => Object.keys(METHODS).some((name) => sure({ ...state, training: MEAN }, name, panel))) ? [["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")]] : []),
   ["only a weight on popularity: above it is better", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
   ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],
 ];
