@@ -92,7 +92,7 @@ class Chapter:
         for article in self.articles:
             if found := article.select_one(selector):
                 return found
-        raise Missing(f"{self.page}: no {what}; expected it there, or on a page beside it")
+        raise Missing(f"{self.page}: no {what}; expected it on the page, or on one beside it")
 
     def labelled(self, label: str) -> Tag:
         """What carries a label: a statement, an exercise, a figure, a formula."""
