@@ -59,8 +59,8 @@ const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 /** Whether lists become less popular and more accurate: the box is green. */
 const kept = (state, name, panel) => good(place(state, name, panel));
 
-/** Whether accuracy rises on average by more than its 95 % interval, taken alone; a single training has no interval. */
-const sure = (state, name, panel) => state.training === MEAN && place(state, name, panel)[1] > state.panels[panel].methods[name].halves[1];
+/** Whether a green box is green by more than the 95 % interval of accuracy, taken alone; a single training has no interval. */
+const sure = (state, name, panel) => state.training === MEAN && kept(state, name, panel) && place(state, name, panel)[1] > state.panels[panel].methods[name].halves[1];
 
 /** Accuracy minus that on the line at the same popularity, training by training, then their mean. */
 const beyond = ({ panels, training }, name, panel) => average(panels[panel].methods[name].points.map(([popularity, accuracy], k) =>
@@ -157,7 +157,7 @@ function box({ across, down, dot }, name, panel, left, top, points) {
     svg("path", { class: "cw-frame", d: `M${left} ${top + down / 2}h${across}M${left + across / 2} ${top}v${down}` }),
     path, points.map((one) => spot(...spotAt(one), dot * 0.4, "cw-ghost")), point);
   const show = (now, line, green, certain, words) => {
-    area.setAttribute("class", `cw-box${green ? " cw-yes" : ""}${green && certain ? " cw-sure" : ""}`);
+    area.setAttribute("class", `cw-box${green ? " cw-yes" : ""}${certain ? " cw-sure" : ""}`);
     point.style.transform = `translate(${spotAt(now).map((value) => `${value}px`).join(", ")})`;
     path.setAttribute("d", line.length ? `M${line.filter(within).map((one) => spotAt(one).join(" ")).join("L")}` : "");
     title.textContent = words;
