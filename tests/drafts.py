@@ -23,7 +23,7 @@ def is_draft(notebook: Path) -> bool:
 
 DRAFTS = {path.stem for path in (ROOT / "book").glob("*/*.ipynb") if is_draft(path)}
 PARTS = ("geometry", "sampling", "debiasing")
-BESIDE = ("-lab", "-further")  # how the pages beside a chapter's main page end
+BESIDE = ("-lab", "-further", "-reading")  # how the pages beside a chapter's main page end
 
 
 FIRST = ROOT / "book" / "start" / "first-model.ipynb"  # the way in: no lab, no marks

@@ -20,12 +20,12 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxRole
 
-from tools import decisions, filters, study_time
+from tools import decisions, filters, study_time, thumbnails
 from tools.claims import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTATION = ROOT / "book" / "notation.yml"
-COMMENT = re.compile(r"^<!-- fill: (?P<what>\w+)(?: (?P<of>[\w/-]+))? -->$", re.MULTILINE)
+COMMENT = re.compile(r"^<!-- fill: (?P<what>\w+)(?: (?P<of>[\w/ .-]+?))? -->$", re.MULTILINE)
 API = "book/reference/api"  # the index of the library; below it one page for each group, and for each lesson
 NAMES = '<div class="every-name"></div>'  # where the index lists every name, once Sphinx has read them all
 GROUPS = {  # page of the library: its title, and the rooms on it
@@ -271,6 +271,7 @@ def fill(text: str) -> str:
         "api": api_sections,
         "misconceptions": misconceptions,
         "hero": hero,
+        "thumbnail": thumbnails.thumbnail,
         "decisions": decisions.all_cards,
         "questions": decisions.questions,
     }
@@ -278,7 +279,7 @@ def fill(text: str) -> str:
     def made(comment: re.Match[str]) -> str:
         if comment["what"] not in makers:
             raise ValueError(f"fill: got {comment['what']!r}, expected one of {', '.join(makers)}")
-        return makers[comment["what"]](*filter(None, [comment["of"]]))
+        return makers[comment["what"]](*(comment["of"] or "").split())
 
     return COMMENT.sub(made, text)
 
@@ -286,6 +287,7 @@ def fill(text: str) -> str:
 # The first words of a comment -> the files whose change makes its page anew (autodoc notes those behind the API)
 SOURCES = {
     "fill: notation": ("book/notation.yml",),
+    "fill: thumbnail": ("book/*/*.ipynb",),
     "fill: misconceptions": ("course_lib/**/*.yml",),
     "fill: rooms": ("course_lib/**/__init__.py",),
     "fill: api": ("course_lib/**/__init__.py",),

@@ -34,7 +34,6 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 SHARED = "share/{}.png"  # in book/assets, by the name of a page
 SHARED_TAGS = {"og:image:width": "1200", "og:image:height": "630"}
-BESIDE = ("-further", "-lab")  # how the pages beside a chapter end
 LOGOS = {"logo": "logo.svg", "logo_dark": "logo-dark.svg"}
 CARDS = {
     "image": "book/assets/card-logo.png",
@@ -113,7 +112,7 @@ def add_edition(app: Sphinx, page: str, _template: str, context: dict[str, Any],
 def lead_on(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     """Let *Next* and *Previous* go from main page to main page; a page beside a chapter leads back to it, and on."""
     way = [known for known in toc.way() if known in app.env.found_docs]
-    at = next((k for k, known in enumerate(way) if page == known or page in _beside(known)), None)
+    at = next((k for k, known in enumerate(way) if known in (page, toc.main_page(page))), None)
     if at is None:
         return
     before, after = (at, at + 1) if page != way[at] else (at - 1, at + 1)
@@ -124,11 +123,6 @@ def lead_on(app: Sphinx, page: str, _template: str, context: dict[str, Any], _do
         return {"link": app.builder.get_relative_uri(page, way[k]), "title": escape(app.env.titles[way[k]].astext())}
 
     context |= {"prev": link(before), "next": link(after)}
-
-
-def _beside(page: str) -> tuple[str, ...]:
-    """The pages that stand beside a chapter's main page."""
-    return tuple(f"{page}{end}" for end in BESIDE)
 
 
 def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
@@ -142,7 +136,7 @@ def edition(page: str, title: str, *, changes: bool = True) -> dict[str, Any]:
         "site": editions.site_address(),
         "chapter": sum(place.number),
         "is_read": bool(place.number) or page in toc.way()[1:2],  # the first page is read as a chapter without a number
-        "kind": "page" if page.endswith(BESIDE) else "chapter",
+        "kind": "page" if page.endswith(toc.BESIDE) else "chapter",
         "day": date.fromisoformat(day) if day else None,
         "day_in_words": editions.in_words(day) if day else "",
         "changes": CHANGES if changes else "",

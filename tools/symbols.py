@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from tools import conclusions, myst
+from tools import conclusions, myst, toc
 
 NOTATION = myst.ROOT / "book" / "notation.yml"
 GREEK = re.compile(
@@ -96,8 +96,8 @@ def meanings() -> dict[str, list[str]]:
 
 
 def chapter_of(page: Path) -> str:
-    """The chapter of a main page, a further page or a lab."""
-    return re.sub(r"-(further|lab)$", "", page.stem)
+    """The chapter of a main page, or of a page beside it."""
+    return toc.main_page(page.stem)
 
 
 def used(page: Path) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
+BESIDE = ("-further", "-reading", "-lab")  # how the pages beside a chapter end: more of it, a paper read, experiments
 
 
 def tree(root: Path = ROOT) -> dict[str, Any]:
@@ -58,6 +59,11 @@ def way(root: Path = ROOT) -> list[str]:
         entry for entry in others if entry.page.endswith("/decisions")
     ]
     return list(dict.fromkeys(entry.page for entry in [first, *others[:1], *later]))
+
+
+def main_page(page: str) -> str:
+    """The chapter's page of a page that may stand beside it: "book/debiasing/ddc" of "book/debiasing/ddc-lab"."""
+    return next((page.removesuffix(end) for end in BESIDE if page.endswith(end)), page)
 
 
 def page_of(name: str, root: Path = ROOT) -> str:

@@ -38,7 +38,11 @@ LATE = {"free_days": 4, "percent_per_day": 10, "at_most_percent": 50}
 MARKS: dict[str, int] = {
     name: part["weight"] for name, part in tomllib.loads((HERE / "marks.toml").read_text("utf-8"))["parts"].items()
 }
-BESIDE = {"main": ("read the chapter", ""), "further": ("read the further page", "-further")}
+BESIDE = {
+    "main": ("read the chapter", ""),
+    "further": ("read the further page", "-further"),
+    "reading": ("read the side page “How to read a paper”", "-reading"),
+}
 WEDNESDAY, SUNDAY = 2, 6
 WEIGHTS = {"first-model-warm-up": 0.5, EXPERIMENT: 0.5, WARM_UP: 0.25}  # beside an assignment, which weighs 1
 EXERCISE = re.compile(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", re.DOTALL)
@@ -123,7 +127,7 @@ def reading(pages: list[str], beside: str) -> Task:
     if beside == "lab":
         return Task("the lab", LAB)
     if beside not in BESIDE:
-        raise KeyError(f"pages: got {beside!r}, expected main, further or lab")
+        raise KeyError(f"pages: got {beside!r}, expected main, further, reading or lab")
     what, end = BESIDE[beside]
     minutes = sum(study_time.of_name(f"{page}{end}").reading for page in pages)
     return Task(what + "s" * (len(pages) > 1), minutes)

@@ -150,7 +150,7 @@ def test_minutes_and_exercises_are_read_from_their_sources() -> None:
             plans.exercises(["book/debiasing/ddc"], wrong)
     with pytest.raises(KeyError, match="no chapter 'dcd'"):
         page_of("dcd")
-    with pytest.raises(KeyError, match="expected main, further or lab"):
+    with pytest.raises(KeyError, match="expected main, further, reading or lab"):
         plans.reading(["book/debiasing/ddc"], "appendix")
 
 

@@ -209,7 +209,7 @@ def test_the_sheet_of_icons_has_every_icon_that_a_page_or_a_script_names() -> No
 
 def test_next_goes_from_main_page_to_main_page_to_the_decisions() -> None:
     way = toc.way()
-    chapters = [page for page, number in toc.pages() if number and not page.endswith(page_frame.BESIDE)]
+    chapters = [page for page, number in toc.pages() if number and not page.endswith(toc.BESIDE)]
     first = FIRST.relative_to(ROOT).with_suffix("").as_posix()
     assert way == ["book/index", first, *chapters, "book/practice/decisions"]
 

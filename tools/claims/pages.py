@@ -10,7 +10,7 @@ from collections.abc import Collection
 from html import escape
 
 from course_lib.lessons.shared import findings, quiz
-from tools import editions, filters
+from tools import editions, filters, toc
 from tools.claims.checks import statements
 from tools.claims.graph import direct_foundations, graph_html, graph_list
 from tools.claims.rows import STATUSES, Claim, Erratum, Scalar, anchor, load
@@ -58,8 +58,8 @@ def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]
 
 
 def _chapter(claim: Claim) -> str:
-    """The main page of a row's chapter: "geometry/x" for the rows of its further page and its lab as well."""
-    return (claim.chapter or "").removesuffix("-lab").removesuffix("-further")
+    """The main page of a row's chapter: "geometry/x" for the rows of the pages beside it as well."""
+    return toc.main_page(claim.chapter or "")
 
 
 def render_counts(claims: list[Claim]) -> str:

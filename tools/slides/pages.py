@@ -24,7 +24,6 @@ from pygments.lexers import PythonLexer
 from tools import toc, typography
 
 LAB = "-lab"  # how the page of a part with one class ends
-BESIDE = ("-further", LAB)
 MOST_LINES = 15  # of code on a slide
 END = re.compile(r"(?<=[.?!])[”’\")]*\s+(?=[A-Z“\"])")
 ENDED = re.compile(r"[.?!][”’\")]*\s+$")
@@ -67,8 +66,10 @@ class Chapter:
 
     @cached_property
     def articles(self) -> list[Tag]:
-        """The main page, the further page, the lab; of a part the lab and the main pages."""
-        pages = [self.page, *self.chapters] if self.page.endswith(LAB) else [self.page + end for end in ("", *BESIDE)]
+        """The main page and those beside it; of a part the lab and the main pages."""
+        pages = (
+            [self.page, *self.chapters] if self.page.endswith(LAB) else [self.page + end for end in ("", *toc.BESIDE)]
+        )
         found = [self.site / f"{page}.html" for page in pages]
         return [_article(path) for path in found if path.is_file()]
 
@@ -91,7 +92,7 @@ class Chapter:
         for article in self.articles:
             if found := article.select_one(selector):
                 return found
-        raise Missing(f"{self.page}: no {what}; expected it on the page, its further page or its lab")
+        raise Missing(f"{self.page}: no {what}; expected it on the page, or on one beside it")
 
     def labelled(self, label: str) -> Tag:
         """What carries a label: a statement, an exercise, a figure, a formula."""

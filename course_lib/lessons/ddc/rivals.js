@@ -20,7 +20,7 @@ export default showing(NAMES, class extends Interactive {
       head: { title: "Eight methods promise lists that are less popular and more accurate", lead: "In each box: left is less popular, up is more accurate. Green: the promise is kept." },
       controls: [h("div", { class: "cw-row" }, play)],
       picture: [parts.stage = h("div", { class: "cw-hero-grid" }, parts.picture),
-        h("div", { class: "cw-under-grid" }, h("p", {}, parts.verdict, " keep it in every box"), h("ul", { class: "cw-legend" }, LEGEND.map(([words, ...marks]) => key(words, marks))))],
+        h("div", { class: "cw-under-grid" }, h("p", {}, parts.verdict, " keep it in every box"), h("ul", { class: "cw-legend" }, legend(state).map(([words, ...marks]) => key(words, marks))))],
       more: { view: h("p", { class: "cw-card" }, "Distances in a box grow with the square root of the change, so that a small change can be seen; beyond its edge a point stands at the edge.") },
     });
   }
@@ -59,8 +59,8 @@ const good = ([popularity, accuracy]) => popularity < 0 && accuracy > 0;
 /** Whether lists become less popular and more accurate: the box is green. */
 const kept = (state, name, panel) => good(place(state, name, panel));
 
-/** Whether accuracy rises on average by more than its 95 % interval, taken alone; a single training has no interval. */
-const sure = (state, name, panel) => state.training === MEAN && place(state, name, panel)[1] > state.panels[panel].methods[name].halves[1];
+/** Whether a green box is green by more than the 95 % interval of accuracy, taken alone; a single training has no interval. */
+const sure = (state, name, panel) => state.training === MEAN && kept(state, name, panel) && place(state, name, panel)[1] > state.panels[panel].methods[name].halves[1];
 
 /** Accuracy minus that on the line at the same popularity, training by training, then their mean. */
 const beyond = ({ panels, training }, name, panel) => average(panels[panel].methods[name].points.map(([popularity, accuracy], k) =>
@@ -115,9 +115,9 @@ const asPython = ({ training }) => [
 const frame = (x, y, width, height, look) => svg("rect", { class: look, x, y, width, height, rx: 5 });
 const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 
-const LEGEND = [
+const legend = (state) => [
   ["on average", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
-  ["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")],
+  ...(state.panels.some((_, panel) => Object.keys(METHODS).some((name) => sure({ ...state, training: MEAN }, name, panel))) ? [["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")]] : []),
   ["only a weight on popularity: above it is better", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
   ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],
 ];
@@ -157,7 +157,7 @@ function box({ across, down, dot }, name, panel, left, top, points) {
     svg("path", { class: "cw-frame", d: `M${left} ${top + down / 2}h${across}M${left + across / 2} ${top}v${down}` }),
     path, points.map((one) => spot(...spotAt(one), dot * 0.4, "cw-ghost")), point);
   const show = (now, line, green, certain, words) => {
-    area.setAttribute("class", `cw-box${green ? " cw-yes" : ""}${green && certain ? " cw-sure" : ""}`);
+    area.setAttribute("class", `cw-box${green ? " cw-yes" : ""}${certain ? " cw-sure" : ""}`);
     point.style.transform = `translate(${spotAt(now).map((value) => `${value}px`).join(", ")})`;
     path.setAttribute("d", line.length ? `M${line.filter(within).map((one) => spotAt(one).join(" ")).join("L")}` : "");
     title.textContent = words;

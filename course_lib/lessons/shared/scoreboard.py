@@ -133,12 +133,12 @@ def picture(scores: Sequence[Score], *, level: str | None = None) -> tuple[Figur
 
 
 def _name_marks(fig: Figure, ax: Axes, scores: Sequence[Score]) -> None:
-    """A name near each mark, where it covers no other name and no mark; from above to below, so that few must move."""
+    """A name near each mark, where it covers no other name and no mark; from left to right, where marks are crowded."""
     fig.canvas.draw()
     marks = [ax.transData.transform((one.shown, one.recall)) for one in scores]
     taken: list[Any] = []
     renderer = fig.canvas.get_renderer()  # type: ignore[attr-defined]
-    for place in sorted(range(len(scores)), key=lambda at: -scores[at].recall):
+    for place in sorted(range(len(scores)), key=lambda at: (scores[at].shown, -scores[at].recall)):
         options = [(side, step) for step in (0, 13, -13, 26, -26, 39, -39, 52, -52) for side in ("left", "right")]
         for side, step in options:
             text = ax.annotate(
