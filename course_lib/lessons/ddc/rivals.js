@@ -116,7 +116,7 @@ const frame = (x, y, width, height, look) => svg("rect", { class: look, x, y, wi
 const spot = (x, y, r, look) => svg("circle", { class: look, cx: x, cy: y, r });
 
 const legend = (state) => [
-  ["on average", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
+  ["less popular and more accurate", frame(1, 3, 18, 14, "cw-box cw-yes"), spot(10, 10, 4, "cw-spot")],
   ...(state.panels.some((_, panel) => Object.keys(METHODS).some((name) => sure({ ...state, training: MEAN }, name, panel))) ? [["95 % interval of accuracy above 0", frame(1, 3, 18, 14, "cw-box cw-yes cw-sure"), spot(10, 10, 4, "cw-spot")]] : []),
   ["only a weight on popularity: above it is better", svg("path", { class: "cw-weight-line", d: "M1 18Q7 6 19 14" })],
   ["single trainings", spot(4, 10, 2, "cw-ghost"), spot(10, 7, 2, "cw-ghost"), spot(16, 12, 2, "cw-ghost")],

@@ -16,14 +16,14 @@ export default showing(NAMES, class extends Interactive {
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
     parts.everybody = h("div", { class: "cw-bars" });
     [parts.curve, parts.below] = [h("div", {}), h("div", {})]; // beside the lists, and on a phone below them
-    const found = "Films found, by the weight of the hits";
+    const found = "Films found, by the weight of the hits (dashed: the hits of the day alone)";
     return hero(this, {
       head: { look: "cw-one-screen", title: "A person’s taste and today’s hits", lead: `The ten films for person ${films.person}, who liked ${list(films.liked, 5)}, among others.` },
       controls: [parts.weight, parts.temperature, parts.day].map(({ box }) => box),
       picture: h("div", { class: "cw-stage cw-stage-chart" },
-        card(`Ten films for person ${films.person}`, "", 
+        card(parts.ofPerson = h("span"), "",
           h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
-        card("The ten films of everybody", "", parts.everybody, h("div", { class: "cw-wide-only", style: "margin-top:1rem" }, h("p", { class: "cw-card-title" }, found), parts.curve))),
+        card("The ten films of everybody", "(a full bar of films found is 40 %)", parts.everybody, h("div", { class: "cw-wide-only", style: "margin-top:1rem" }, h("p", { class: "cw-card-title" }, found), parts.curve))),
       more: { view: h("div", { class: "cw-narrow-only" }, card(found, "", parts.below)) },
     });
   }
@@ -33,7 +33,8 @@ export default showing(NAMES, class extends Interactive {
     const now = shown(state);
     this.story = story(state, now);
     const most = Math.max(...now.ten.map(({ you, today }) => you + today));
-    parts.ten.replaceChildren(...now.ten.slice(0, this.narrow ? 5 : TOP).map((film) => line(film, most)));
+    parts.ofPerson.textContent = `${this.narrow ? "The first of ten" : "Ten"} films for person ${films.person}`;
+    parts.ten.replaceChildren(...now.ten.filter(({ later }, k) => !this.narrow || k < 5 || later).map((film) => line(film, most)));
     parts.everybody.replaceChildren(
       namedBar(wholePercent(now.recall), "of the films that people like later are in their lists", piece("pull", now.recall / MOST)),
       namedBar(wholePercent(now.listRecall), "if every list held the hits of the day", piece("other", now.listRecall / MOST)),
@@ -96,17 +97,17 @@ const asPython = ({ films, temperature, weight, day }) => [
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
 
-const CURVE = { width: 400, height: 106, left: 54, bottom: 24 };
+const CURVE = { width: 400, height: 112, left: 54, top: 10, bottom: 24 };
 
 /** The share found against the weight, at this temperature and on this day; a dashed line for the list of hits. */
 function curve({ films, temperature, weight, day }, { listRecall }) {
-  const { width, height, left, bottom } = CURVE;
+  const { width, height, left, top, bottom } = CURVE;
   const found = films.everybody[day][temperature].map(([recall]) => recall);
   const x = (at) => left + 12 + ((width - left - 24) * at) / (found.length - 1);
-  const y = (part) => (height - bottom) * (1 - part / MOST);
+  const y = (part) => top + (height - top - bottom) * (1 - part / MOST);
   const line = found.map((part, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(part).toFixed(1)}`).join("");
   return drawing({ width, height }, { "aria-label": "The share of films found against the weight of the hits" },
-    [0, 0.2, 0.4].map((part) => [svg("path", { class: "cw-frame", d: `M${left} ${y(part).toFixed(1)}H${width}` }), svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: Math.max(14, y(part) + 4).toFixed(1) }, wholePercent(part))]),
+    [0, 0.2, 0.4].map((part) => [svg("path", { class: "cw-frame", d: `M${left} ${y(part).toFixed(1)}H${width}` }), svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: (y(part) + 4).toFixed(1) }, wholePercent(part))]),
     films.weights.map((value, at) => svg("text", { class: "cw-axis-text", x: x(at).toFixed(1), y: height - 6 }, number(value))),
     svg("path", { class: "cw-line-mean-norm", d: `M${left} ${y(listRecall).toFixed(1)}H${width}` }),
     svg("path", { class: "cw-line-norm", d: line }),
