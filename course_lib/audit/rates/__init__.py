@@ -12,6 +12,7 @@ from typing import Any
 from course_lib import checking
 
 FILE = Path(__file__).with_name("rates.json")
+REAL = Path(__file__).with_name("real.json")  # of trained models: tests/audit/make_real_rates.py
 
 
 def rates(what: str = "models") -> dict[str, Any]:
