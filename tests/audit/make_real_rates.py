@@ -1,4 +1,4 @@
-"""Which verdicts are faults of healthy models: python tests/audit/make_real_rates.py [--data ...] [--seeds 2].
+"""Which verdicts are faults of healthy models: python tests/audit/make_real_rates.py [--data ...] [--seeds 1].
 
 Trains small models of several encoders and losses on real pairs, audits each, and writes real.json beside rates.json.
 What was stored before stays, and is not trained again. RULE was written before the first run. Text towers on sentences
@@ -22,10 +22,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib import backbones, datasets, geometry, in_batch, losses
-from course_lib.audit import Report, Training, audit
+from course_lib.audit import CATALOGUE, Report, Training, audit
 from course_lib.audit.rates import REAL
 from course_lib.audit.remedies import CENTRE, NORMALISE, POPULAR
-from course_lib.audit.snapshots.questions import DECIDES
 from course_lib.experiments.text import unrated
 from course_lib.experiments.text.encoders import MINILM, WORDS, encoded
 from course_lib.interactions import Interactions
@@ -42,14 +41,14 @@ RULE = (
     "threshold does both, the verdict is a description: noted where it was a fault, and never a fault."
 )
 DATA: dict[str, dict[str, int]] = {
-    "movietweetings": {"min_rating": 7, "core": 10},
     "ml-100k": {"min_rating": 4, "core": 5},
-    "ml-latest-small": {"min_rating": 4, "core": 5},
     "lastfm-hetrec": {"core": 5},
+    "ml-latest-small": {"min_rating": 4, "core": 5},
+    "movietweetings": {"min_rating": 7, "core": 10},
     "amazon-beauty": {"core": 5},
 }
 LARGE = 100_000  # pairs, from which on batches are larger and one seed is enough
-WIDTH, PASSES, TAU, NEGATIVES = 32, 20, 0.2, 256
+WIDTH, PASSES, TAU, NEGATIVES = 32, 10, 0.2, 256
 Trained = tuple[Any, Any, Training]  # items, users, what is known of the training
 
 
@@ -184,7 +183,7 @@ def models(data: str, seeds: int) -> Iterator[tuple[str, int, Callable[[Interact
 def summary(report: Report) -> dict[str, Any]:
     """Its verdicts, the figures that decide them, and whether it is healthy and which faults have a measured repair."""
     found: dict[str, Any] = {"faults": report.ids("fault"), "noted": report.ids("noted")}
-    of = {name: report[name].figures for name in DECIDES}
+    of = {name: report[name].figures for name in CATALOGUE}
     ranks = {effect.remedy: effect for effect in report.baselines}
     found["healthy"] = not ranks or ranks[POPULAR].before > ranks[POPULAR].after
     if ranks:
@@ -224,7 +223,7 @@ def main() -> None:
     """Trains and audits what is not stored yet, and writes after each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", default=[*DATA], choices=[*DATA])
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=1)
     asked = parser.parse_args()
     torch.set_num_threads(1)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
