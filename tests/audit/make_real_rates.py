@@ -1,18 +1,17 @@
-"""Which verdicts are faults of healthy models: python tests/audit/make_real_rates.py [--data ...] [--seeds 1].
+"""Which verdicts are faults of healthy models: python tests/audit/make_real_rates.py.
 
-Trains small models of several encoders and losses on real pairs, audits each, and writes real.json beside rates.json.
-What was stored before stays, and is not trained again. RULE was written before the first run. Text towers on sentences
-need the extra `text`; about four seconds of processor a model. Data: see `course_lib.datasets`.
+Trains models of several encoders and losses on real pairs, or takes those of P1's experiments from their store, audits
+each, and writes real.json beside rates.json. What was stored before stays, and is not trained again. RULE was written
+before the first run. Text towers on sentences need the extra `text`. Four minutes of processor where P1's models are
+stored. Data: see `course_lib.datasets`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from time import process_time
 from typing import Any
 
@@ -21,16 +20,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib import backbones, datasets, geometry, in_batch, losses
+from course_lib import datasets, geometry, in_batch, losses
 from course_lib.audit import CATALOGUE, Report, Training, audit
-from course_lib.audit.rates import REAL
+from course_lib.audit.rates import REAL, real
 from course_lib.audit.remedies import CENTRE, NORMALISE, POPULAR
+from course_lib.experiments.p1.data import load_split
+from course_lib.experiments.p1.models import ModelCell, fitted, model_cell
 from course_lib.experiments.text import unrated
 from course_lib.experiments.text.encoders import MINILM, WORDS, encoded
 from course_lib.interactions import Interactions
-from course_lib.training.bpr import bpr_epoch
 from course_lib.training.on_pairs import cosine_tables, new_tables, train_on_pairs
-from course_lib.training.recommenders import train_recommender
 from course_lib.training.towers import log_probability
 
 RULE = (
@@ -42,18 +41,23 @@ RULE = (
 )
 DATA: dict[str, dict[str, int]] = {
     "ml-100k": {"min_rating": 4, "core": 5},
-    "lastfm-hetrec": {"core": 5},
     "ml-latest-small": {"min_rating": 4, "core": 5},
     "movietweetings": {"min_rating": 7, "core": 10},
-    "amazon-beauty": {"core": 5},
 }
-LARGE = 100_000  # pairs, from which on batches are larger and one seed is enough
-WIDTH, PASSES, TAU, NEGATIVES = 32, 10, 0.2, 256
+P1 = {  # its budgets, and the decay that each backbone has there
+    "lastfm-10core": (
+        {"batch": 4096, "epochs": 80, "patience": 12},
+        {"MF": 0.01, "LightGCN": 0.001, "DGCF": 0.003, "NCL": 0.001, "LightCCF": 0.003},
+    ),
+    "ml-1m-10core": ({"batch": 16384, "epochs": 60, "patience": 8}, {"MF": 0.01, "LightGCN": 0.0003}),
+}
+METHODS: dict[str, dict[str, Any]] = {  # of debiasing, on lastfm-10core
+    "MF": {"IPS": {"power": 0.1}, "PC": {"alpha": 0.03}, "TPAB": {"stages": 1}},
+    "LightGCN": {"IPS": {"power": 0.1}, "PC": {"alpha": 0.03}, "TPAB": {"stages": 1}},
+}
+SEEDS = (3, 4)  # of P1's models
+BATCH, WIDTH, PASSES, TAU, NEGATIVES = 512, 32, 10, 0.2, 256
 Trained = tuple[Any, Any, Training]  # items, users, what is known of the training
-
-
-def batch_of(train: Interactions) -> int:
-    return 512 if len(train) < LARGE else 2048
 
 
 def on_dots(train: Interactions, seed: int, loss: Callable[..., Tensor], training: Training) -> Trained:
@@ -64,19 +68,18 @@ def on_dots(train: Interactions, seed: int, loss: Callable[..., Tensor], trainin
     def of_batch(u: Tensor, i: Tensor) -> Tensor:
         return loss(users[u], items[i], items, i, u, generator)
 
-    train_on_pairs(train, of_batch, (users, items), generator, passes=PASSES, batch=batch_of(train))
+    train_on_pairs(train, of_batch, (users, items), generator, passes=PASSES, batch=BATCH)
     return items.detach().numpy(), users.detach().numpy(), training
 
 
-def dot_softmax(train: Interactions, seed: int, *, logq: bool) -> Trained:
+def dot_softmax(train: Interactions, seed: int) -> Trained:
     log_q = log_probability(train)
 
     def loss(U: Tensor, V: Tensor, _: Tensor, i: Tensor, *more: Any) -> Tensor:
-        shift = log_q[i] if logq else None
-        found: Tensor = losses.in_batch_softmax(U @ V.T, tau=1.0, log_q=shift, item_ids=i)
+        found: Tensor = losses.in_batch_softmax(U @ V.T, tau=1.0, log_q=log_q[i], item_ids=i)
         return found
 
-    return on_dots(train, seed, loss, Training("in-batch-softmax", batch_of(train), 1.0, logq))
+    return on_dots(train, seed, loss, Training("in-batch-softmax", BATCH, 1.0, logq=True))
 
 
 def sampled_softmax(train: Interactions, seed: int) -> Trained:
@@ -108,30 +111,14 @@ def unbiased_logistic(train: Interactions, seed: int) -> Trained:
         )
         return found
 
-    return on_dots(train, seed, loss, Training("unbiased", batch_of(train)))
-
-
-def bpr(train: Interactions, seed: int, *, negatives: str) -> Trained:
-    rng = np.random.default_rng(seed)
-    users, items = (rng.normal(0, 0.1, (rows, WIDTH)) for rows in train.shape)
-    for _ in range(3 * PASSES):
-        bpr_epoch(users, items, train, lr=0.05, decay=0.01, rng=rng, negatives=negatives, threads=1)
-    return items, users, Training("bpr", negatives=negatives)
-
-
-def light_gcn(train: Interactions, seed: int) -> Trained:
-    model = backbones.LightGCN(train, WIDTH, layers=2, decay=1e-4, generator=torch.Generator().manual_seed(seed))
-    train_recommender(model, train, None, epochs=2 * PASSES, lr=0.01, seed=seed, batch_size=4096)
-    with torch.no_grad():
-        users, items = model()
-    return items.numpy(), users.numpy(), Training("bpr", negatives="uniform")
+    return on_dots(train, seed, loss, Training("unbiased", BATCH))
 
 
 def cosines(train: Interactions, seed: int, *, logq: bool) -> Trained:
     log_q = log_probability(train) if logq else None
-    tables = cosine_tables(train, tau=TAU, log_q=log_q, width=WIDTH, passes=PASSES, batch=batch_of(train), seed=seed)
+    tables = cosine_tables(train, tau=TAU, log_q=log_q, width=WIDTH, passes=PASSES, batch=BATCH, seed=seed)
     users, items = (geometry.normalise(table.numpy()) for table in tables)
-    return items, users, Training("in-batch-softmax", batch_of(train), TAU, logq)
+    return items, users, Training("in-batch-softmax", BATCH, TAU, logq)
 
 
 @cache
@@ -147,17 +134,12 @@ def on_titles(train: Interactions, seed: int, *, data: str, encoder: str) -> Tra
 
 
 MAKERS: dict[str, Callable[[Interactions, int], Trained]] = {
-    "dot, softmax": lambda train, seed: dot_softmax(train, seed, logq=False),
-    "dot, softmax with logQ": lambda train, seed: dot_softmax(train, seed, logq=True),
+    "dot, softmax with logQ": dot_softmax,
     "dot, sampled softmax": sampled_softmax,
     "dot, unbiased logistic": unbiased_logistic,
-    "dot, BPR": lambda train, seed: bpr(train, seed, negatives="uniform"),
-    "dot, BPR, popular negatives": lambda train, seed: bpr(train, seed, negatives="popularity"),
-    "LightGCN, BPR": light_gcn,
     "cosine, softmax": lambda train, seed: cosines(train, seed, logq=False),
     "cosine, softmax with logQ": lambda train, seed: cosines(train, seed, logq=True),
 }
-ENCODERS = {"words": WORDS, "MiniLM": MINILM}
 
 
 @cache
@@ -165,19 +147,48 @@ def loaded(data: str) -> Interactions:
     return datasets.load(data, **DATA[data])
 
 
-def models(data: str, seeds: int) -> Iterator[tuple[str, int, Callable[[Interactions], Trained | Any]]]:
-    """(name, seed, what trains it); an encoder alone has no seed, and gives its rows."""
-    some = range(1 if len(loaded(data)) >= LARGE else seeds)
-    for name, maker in MAKERS.items():
-        yield from ((name, seed, lambda train, make=maker, at=seed: make(train, at)) for seed in some)
-    if "name" in (loaded(data).item_table or {}):
-        for name, encoder in ENCODERS.items():
-            yield f"titles by {name}, alone", 0, lambda train, which=encoder: texts(data, which)
-            yield (
-                f"titles by {name}, softmax with logQ",
-                0,
-                lambda train, which=encoder: on_titles(train, 0, data=data, encoder=which),
-            )
+def of_p1() -> Iterator[ModelCell]:
+    """MF and graph models under BPR, stopped by validation pairs: plain ones of two seeds, debiased ones of one."""
+    for data, (budget, decays) in P1.items():
+        common: Any = {"data": data, "every": 4, "device": "cpu", **budget, "lr": 0.02}
+        for backbone, decay in decays.items():
+            yield from (model_cell(common, backbone, seed, decay=decay) for seed in SEEDS)
+            for method, options in METHODS.get(backbone, {}).items() if data.startswith("lastfm") else ():
+                yield model_cell(common, backbone, SEEDS[0], method=method, decay=decay, **options)
+
+
+def jobs() -> Iterator[tuple[str, Callable[[], Report]]]:
+    """(the name of a model, what trains and audits it)."""
+    for cell in of_p1():
+        method = f" with {cell['method']}" if cell["method"] else ""
+        yield f"{cell['data']}, {cell['backbone']}{method}, BPR, seed {cell['seed']}", partial(of_cell, cell)
+    for data in DATA:
+        for name, maker in MAKERS.items():
+            yield f"{data}, {name}", partial(of_maker, data, maker)
+        for encoder in (WORDS, MINILM):
+            yield f"{data}, titles by {encoder} alone", partial(of_encoder, data, encoder)
+            on_top = partial(on_titles, data=data, encoder=encoder)
+            yield f"{data}, titles by {encoder}, softmax with logQ", partial(of_maker, data, on_top)
+
+
+def of_cell(cell: ModelCell) -> Report:
+    split, model = load_split(cell["data"], cell["seed"]), fitted(cell)
+    return audited((model.items, model.users, Training("bpr", negatives="uniform")), split.train, split.test)
+
+
+def of_maker(data: str, maker: Callable[[Interactions, int], Trained]) -> Report:
+    train, test = loaded(data).split_random(0.9, np.random.default_rng(0))
+    return audited(maker(train, 0), train, test)
+
+
+def of_encoder(data: str, encoder: str) -> Report:
+    return audit(texts(data, encoder), counts=loaded(data).col_counts, draws=1, rng=np.random.default_rng(0))
+
+
+def audited(made: Trained, train: Interactions, test: Interactions) -> Report:
+    items, users, training = made
+    rng = np.random.default_rng(0)
+    return audit(items, users, pairs=train, held_out=test, training=training, draws=1, rng=rng)
 
 
 def summary(report: Report) -> dict[str, Any]:
@@ -207,41 +218,24 @@ def summary(report: Report) -> dict[str, Any]:
     return found | {"figures": rounded}
 
 
-def measured(data: str, name: str, seed: int, make: Callable[[Interactions], Any]) -> dict[str, Any]:
-    train, test = loaded(data).split_random(0.9, np.random.default_rng(seed))
-    start = process_time()
-    made, rng = make(train), np.random.default_rng(0)
-    if isinstance(made, tuple):
-        items, users, training = made
-        report = audit(items, users, pairs=train, held_out=test, training=training, draws=1, rng=rng)
-    else:
-        report = audit(made, counts=train.col_counts, draws=1, rng=rng)
-    return summary(report) | {"seconds": round(process_time() - start, 1)}
-
-
 def main() -> None:
     """Trains and audits what is not stored yet, and writes after each model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", default=[*DATA], choices=[*DATA])
-    parser.add_argument("--seeds", type=int, default=1)
-    asked = parser.parse_args()
     torch.set_num_threads(1)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    stored = json.loads(REAL.read_text(encoding="utf-8")) if REAL.exists() else {"models": {}}
+    stored = real() if REAL.exists() else {"models": {}}
     stored |= {"rule": RULE, "command": "python tests/audit/make_real_rates.py", "commit": commit.stdout.strip()}
-    for data in asked.data:
-        for name, seed, make in models(data, asked.seeds):
-            key = f"{data}, {name}, seed {seed}"
-            if key in stored["models"]:
-                continue
-            try:
-                stored["models"][key] = measured(data, name, seed, make)
-            except FileNotFoundError as problem:  # the extra is not installed
-                print(key, problem)
-                continue
-            print(key, stored["models"][key], flush=True)
-            REAL.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    for name, report in jobs():
+        if name in stored["models"]:
+            continue
+        start = process_time()
+        try:
+            stored["models"][name] = summary(report()) | {"seconds": round(process_time() - start, 1)}
+        except FileNotFoundError as problem:  # the extra `text` is not installed
+            print(name, problem)
+            continue
+        print(name, stored["models"][name], flush=True)
+        REAL.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
