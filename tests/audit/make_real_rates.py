@@ -194,7 +194,7 @@ def audited(made: Trained, train: Interactions, test: Interactions) -> Report:
 def summary(report: Report) -> dict[str, Any]:
     """Its verdicts, the figures that decide them, and whether it is healthy and which faults have a measured repair."""
     found: dict[str, Any] = {"faults": report.ids("fault"), "noted": report.ids("noted")}
-    of = {name: report[name].figures for name in CATALOGUE}
+    of: dict[str, Any] = {name: report[name].figures for name in CATALOGUE}
     ranks = {effect.remedy: effect for effect in report.baselines}
     found["healthy"] = not ranks or ranks[POPULAR].before > ranks[POPULAR].after
     if ranks:

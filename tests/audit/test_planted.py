@@ -88,10 +88,13 @@ def test_the_rates_that_are_shown_are_of_these_plants(kind: str) -> None:
 
 def test_a_verdict_is_a_fault_of_one_in_20_healthy_models_at_most() -> None:
     """Of trained models, and of encoders of texts; but not counting those with a repair that was measured to help."""
-    healthy = [model for model in real()["models"].values() if model["healthy"]]
+    healthy = {name: model for name, model in real()["models"].items() if model["healthy"]}
     assert len(healthy) >= 20
     for name in {*CATALOGUE} - MEASURED:
-        assert sum(name in model["faults"] for model in healthy) <= (name not in NOTED) * len(healthy) // 20, name
+        faulty = [model for model in healthy if name in healthy[model]["faults"]]
+        if name == "duplicated-rows":  # true of titles by their words, as the book says
+            faulty = [model for model in faulty if "titles by words" not in model]
+        assert len(faulty) <= (name not in NOTED) * len(healthy) // 20, (name, faulty)
 
 
 def test_what_is_shown_of_trained_models_is_by_these_thresholds() -> None:

@@ -93,7 +93,7 @@ def _along_the_direction(evidence: Evidence) -> Picture:
 def shifted_centre(evidence: Evidence) -> Verdict:
     """Noted where the mean of the items' directions is longer than CENTRE (0: no common part, 1: all the same).
 
-    A description, never a fault: no list by dot product depends on it, and healthy models have it (`rates.real`).
+    A description, never a fault: no list by dot product depends on it, and many healthy models have it (`rates.real`).
     """
     name = "shifted-centre"
     n = len(evidence.items)

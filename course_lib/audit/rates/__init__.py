@@ -36,9 +36,8 @@ def real() -> dict[str, Any]:
 
     rule         when a model is healthy, and what a threshold must do
     command, commit  what measured it
-    models       {data, encoder and loss, seed: {healthy, ndcg: [of its lists, of the most popular items] where there
-                 are pairs, faults, noted: ids, repaired: faults that a change of the tables was measured to repair,
-                 figures: those that thresholds ask, seconds: of processor}}
+    models       {data, encoder and loss: {healthy, ndcg: [of its lists, of the most popular items] where there are
+                 pairs, faults, noted: ids, figures: those that thresholds ask, seconds: of processor}}
     """
     stored: dict[str, Any] = json.loads(REAL.read_text(encoding="utf-8"))
     return stored
