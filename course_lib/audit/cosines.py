@@ -22,13 +22,13 @@ from numpy.random import Generator
 
 from course_lib import gauge, geometry
 from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Float, Ids, nearest, reduced, uneven
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Number, Verdict, cannot_tell
 from course_lib.gauge.algebra import rank
 from course_lib.gauge.firmness import stretch_within
 from course_lib.popularity import norm_correlation
 
 BALANCE_TOLERANCE = 0.05  # of `imbalance`
-KEPT = 0.7  # share of cosine neighbours that the balancing gauge must leave: below, a fault
+KEPT = 0.7  # share of cosine neighbours that the balancing gauge must leave: below, noted
 LINEAR_WIDTH = 64  # wider tables have more than 2,080 unknowns: counted only when asked for
 MARGIN_WORK = 4 * 10**9  # about a second
 LENGTHS_VARY = 0.01  # relative: how exactly lengths are held, where it is asked what that leaves of the neighbours
@@ -279,7 +279,7 @@ def _with_counts(evidence: Evidence, notes: list[str]) -> dict[str, Any]:
 
 
 def free_gauge(found: Cosines) -> Verdict:
-    """A fault where cosines depend on a gauge that nothing fixed.
+    """Noted where cosines depend on a gauge that nothing fixed: a description, as no gauge changes a score.
 
     On the sphere: where the lengths leave a gauge. Off it: where the tables are not balanced (as equal weight decay
     makes them in the end), and the gauge that balances them, which keeps every score, leaves less than KEPT of the
@@ -296,11 +296,12 @@ def free_gauge(found: Cosines) -> Verdict:
     if found.items.on_sphere:
         return Verdict(
             name,
-            judged(found.verdict == "partly free"),
+            "noted" if found.verdict == "partly free" else "fine",
             f"All items have one length, which leaves the gauge {found.verdict}. A table that was normalised after "
             "training looks the same: check the training code.",
             figures,
-            "Few or patterned rows leave gauges that no score notices: compare items by scores (gauge.score_rows)."
+            "Few or patterned rows leave gauges that no score notices. If you compare items with each other, compare "
+            "their scores (gauge.score_rows)."
             if found.verdict == "partly free"
             else "",
         )
@@ -317,7 +318,7 @@ def free_gauge(found: Cosines) -> Verdict:
     if found.balanced_overlap is None:
         why = f"The tables have the ranks {found.users.rank} and {found.items.rank} at width {found.items.width}."
         return cannot_tell(name, why, "A gauge that balances them is not unique.", figures)
-    fault = found.balanced_overlap < KEPT
+    free = found.balanced_overlap < KEPT
     support = (
         "The tables are not balanced (at the best common scale, A^T A and B^T B differ by "
         f"{100 * found.imbalance:.0f} % of the sum of their norms). The gauge that balances them changes no score and "
@@ -325,13 +326,14 @@ def free_gauge(found: Cosines) -> Verdict:
         f"(chance {100 * found.chance:.2g} %)."
     )
     advice = (
-        "Cosines between items are an accident of the training here. Compare items by scores (gauge.score_rows), or "
-        "balance the tables first (gauge.balance_tables), or train on the sphere. If the training compared cosines, "
-        "these rows are not what it compared: audit them divided by their lengths."
-        if fault
+        "No list by dot product depends on it, and cosines between items are an accident of the training here. If you "
+        "compare items with each other, compare their scores (gauge.score_rows), or balance the tables first "
+        "(gauge.balance_tables), or train on the sphere. If the training compared cosines, these rows are not what it "
+        "compared: audit them divided by their lengths."
+        if free
         else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice)
+    return Verdict(name, "noted" if free else "fine", support, figures, advice)
 
 
 # ---- words

@@ -19,8 +19,8 @@ The JSON (`Report.to_dict`), schema_version "2":
       held_out_pairs_of_items_without_pair}, those that could be counted
     verdicts: [{id, title, chapter, verdict: "fault" | "noted" | "fine" | "cannot tell", support, figures: {name: number
       or null; of an item, its id}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the
-      book, theorem a label on it. "noted": so it is, and no fault by itself. A fault of mismatched-rows, the first,
-      leaves all others "cannot tell", and nothing is measured
+      book, theorem a label on it. "noted": so it is, and no fault by itself; `questions.rules.NOTED` are never a fault.
+      A fault of mismatched-rows, the first, leaves all others "cannot tell", and nothing is measured
     baselines: [what remedies hold but advisable, for remedy "most popular", "popular lately" where the training pairs
       have times, and "random": the tables before, that list after]
     remedies: [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users,

@@ -54,12 +54,13 @@ IMPLIED_OFF_SPHERE = {
     name: others | ({"free-gauge"} if name in TURNED else set[str]()) for name, others in IMPLIED.items()
 }
 
-NOTED = ("popularity-direction", "popularity-lengths")  # plants that cost no NDCG, so that nothing repairs them
+# Plants that are no fault: lengths cost no NDCG here, and the others are descriptions.
+NOTED = ("popularity-direction", "popularity-lengths", "shifted-centre", "free-gauge")
 TRAINED = Training(loss="unbiased", batch_size=64)
 
 
 def named(report: Report | Comparison) -> set[str]:
-    """The faults, and what is NOTED of popularity: what a plant must bring up, and no other may."""
+    """The faults, and what is NOTED: what a plant must bring up, and no other may."""
     return {*report.ids("fault"), *({*NOTED} & {*report.ids("noted")})}
 
 

@@ -23,6 +23,7 @@ from course_lib.audit import actions as todo
 from course_lib.audit.actions import Action, actions, headline
 from course_lib.audit.questions import direction, lengths
 from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.questions.rules import NOTED
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, RECENT_HITS, REMEDIES, WORDS, Change, Effect, weighed
 from course_lib.audit.verdicts import Verdict
 from course_lib.interactions import Interactions
@@ -227,8 +228,8 @@ def test_each_remedy_after_the_first_is_an_alternative() -> None:
 def test_what_was_measured_stands_before_the_repairs_and_those_say_what_was_not(report: Report) -> None:
     """Of the repairs first the one of what popularity given back was measured to mend; in all three forms."""
     kinds = [action.of for action in report.actions]
-    assert kinds == [POPULAR, "in-batch-bias", "shifted-centre", "free-gauge"]
-    assert [action.gain is None for action in report.actions] == [False, True, True, True]
+    assert kinds == [POPULAR, "in-batch-bias"]
+    assert [action.gain is None for action in report.actions] == [False, True]
     first, second = report.actions[:2]
     flat = report.text().replace("\n   ", " ")
     for said in (flat, report.html(), report.markdown()):
@@ -315,7 +316,7 @@ def test_the_two_lines_make_the_tables_that_were_measured(monkeypatch: pytest.Mo
 def test_all_other_lines_run_with_the_names_that_are_explained(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     """On the sample report, and on a planted one; the temperature's and the index's too."""
     monkeypatch.setattr("builtins.print", lambda *_: None)
-    assert {*todo.REPAIRS, *REPAIRED_BY, "popularity-direction"} == {*CATALOGUE}
+    assert {*todo.REPAIRS, *REPAIRED_BY, *NOTED} == {*CATALOGUE}
     for found in (report, planted.report("clean", 5)):
         for title, _, code, unmeasured in (*todo.REPAIRS.values(), *todo.TRAININGS.values()):
             assert run(code, found) and title.endswith(".") and "Not measured: " in unmeasured

@@ -68,7 +68,7 @@ def test_the_example_workflow_runs_and_stops_a_worse_model(tmp_path: Path, good:
 
 
 def test_a_summary_has_the_headline_the_actions_and_what_is_not_fine() -> None:
-    report = planted.report("shifted-centre", 0)
+    report = planted.report("duplicated-rows", 0)
     said = report.markdown()
     assert report.headline in said and all(action.title in said for action in report.actions)
     for verdict in (*report.verdicts, *report.further):

@@ -10,10 +10,10 @@ from course_lib import popularity
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
 from course_lib.audit.remedies import CORRECTION, RIDGE, WORDS, Correction, Effect, beside, drawn, weighed
 from course_lib.audit.training import BPR
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, decided
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell
 
 CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on noted
-CENTRE = 0.25  # length of the mean direction: from here on a fault
+CENTRE = 0.25  # length of the mean direction: from here on noted
 BINS = 10
 
 
@@ -91,7 +91,10 @@ def _along_the_direction(evidence: Evidence) -> Picture:
 
 
 def shifted_centre(evidence: Evidence) -> Verdict:
-    """A fault where the mean of the items' directions is longer than CENTRE (0: no common part, 1: all the same)."""
+    """Noted where the mean of the items' directions is longer than CENTRE (0: no common part, 1: all the same).
+
+    A description, never a fault: no list by dot product depends on it, and many healthy models have it (`rates.real`).
+    """
     name = "shifted-centre"
     n = len(evidence.items)
     if n < FEWEST_ITEMS:
@@ -111,12 +114,13 @@ def shifted_centre(evidence: Evidence) -> Verdict:
         f"random items have a cosine of {cosine:.2f} on average."
     )
     advice = (
-        "Subtract the mean item from every item: each user's dot products all change by the same number, so no list by "
-        "dot product changes, and cosines lose the part that all items share."
+        "If you compare items with each other, subtract the mean item from every item: each user's dot products all "
+        "change by the same number, so no list by dot product changes, and cosines lose the part that all items share."
     )
     if evidence.training.loss in (None, BPR):
         advice += " BPR with uniform negatives never moves this mean: it is that of the start."
-    return decided(name, length >= CENTRE, support, figures, advice, _cosines(evidence))
+    far = length >= CENTRE
+    return Verdict(name, "noted" if far else "fine", support, figures, advice if far else "", (_cosines(evidence),))
 
 
 def _cosines(evidence: Evidence) -> Picture:

@@ -14,7 +14,7 @@ from course_lib.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
 LOST = 0.05  # of NDCG, that a narrower table may lose
-EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
+EQUAL, COPIES = 1e-6, 0.02  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
 COLD = 0.05  # share of the items without a training pair: from here on noted
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more

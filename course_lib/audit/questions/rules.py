@@ -19,7 +19,7 @@ from course_lib.audit.remedies import GAIN, SURE
 
 REPAIRED = f"lifts NDCG by {100 * GAIN:g} % of its value or more"
 SURELY = f"{REPAIRED}, with an interval above 0"
-NOTED = ("popularity-direction",)  # whose rule says when it is noted, as it never is a fault
+NOTED = ("popularity-direction", "shifted-centre", "free-gauge")  # never a fault: the rule says when it is noted
 RULES: dict[str, str] = {  # for each entry of CATALOGUE: a fault (of NOTED: noted) where ...
     belonging.NAME: (
         f"with other rows (moved by up to {belonging.FAR}, in reverse, or in the order of their numbers as text, by id "

@@ -1,6 +1,7 @@
 """How often the audit finds a planted fault, and how often it finds one where there is none: measured, and stored.
 
 `tests/audit/make_rates.py` plants and measures; `tests/audit/planted.py` and `planted_changes.py` say what is planted.
+`tests/audit/make_real_rates.py` trains models on real pairs and audits them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from course_lib import checking
 
 FILE = Path(__file__).with_name("rates.json")
+REAL = Path(__file__).with_name("real.json")
 
 
 def rates(what: str = "models") -> dict[str, Any]:
@@ -27,3 +29,15 @@ def rates(what: str = "models") -> dict[str, Any]:
     stored = json.loads(FILE.read_text(encoding="utf-8"))
     found: dict[str, Any] = stored[checking.choice(what, "what", tuple(stored))]
     return found
+
+
+def real() -> dict[str, Any]:
+    """What was measured of trained models.
+
+    rule         when a model is healthy, and what a threshold must do
+    command, commit  what measured it
+    models       {data, encoder and loss: {healthy, ndcg: [of its lists, of the most popular items] where there are
+                 pairs, faults, noted: ids, figures: those that thresholds ask, seconds: of processor}}
+    """
+    stored: dict[str, Any] = json.loads(REAL.read_text(encoding="utf-8"))
+    return stored

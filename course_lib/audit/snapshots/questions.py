@@ -31,9 +31,6 @@ GAIN = "gain"  # from "before" to "after", with its interval "low" to "high"
 DECIDES = {  # the figure of a verdict on one model that its threshold asks, or the larger of two
     ROWS: ("won",),
     "popularity-lengths": (GAIN,),
-    "popularity-direction": ("correlation", "correlation_of_directions"),
-    "shifted-centre": ("length_of_mean_direction",),
-    "free-gauge": ("balanced_overlap",),
     "in-batch-bias": (GAIN,),
     "collapsed-rank": ("effective_rank",),
     "duplicated-rows": ("share",),
