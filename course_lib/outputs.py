@@ -78,15 +78,16 @@ def file(path: str | Path, name: str) -> Path:
     ValueError: --out is '/no/such/folder/report.html'; expected a file that can be written (No such file or directory)
     """
     place = Path(path)
-    tried = place.resolve()  # a link stays, also one to a file that is not there yet
-    there = place.exists()
-    if there and not (place.is_file() or place.is_dir()):  # a pipe, which can be opened once
-        return place
     try:
+        tried = place.resolve()  # a link stays, also one to a file that is not there yet
+        there = place.exists()
+        if there and not (place.is_file() or place.is_dir()):  # a pipe, which can be opened once
+            return place
         with tried.open("a"):
             pass
-    except OSError as error:
-        raise ValueError(f"{name} is {str(path)!r}; expected a file that can be written ({error.strerror})") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"{name} is {str(path)!r}; expected a file that can be written ({reason})") from None
     if not there:
         tried.unlink()
     return place

@@ -42,6 +42,9 @@ def test_a_link_stays_and_a_file_that_it_leads_to_is_not_left_behind(tmp_path: P
     assert outputs.file(link, "--out") == link and link.is_symlink() and not link.exists()
     link.write_text("a report")
     assert link.is_symlink() and (tmp_path / "yet.html").read_text() == "a report"
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(ValueError, match=r"--out is '.*circle'; expected a file that can be written"):
+        outputs.file(tmp_path / "circle", "--out")
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a file system that takes no files, whoever asks: /proc")

@@ -118,7 +118,7 @@ def _check_outputs(given: argparse.Namespace) -> None:
         if value not in (None, "-"):
             outputs.file(path, f"--{name}")
     if given.remedies is not None:
-        folder = Path(given.remedies)
+        folder = Path(given.remedies).resolve()
         there = next(each for each in (folder, *folder.parents) if each.exists())
         if not there.is_dir():
             raise ValueError(f"--remedies: {there} is a file; expected a folder")

@@ -30,7 +30,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -442,9 +442,11 @@ def _refuse_hexadecimal(picked: list[str], columns: Mapping[str, Any], chosen: s
     form = re.compile(re.escape(read[1]) + "[0-9]*[a-f]+[0-9a-f]*" + re.escape(read[3]))
     floats = (key for key, kind in columns.items() if arrow.is_number(kind, floats=True) and key not in picked)
     odd = [key for key in floats if form.fullmatch(key)]
-    counted = sorted(int(key[len(read[1]) : len(key) - len(read[3])], 16) for key in (*picked, *odd))
-    if odd and counted == list(range(counted[0], counted[0] + len(counted))):  # else it is a word, such as emb_decade
-        what = f"beside {picked[0]} to {picked[-1]} stands {odd[0]}, which may be a dimension too"
+    named = {int(key[len(read[1]) : len(key) - len(read[3])], 16): key for key in (*odd, *picked)}
+    run = [named[at] for at in takewhile(named.__contains__, count(min(named)))]  # counted in 16s, with no gap
+    letters = [key for key in run if key in odd]
+    if letters and {*picked} <= {*run}:  # else it is a word, such as emb_decade
+        what = f"beside {picked[0]} to {picked[-1]} stands {letters[0]}, which may be a dimension too"
         raise refuse_file(name, path, what, "dimensions numbered 0, 1, ..., 9, 10, or a # with the columns behind it")
 
 

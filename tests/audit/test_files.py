@@ -613,7 +613,7 @@ def test_a_dimension_that_holds_whole_numbers_stays_one(tmp_path):
         (["price", "age"], r"is not clear from their names \(price, age\)"),
         (["d0", "d1", "d3"], "between the columns d1 and d3 some are missing"),
         (["d1", "d01"], "the columns d1 and d01 have the same number"),
-        ([*(f"d{at}" for at in range(10)), "da"], "beside d0 to d9 stands da, which may be a dimension too"),
+        ([*(f"d{at}" for at in range(10)), "dbad", "da"], "beside d0 to d9 stands da, which may be a dimension too"),
         (["d0", "d1", "sales_1", "sales_2"], r"is not clear from their names \(d\.\.\., sales_\.\.\.\)"),
     ],
 )

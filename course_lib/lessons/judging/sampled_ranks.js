@@ -60,7 +60,7 @@ function story(state, now) {
   const all = ranked({ ...state, place: state.board.samples.length - 1 });
   const other = best.row === all[0].row ? `The first row is also first among all films` : `Among all films the first is ${all[0].row}`;
   return `With ${which} and each compared with ${compared(state)}, ${order}. ` +
-    (last(state) ? `Last, just ahead of chance, is ${worst.row}.` : `${other}.`);
+    (last(state) ? `Last but for chance is ${worst.row}.` : `${other}.`);
 }
 
 const rows = (state) => state.board.samples.map((_, at) => [compared(state, at), ...state.board.rows.map((_, k) => hits(state)[k][at].toFixed(3))]);
