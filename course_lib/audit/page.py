@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from course_lib import __version__, checking
-from course_lib.audit.actions import INDEX, RULE, UNMEASURED, Action, named, numbered, passed_over
+from course_lib.audit.actions import RULE, UNMEASURED, Action, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines
 from course_lib.audit.drawings import drawing
 from course_lib.audit.questions.rules import NOTED
+from course_lib.audit.questions.searched import NAME as INDEX
 from course_lib.audit.remedies import LATELY, POPULAR, RANDOM, Change, Effect
 from course_lib.audit.smaller import GROUPS, Smaller
 from course_lib.audit.verdicts import ANSWERS, FURTHER, Picture, Verdict, counted
