@@ -322,7 +322,7 @@ NEW_STORY = """async (esm) => {
   const { textContent } = el.querySelector(".cw-summary");
   close();
   el.remove();
-  return textContent;
+  return textContent.replaceAll("\\u00a0", " ");
 }"""
 
 
