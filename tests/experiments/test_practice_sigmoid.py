@@ -16,6 +16,7 @@ LATER = Interactions([0, 1, 2], [2, 1, 2], n_users=3, n_items=4)
 WINDOW = Window(TRAIN, LATER, np.arange(3), np.arange(4), 5.0)
 
 
+@pytest.mark.seconds
 def test_without_cosines_the_bias_learns_the_number_of_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
     """-log sigma(b) - (B - 1) log sigma(-b) is least at -log(B - 1)."""
     monkeypatch.setattr(sigmoid, "START", -1.0)
@@ -33,6 +34,7 @@ def test_only_one_repair_learns_a_bias_for_each_film_and_a_film_of_no_batch_gets
         np.testing.assert_allclose(np.linalg.norm(model.films, axis=1), 1, rtol=1e-6)
 
 
+@pytest.mark.seconds
 def test_with_logq_one_bias_is_best_for_shifted_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where cosines can learn nothing, the derivative of the whole batch's loss in the bias is 0."""
     monkeypatch.setattr(sigmoid, "START", -1.5)
@@ -84,6 +86,7 @@ def test_the_passes_come_from_the_window_before_and_people_are_compared_with_its
     assert [row["value"] for row in rows if row["metric"] == "passes"] == [2]
 
 
+@pytest.mark.seconds
 def test_a_small_run_has_the_lists_the_bias_and_one_repair() -> None:
     result = experiments.run("PRACTICE-7", progress=False)
     assert {"hits", "most popular", "chance", ONE} == set(result.distinct("loss")) - {
