@@ -221,15 +221,17 @@ def summary(report: Report) -> dict[str, Any]:
 def main() -> None:
     """Trains and audits what is not stored yet, and writes after each model."""
     torch.set_num_threads(1)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    commit = head.stdout.strip()
     stored = real() if REAL.exists() else {"models": {}}
-    stored |= {"rule": RULE, "command": "python tests/audit/make_real_rates.py", "commit": commit.stdout.strip()}
+    stored |= {"rule": RULE, "command": "python tests/audit/make_real_rates.py"}
     for name, report in jobs():
         if name in stored["models"]:
             continue
         start = process_time()
         try:
-            stored["models"][name] = summary(report()) | {"seconds": round(process_time() - start, 1)}
+            made = summary(report())
+            stored["models"][name] = made | {"seconds": round(process_time() - start, 1), "commit": commit}
         except FileNotFoundError as problem:  # the extra `text` is not installed
             print(name, problem)
             continue

@@ -35,9 +35,10 @@ def real() -> dict[str, Any]:
     """What was measured of trained models.
 
     rule         when a model is healthy, and what a threshold must do
-    command, commit  what measured it
+    command      what measured it
     models       {data, encoder and loss: {healthy, ndcg: [of its lists, of the most popular items] where there are
-                 pairs, faults, noted: ids, figures: those that thresholds ask, seconds: of processor}}
+                 pairs, faults, noted: ids, figures: those that thresholds ask, seconds: of processor, commit: of the
+                 code that measured it}}
     """
     stored: dict[str, Any] = json.loads(REAL.read_text(encoding="utf-8"))
     return stored

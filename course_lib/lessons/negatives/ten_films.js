@@ -23,7 +23,7 @@ export default showing(NAMES, class extends Interactive {
       picture: h("div", { class: "cw-stage cw-stage-chart" },
         card(parts.ofPerson = h("span"), "",
           h("ul", { class: "cw-legend" }, h("li", {}, swatch("pull"), "taste: cosine over temperature, from its least"), h("li", {}, swatch("push"), "popular today: weight times log of the hits")), parts.ten),
-        card("The ten films of everybody", "(a full bar of films found is 40 %)", parts.everybody, h("div", { class: "cw-wide-only", style: "margin-top:1rem" }, h("p", { class: "cw-card-title" }, found), parts.curve))),
+        card("The ten films of everybody", `(a full bar of films found is ${wholePercent(MOST)})`, parts.everybody, h("div", { class: "cw-wide-only", style: "margin-top:1rem" }, h("p", { class: "cw-card-title" }, found), parts.curve))),
       more: { view: h("div", { class: "cw-narrow-only" }, card(found, "", parts.below)) },
     });
   }
