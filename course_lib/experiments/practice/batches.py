@@ -18,7 +18,7 @@ from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import Result, shown
 from course_lib.experiments.core.rules import Rules
-from course_lib.experiments.core.summary import Row, means, tidy
+from course_lib.experiments.core.summary import Row, tidy
 from course_lib.experiments.practice import negatives, scoreboard
 from course_lib.experiments.practice.judging import rate_of
 from course_lib.experiments.practice.scoreboard import Window
@@ -147,10 +147,7 @@ def chosen(loss: str, before: Window, size: int, passes: int, rate_: scoreboard.
     plan=plan,
     estimate=seconds,
     describe=RECIPES.describe,
-    finish=lambda rows: means(
-        [row for row in rows if "path" not in row],
-        lambda row: "-".join(str(row[key]) for key in ("data", "loss", "batch", "metric") if row.get(key)),
-    ),
+    finish=scoreboard.named_by("data", "loss", "batch", "metric"),
     layout=shown("data", "loss", "batch", metrics=(RECALL, "films shown"), digits=3),
     rules=Rules(path="stored", lists=True, predictions="e47bb013"),
 )
@@ -162,14 +159,9 @@ def batches_cell(cell: BatchesCell) -> list[Row]:
     """
     before, test = windows(cell["data"])
     if cell["loss"] is None:
-        lists = negatives.NegativesCell(data=cell["data"], tau=None, losses=[], passes=0, seeds=[], tuned=0)
-        return negatives.list_rows(lists, before, test)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+        return negatives.list_rows(cell["data"], before, test)
+    with scoreboard.one_thread():
         return _model_rows(cell, cell["loss"], before, test)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _model_rows(cell: BatchesCell, loss: str, before: Window, test: Window) -> list[Row]:
@@ -181,8 +173,7 @@ def _model_rows(cell: BatchesCell, loss: str, before: Window, test: Window) -> l
         where = {"data": cell["data"], "loss": loss, "batch": size}
         setting, path = chosen(loss, before, size, passes, measure)
         rows += tidy(where, setting._asdict())
-        told = {f"validation {RECALL}": max(path)}
-        rows += tidy({**where, "seed": 0}, told, path=[round(value, 4) for value in path])
+        rows.append(scoreboard.path_row(where, f"validation {RECALL}", path))
         each = []
         for seed in cell["seeds"]:
             tables, _ = trained(loss, test, size, setting, seed)

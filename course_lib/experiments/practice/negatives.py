@@ -20,7 +20,7 @@ from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.rules import Rules
-from course_lib.experiments.core.summary import Row, half_width, means, tidy
+from course_lib.experiments.core.summary import Row, half_width, tidy
 from course_lib.experiments.practice import scoreboard
 from course_lib.experiments.practice.judging import rate_of
 from course_lib.experiments.practice.scoreboard import Rate, Window, chosen_list, list_tables
@@ -235,10 +235,7 @@ def described(tables: scoreboard.Tables, window: Window, rate: Rate) -> dict[str
     plan=plan,
     estimate=seconds,
     describe=RECIPES.describe,
-    finish=lambda rows: means(
-        [row for row in rows if "path" not in row],
-        lambda row: "-".join(str(row[key]) for key in ("data", "loss", "tau", "serving", "metric") if row.get(key)),
-    ),
+    finish=scoreboard.named_by("data", "loss", "tau", "serving", "metric"),
     layout=shown("data", "loss", "tau", "serving", metrics=(f"recall@{TOP}", "films shown"), digits=3),
     rules=Rules(path="stored", lists=True, predictions="a21f09b0"),
 )
@@ -251,18 +248,14 @@ def negatives_cell(cell: NegativesCell) -> list[Row]:
     """
     validation, test = windows(cell["data"])
     if cell["tau"] is None:
-        return list_rows(cell, validation, test)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+        return list_rows(cell["data"], validation, test)
+    with scoreboard.one_thread():
         return _model_rows(cell, cell["tau"], validation, test)
-    finally:
-        torch.set_num_threads(threads)
 
 
-def list_rows(cell: NegativesCell, validation: Window, test: Window) -> list[Row]:
+def list_rows(data: str, validation: Window, test: Window) -> list[Row]:
     """Most popular, popular in the last tenth of the known pairs, decayed, the best decayed in hindsight, chance."""
-    rng, rate = np.random.default_rng(0), rate_of(cell["data"])
+    rng, rate = np.random.default_rng(0), rate_of(data)
     kinds: dict[str, scoreboard.Kind] = {"most popular": "popular", "popular lately": "last tenth"}
     half_life = {"hits": chosen_list(validation, rate, HALF_LIVES)}
     half_life["hits, chosen in hindsight"] = chosen_list(test, rate, HALF_LIVES)
@@ -272,7 +265,7 @@ def list_rows(cell: NegativesCell, validation: Window, test: Window) -> list[Row
         row
         for name, tables in lists.items()
         for row in tidy(
-            {"data": cell["data"], "loss": name, "serving": "list"},
+            {"data": data, "loss": name, "serving": "list"},
             described(tables, test, rate) | ({"half life": half_life[name]} if name in half_life else {}),
         )
     ]

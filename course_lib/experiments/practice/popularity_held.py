@@ -21,7 +21,7 @@ from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import Result, shown
 from course_lib.experiments.core.rules import Rules
-from course_lib.experiments.core.summary import Row, means, tidy
+from course_lib.experiments.core.summary import Row, tidy
 from course_lib.experiments.practice import batches, negatives, scoreboard
 from course_lib.experiments.practice.judging import rate_of
 from course_lib.experiments.practice.scoreboard import Window
@@ -160,12 +160,7 @@ def held(tables: scoreboard.Tables, counts: NDArray[np.int64]) -> dict[str, floa
     plan=plan,
     estimate=seconds,
     describe=RECIPES.describe,
-    finish=lambda rows: means(
-        [row for row in rows if "path" not in row],
-        lambda row: "-".join(
-            str(row[key]) for key in ("data", "loss", "tau", "weight", "weighted", "metric") if key in row
-        ),
-    ),
+    finish=scoreboard.named_by("data", "loss", "tau", "weight", "weighted", "metric"),
     layout=shown("data", "loss", "tau", "weight", metrics=(RECALL, "films shown"), digits=3),
     rules=Rules(path="stored", lists=True, predictions="4c981584"),
 )
@@ -178,14 +173,9 @@ def held_cell(cell: HeldCell) -> list[Row]:
     """
     before, test = scoreboard.windows(RECIPES.load(cell["data"]), (0.8, 0.9))
     if cell["tau"] is None:
-        lists = negatives.NegativesCell(data=cell["data"], tau=None, losses=[], passes=0, seeds=[], tuned=0)
-        return negatives.list_rows(lists, before, test)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+        return negatives.list_rows(cell["data"], before, test)
+    with scoreboard.one_thread():
         return _model_rows(cell, cell["tau"], before, test)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _model_rows(cell: HeldCell, tau: float, before: Window, test: Window) -> list[Row]:
@@ -195,8 +185,7 @@ def _model_rows(cell: HeldCell, tau: float, before: Window, test: Window) -> lis
         where = {"data": cell["data"], "loss": loss, "tau": tau}
         setting, path = chosen(loss, before, tau, cell["passes"], measure)
         rows += tidy(where, setting._asdict())
-        told = {f"validation {RECALL}": max(path)}
-        rows += tidy({**where, "seed": 0}, told, path=[round(value, 4) for value in path])
+        rows.append(scoreboard.path_row(where, f"validation {RECALL}", path))
         each: dict[float, list[Float]] = {weight: [] for weight in WEIGHTS}
         for seed in cell["seeds"]:
             model, _ = trained(loss, test, tau, setting.passes, seed)

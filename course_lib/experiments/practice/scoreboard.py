@@ -6,7 +6,8 @@ A model is two tables whose inner product is its score; a list of hits is the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib import hits, metrics, popularity
-from course_lib.experiments.core.summary import Row, half_width, tidy
+from course_lib.experiments.core.summary import Row, half_width, means, tidy
 from course_lib.interactions import Interactions
 from course_lib.intervals import bootstrap_interval
 from course_lib.training import resumable
@@ -126,6 +127,17 @@ def chosen_list(before: Window, rate: Rate, among: Sequence[Kind]) -> Kind:
 
 
 # ------------------------------------------------------------------------------------------------------------- training
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread: its sums are then made in one order, and the last digits are the same on every machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @resumable.once
 def cosine_training(
     window: Window,
@@ -298,3 +310,18 @@ def path_rows(where: Row, losses: Sequence[float], rates: Sequence[float], seed:
         *tidy({**where, "seed": seed}, {"loss": losses[-1]}, path=[round(value, 4) for value in losses]),
         *tidy({**where, "seed": seed}, {"recall on the way": rates[-1]}, path=[round(value, 4) for value in rates]),
     ]
+
+
+def path_row(where: Row, name: str, path: Sequence[float]) -> Row:
+    """The best number on the way of the training with seed 0, and the way."""
+    return {**where, "seed": 0, "metric": name, "value": float(max(path)), "path": [round(one, 4) for one in path]}
+
+
+def named_by(*keys: str) -> Callable[[list[Row]], dict[str, float]]:
+    """What makes the scalars of a result: means over seeds, named by those of these keys that a row has."""
+
+    def scalars(rows: list[Row]) -> dict[str, float]:
+        points = (row for row in rows if "path" not in row)
+        return means(points, lambda row: "-".join(str(row[key]) for key in keys if row.get(key) is not None))
+
+    return scalars

@@ -21,7 +21,7 @@ from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import Result, shown
 from course_lib.experiments.core.rules import Rules
-from course_lib.experiments.core.summary import Row, means, tidy
+from course_lib.experiments.core.summary import Row, tidy
 from course_lib.experiments.practice import batches, negatives, popularity_held, scoreboard
 from course_lib.experiments.practice.judging import rate_of
 from course_lib.experiments.practice.scoreboard import Window
@@ -168,12 +168,7 @@ def slope(model: Model, counts: NDArray[np.int64]) -> float:
     plan=plan,
     estimate=seconds,
     describe=RECIPES.describe,
-    finish=lambda rows: means(
-        [row for row in rows if "path" not in row],
-        lambda row: "-".join(
-            str(row[key]) for key in ("data", "loss", "scale", "batch", "weight", "metric") if key in row
-        ),
-    ),
+    finish=scoreboard.named_by("data", "loss", "scale", "batch", "weight", "metric"),
     layout=shown("data", "loss", "weight", metrics=(RECALL, "films shown"), digits=3),
     rules=Rules(path="stored", lists=True, predictions="d7dd28f3"),
 )
@@ -185,14 +180,9 @@ def sigmoid_cell(cell: SigmoidCell) -> list[Row]:
     """
     before, test = batches.windows(cell["data"])
     if cell["repair"] is None:
-        lists = negatives.NegativesCell(data=cell["data"], tau=None, losses=[], passes=0, seeds=[], tuned=0)
-        return negatives.list_rows(lists, before, test)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+        return negatives.list_rows(cell["data"], before, test)
+    with scoreboard.one_thread():
         return _biases(cell, test) if cell["sizes"] else _lists(cell, cell["repair"], before, test)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _biases(cell: SigmoidCell, test: Window) -> list[Row]:
@@ -215,7 +205,7 @@ def _lists(cell: SigmoidCell, repair: str, before: Window, test: Window) -> list
     _, path = trained(repair, before, BATCH, None, cell["passes"], 0, measure)
     passes = 1 + int(np.argmax(path))
     rows = tidy(where, {"passes": passes})
-    rows += tidy({**where, "seed": 0}, {f"validation {RECALL}": max(path)}, path=[round(value, 4) for value in path])
+    rows.append(scoreboard.path_row(where, f"validation {RECALL}", path))
     each: dict[float, list[Float]] = {0.0: [], 1.0: []}
     for seed in cell["seeds"]:
         model, _ = trained(repair, test, BATCH, None, passes, seed)
