@@ -20,7 +20,7 @@ import numpy as np
 from course_lib import __version__, checking, outputs
 from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
-from course_lib.audit.pairs import Found, read_pairs
+from course_lib.audit.pairs import Found, read_pairs, refuse_names_as_pairs
 from course_lib.audit.report import Report, audit
 from course_lib.audit.schema import declared, refuse_unknown
 from course_lib.audit.snapshots import Comparison, compare
@@ -202,6 +202,7 @@ def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tupl
         read_pairs(where, name, users, items, schema) if where and users is not None else None
         for name, where in (("pairs", given.pairs), ("held_out", given.held_out))
     ]
+    refuse_names_as_pairs(found)
     return found[0], found[1]
 
 

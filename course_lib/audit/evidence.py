@@ -170,9 +170,11 @@ class Evidence:
 
     @cached_property
     def leak(self) -> float | None:
-        """Mean share of the training pairs that are later than a held-out pair; None where not both have times."""
+        """Mean share of the training pairs that are later than a held-out pair; None without times that differ."""
         train, test = self.pairs, self.held_out
         if train is None or test is None or train.times is None or test.times is None or not len(test):
+            return None
+        if not np.ptp(np.concatenate([train.times, test.times])):
             return None
         earlier = np.searchsorted(np.sort(train.times), test.times, side="right")
         return float(1 - earlier.mean() / max(1, len(train)))

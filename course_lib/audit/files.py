@@ -40,7 +40,7 @@ from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
 from course_lib.audit.columns import FAMILY, Beside, Candidates, candidates, families, number_of, side_of
-from course_lib.audit.ids import IDS, by_id, checked_ids
+from course_lib.audit.ids import IDS, WRITTEN, by_id, checked_ids
 from course_lib.audit.lines import lines_of
 from course_lib.audit.schema import INFERRED, NONE, Schema
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
@@ -93,7 +93,7 @@ def read_table(
     if names is not None:
         names = checked_ids(names, len(found.values), name, path if ids is None else located(ids, name, IDS)[0])
     values = no_codes(checking.as_numpy(found.values), f"{name} ({path})", refused=(1, 2))
-    if ending not in arrow.ENDINGS:
+    if ending not in arrow.ENDINGS or names is None:  # beside a column of ids, a dimension may hold whole numbers
         _refuse_ids_inside(values, name, path)
     table = table_of(found.values, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     found = replace(found, left_out=tuple(each for each in found.left_out if ids != f"{path}#{each}"))
@@ -318,6 +318,8 @@ def _read_words(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         ids.append(word)
     if counted and int(counted[1]) != len(rows):
         raise refuse_file(name, path, f"line 1 says {counted[1]} rows, and {len(rows)} follow", expected)
+    if not counted and all(NUMBER.fullmatch(word) and not WRITTEN.fullmatch(word) for word in ids):
+        raise refuse_file(name, path, f"every line begins with a number such as {ids[0]}, which is no id", expected)
     found = Rows(np.stack(rows), f"{width} numbers after the id", total=len(rows))
     return found if schema.id == NONE else replace(found, ids=np.array(ids), ids_from="the first word of each line")
 
@@ -402,7 +404,9 @@ def _dimensions(
     if floats or (whole and not groups):
         return _name_of({key: (str(lists[key]),) for key in floats or whole}, "", name, path)
     if len(groups) == 1:
-        return next(iter(groups.values()))
+        (((before, _), those),) = groups.items()
+        _refuse_first_without_number(before, those, numbers, name, path)
+        return those
     if len(numbers) == 1 and any(map(str.isdigit, numbers[0])):
         return numbers
     if not numbers:
@@ -415,6 +419,15 @@ def _dimensions(
         "names that differ in a number alone (dim_0, dim_1, ...), what these begin with after a #, such as "
         f"{path.name}#dim_, or the columns after a #, such as {path.name}#{','.join(numbers[:3])}",
     )
+
+
+def _refuse_first_without_number(before: str, those: list[str], numbers: list[str], name: str, path: Path) -> None:
+    """Raises ValueError for emb beside emb.1, emb.2, ...: pandas numbers columns of one name so, from the second on."""
+    stem = before.rstrip(" ._-:")
+    left = [key for key in numbers if key not in those and (key == stem or stem == "Unnamed")]
+    if left and number_of(those[0]) > 0:
+        what = f"{left[0]} stands beside {those[0]}, {those[1]}, ..., and may be the first of them"
+        raise refuse_file(name, path, what, f"{path.name}#{left[0]},{','.join(those)}, or a file without {left[0]}")
 
 
 def _split(chosen: str) -> list[str]:
@@ -456,34 +469,40 @@ def _refuse_hexadecimal(picked: list[str], columns: Mapping[str, Any], chosen: s
 def numpy_arrays(path: Path, name: str) -> tuple[dict[str, AnyArray], list[str]]:
     """({name: array} of .npz or {"": array} of .npy, the names of arrays of Python objects, which are never loaded)."""
     expected = "numbers that numpy.save or numpy.savez wrote"
+    arrays: dict[str, AnyArray] = {}
+    objects: list[str] = []
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            return {"": loaded}, []
-        with loaded:
-            arrays, objects = {}, []
-            for key in loaded.files:
-                try:
-                    arrays[key] = loaded[key]
-                except ValueError as problem:
-                    if "allow_pickle" not in str(problem):
-                        raise
-                    objects.append(key)
-            return arrays, objects
+            arrays[""] = loaded
+        else:
+            with loaded:
+                for key in loaded.files:
+                    try:
+                        arrays[key] = loaded[key]
+                    except ValueError as problem:
+                        if "allow_pickle" not in str(problem):
+                            raise
+                        objects.append(key)
     except BROKEN as problem:
         what = first_line(problem)
         if "pickle" in what.lower():  # what numpy says of every file that is not its own, with advice to load it anyway
             what = "it is another kind of file, or holds Python objects"
             expected += "; Python objects are never loaded: convert the array with numpy.stack or .astype(float) first"
         raise refuse_file(name, path, f"it cannot be read ({what})", expected) from None
+    records = [key for key, array in arrays.items() if array.dtype.names]
+    if "" in arrays and (records or not arrays[""].ndim):
+        what = f"records of {listed(arrays[''].dtype.names or ())}" if records else "a single number"
+        raise refuse_file(name, path, f"it holds {what}", "a plain array, with ids in a file of their own")
+    return {key: array for key, array in arrays.items() if key not in records}, objects + records
 
 
 def refuse_objects(name: str, path: Path, key: str) -> ValueError:
-    """The error for an array of Python objects, such as a column of text from pandas."""
+    """The error for an array of Python objects, such as a column of text from pandas, or of records."""
     return refuse_file(
         name,
         path,
-        f"its array {key} holds Python objects, which are never loaded",
+        f"its array {key} holds Python objects or records, which are not read",
         f"numbers or text: store {key}.astype(str) for ids, numpy.stack({key}) for rows",
     )
 

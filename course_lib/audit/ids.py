@@ -118,7 +118,7 @@ class Naming:
     """From the ids of a table to its rows; -1 for the rows that were left out."""
 
     def __init__(self, table: Table, side: str) -> None:
-        self.side, self.rows = side, len(table.rows)
+        self.side, self.rows, self.left_out = side, len(table.rows), table.schema.get("ignored") or ()
         self.place = np.full(table.size, -1, dtype=np.int64)
         self.place[table.kept] = np.arange(self.rows)
         self.known: AnyArray | None = None
@@ -151,7 +151,10 @@ class Naming:
         odd = any(map(str.isdigit, text)) and not WRITTEN.fullmatch(text)
         written = ", written as 10 is, not 010 or +10" if numbers and odd else ""
         if self.known is None:
-            return f"a row number from 0 to {size - 1}{written}"
+            unused = ", ".join(self.left_out[:4])
+            ids = f", or the ids of the rows ({unused} {'was' if len(self.left_out) == 1 else 'were'} left out: "
+            ids += f"--{self.side}-ids FILE#COLUMN if the ids stand there)"
+            return f"a row number from 0 to {size - 1}{written}{ids if unused else ''}"
         return f"one of the {size} ids, such as {self.known[0]}{written}"
 
     def knows(self, ids: AnyArray) -> bool:

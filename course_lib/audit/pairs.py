@@ -10,9 +10,9 @@
 
 Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (`columns`), or what
 begins with user or item; a name with a digit is an id. Two columns alone may have any names, and a text file without a
-header has its pairs in the first two. Of more columns none is guessed: `FILE#USERS,ITEMS` names the two. Where a table
-has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are row numbers, from 0. An id is what is
-written (`course_lib.audit.ids`).
+header has its pairs in the first two, and a rating and a time behind them, in any order. Of more columns none is
+guessed: `FILE#USERS,ITEMS` names the two. Where a table has ids (`course_lib.audit.files`), the pairs are mapped by
+them; else they are row numbers, from 0. An id is what is written (`course_lib.audit.ids`).
 
 No rating decides whether a pair counts. `Found.read` says what was read, and how many ratings are 0 or below. A column
 named as times are (`columns.is_time`), of numbers or of dates such as 2024-05-01 or 20240501, gives each pair its time;
@@ -36,7 +36,7 @@ from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_table
 from course_lib.audit.columns import SIDES, is_rating, named_like, vague_time
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
-from course_lib.audit.lines import Layout, below, by_user, fields_in, layout_of, lines_of, records
+from course_lib.audit.lines import RATINGS, Layout, below, by_user, fields_in, layout_of, lines_of, records
 from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
@@ -47,6 +47,7 @@ CHUNK = 500_000  # lines, or rows of Parquet, whose ids are held as such at once
 UNITS = {"": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of times: how many in a second
 FIRST_TIME = 1e8  # seconds since 1970: the year 1973
 LISTS = 10_000  # lines of a user and all of the user's items
+LOOKED, FEWEST = 1_000, 100  # lines without a header whose columns are told apart by what they hold
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
 
@@ -71,7 +72,8 @@ class Source:
     """The chunks of a file, how it was understood, and what the chunks that passed by held.
 
     total: what the file holds, counted apart from the chunks, or None; unit: of what. columns: those of users and of
-    items; rating, time: those that tell how much a user liked an item, and when, or none; unused: the others.
+    items; rating, time: those that tell how much a user liked an item, and when, or none; unused: the others. numbered:
+    whether the first pair, 0 and 1, may be what pandas calls columns without names.
     """
 
     chunks: Iterable[Chunk]
@@ -86,6 +88,7 @@ class Source:
     below: int = 0
     no_number: int = 0
     clocked: bool = True
+    numbered: bool = False
 
     def counted(self) -> Iterator[Chunk]:
         """The chunks, which are counted."""
@@ -117,6 +120,7 @@ class Source:
             said += f"; every pair counts as positive, whatever its {self.rating} ({odd})"
         elif self.rating:
             unused = (self.rating, *unused)
+        said += "; line 1 was read as the pair 0, 1" if self.numbered else ""
         taken: dict[str, Any] = {"user": users, "item": items, "time": time or None}
         taken |= {"rating": self.rating if rated else None, "ignored": [*unused]}
         return said + (f"; not used: {listed(unused)}" if unused else ""), taken
@@ -127,7 +131,7 @@ class Found:
     """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows.
 
     read, schema: how much of a file was read, and which columns as what: a sentence, and {user, item, time, rating,
-    ignored}; unit: of UNITS, what the times were given in.
+    ignored}; unit: of UNITS, what the times were given in; numbered: see `Source`.
     """
 
     pairs: Interactions
@@ -136,6 +140,7 @@ class Found:
     read: str = ""
     schema: dict[str, Any] = field(default_factory=dict)
     unit: str = ""
+    numbered: bool = False
 
 
 def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema = INFERRED) -> Found:
@@ -149,7 +154,16 @@ def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema 
     source = _source(path, schema, name, items)
     found = _joined(source.counted(), f"{name} ({path})", users, items)
     said, taken = source.said()
-    return replace(found, read=said, schema=taken)
+    return replace(found, read=said, schema=taken, numbered=source.numbered)
+
+
+def refuse_names_as_pairs(found: Iterable[Found | None]) -> None:
+    """Raises ValueError where several files begin with the line 0,1: they cannot share this pair by chance."""
+    if sum(each is not None and each.numbered for each in found) > 1:
+        raise ValueError(
+            "pairs and held-out both begin with the line 0,1: pandas writes it above columns without names, and it is "
+            "no pair; expected names of columns, or no such line"
+        )
 
 
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
@@ -362,13 +376,41 @@ def _from_text(path: Path, schema: Schema, name: str, items: Table) -> Source:
     used = places or (0, 1)
     others = [name for at, name in enumerate(names) if at not in used]
     rating, time = _rating_and_time(others, schema)
-    if not header:  # user, item, rating, time: MovieLens
-        rating, time = (others[0] if others else ""), (others[1] if len(others) == 2 else "")
+    if not header:
+        rating, time = _unnamed(path, name, layout, others, Naming(items, "item"), total)
     extra = [names.index(name) if name else None for name in (rating, time)]
     chunks = _rows_of(path, name, layout, used, extra, header)
     columns = (names[used[0]], names[used[1]] if len(names) > 1 else "none")
     unused = tuple(each for each in others if each not in (rating, time))
-    return Source(chunks, total - header, "lines", columns, rating, unused, time)
+    numbered = not header and fields == ["0", "1"]
+    return Source(chunks, total - header, "lines", columns, rating, unused, time, numbered=numbered)
+
+
+def _unnamed(path: Path, name: str, layout: Layout, others: list[str], items: Naming, total: int) -> tuple[str, str]:
+    """Which of the columns behind a user and an item holds the rating and which the time, by what they hold.
+
+    Raises ValueError where the second column holds few values, as ratings do, and the third ids of many items.
+    """
+
+    def columns(step: int) -> list[AnyArray]:
+        found = islice(records(path, name, layout), 0, LOOKED * step, step)
+        return [*map(np.array, zip(*(fields for _, _, fields in found if len(fields) == layout.width), strict=True))]
+
+    def rated(looked: list[AnyArray]) -> bool:
+        second, third = (len(np.unique(column)) for column in looked[1:3])
+        many = len(looked[0]) >= FEWEST and third > 2 * second
+        return many and second <= RATINGS and items.knows(np.unique(looked[2]))
+
+    if not others or layout.width < 3:
+        return "", ""
+    looked = columns(1)
+    if rated(looked) and rated(columns(max(1, total // LOOKED))):  # of a file in the order of its items, look at more
+        what = f"column 2 holds {len(np.unique(looked[1]))} values, as ratings do, and column 3 ids of items"
+        raise refuse_file(name, path, what, "a first line that names the columns, such as user,rating,item")
+    clocks = dict(zip(others, map(_clock, looked[2:]), strict=True))
+    times = [key for key, clock in clocks.items() if clock is not None and len(clock) and clock.min() > FIRST_TIME]
+    time = times[0] if len(others) <= 2 and times else ""
+    return next((key for key in others if key != time), ""), time
 
 
 def _rows_of(

@@ -52,13 +52,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy import stats
 from tqdm import tqdm
 
 from course_lib import checking
 from course_lib.audit import remedies
 from course_lib.audit.actions import MOST, Action, actions, headline, named, numbered, passed_over
 from course_lib.audit.cosines import Cosines, free_gauge, look
-from course_lib.audit.evidence import Evidence
+from course_lib.audit.evidence import FEWEST_ITEMS, Evidence
 from course_lib.audit.page import CARDS, Answers, head
 from course_lib.audit.pairs import Found, pairs_of
 from course_lib.audit.questions.batch import in_batch_bias
@@ -82,6 +83,7 @@ SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
 PAIRS = {"pairs": "training pairs", "held_out": "held-out pairs"}
 FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
+AGREE = 0.5  # rank correlation of given counts and the training pairs' from which on nothing is said of them
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,13 +244,13 @@ def audit(
     checking.whole(draws, "draws")
     item_table = table_of(items, "items", drop_zero_rows=drop_zero_rows)
     user_table = None if users is None else table_of(users, "users", drop_zero_rows=drop_zero_rows)
+    items_name = _called("items", item_table)
     if len(item_table.rows) < k + 2:
-        where = "" if item_table.source == "memory" else f" ({item_table.source})"
         raise ValueError(
-            f"items{where} has {len(item_table.rows)} rows; expected at least {k + 2}, as each has {k} neighbours"
+            f"{items_name} has {len(item_table.rows)} rows; expected at least {k + 2}, as each has {k} neighbours"
         )
     if user_table is not None:
-        checking.same_width(user_table.rows, item_table.rows, "users", "items")
+        checking.same_width(user_table.rows, item_table.rows, _called("users", user_table), items_name)
     if not isinstance(training, Training | None):
         raise checking.refuse(training, "training", "an audit.Training, such as Training(loss='bpr')")
     if not isinstance(index, str | PathLike | None):
@@ -281,7 +283,7 @@ def _report(
         bar.set_description(name)
         bar.update()
 
-    said = [*_notes(evidence, found)]
+    said = [*_notes(evidence, found, given=inputs["counts"] == "given")]
     belonging = mismatched_rows(evidence)
     if belonging.verdict == "fault":
         return Report((belonging, *_not_judged()), (), (), None, inputs, options, tuple(said), (), evidence)
@@ -344,6 +346,11 @@ def found_in(values: Any, name: str, users: Table | None, items: Table) -> Found
     if users is None:
         raise ValueError(f"{name} was given without users; expected the user table, whose rows the pairs name")
     return pairs_of(values, name, users, items)
+
+
+def _called(name: str, table: Table) -> str:
+    """What a message calls a table: with its file, where it has one."""
+    return name if table.source == "memory" else f"{name} ({table.source})"
 
 
 def _evidence(items: Table, users: Table | None, counts: Any, found: dict[str, Found | None], **more: Any) -> Evidence:
@@ -423,7 +430,8 @@ def cold_lines(evidence: Evidence | None) -> Iterator[str]:
         yield f"Users without a training pair, on whom nothing is measured: {users:,} (held-out pairs: {pairs:,})."
 
 
-def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
+def _notes(evidence: Evidence, found: dict[str, Found | None], *, given: bool) -> Iterator[str]:
+    """given: whether the counts are those of a file, and not of the pairs."""
     for rows, what in ((evidence.zero_items, "item"), (evidence.zero_users, "user")):
         if rows:
             yield f"Zero {what} rows that were left out, with their counts and their pairs: {rows:,}."
@@ -434,6 +442,13 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
             yield f"{name}: pairs of zero rows that were left out: {each.lost:,}."
         if each is not None and each.unit:
             yield f"{name}: the times look like {each.unit} since 1970, and were taken as such."
+    if given and evidence.pairs is not None and evidence.counts_vary and len(evidence.items) >= FEWEST_ITEMS:
+        alike = float(stats.spearmanr(evidence.counts, evidence.pairs.col_counts).statistic)
+        if alike < AGREE:
+            yield (
+                f"counts: they do not rank the items as the training pairs do (rank correlation {alike:.2f}): are they "
+                "in the order of the rows in the file?"
+            )
 
 
 def _measured_lines(effect: Effect) -> Iterator[str]:

@@ -97,6 +97,9 @@ def no_codes(array: AnyArray, name: str, *, refused: tuple[int, ...] = (2,)) -> 
     refused: sizes in bytes of whole numbers that are. One byte may be a code with the same scale for all, which changes
     no verdict; who has such a table in memory knows, and a file does not say.
     """
+    if array.ndim == 0 or array.dtype.names:
+        what = f"a record array of {', '.join(array.dtype.names)}" if array.dtype.names else "a single number"
+        raise ValueError(f"{name} is {what}; expected a table of numbers, one row a vector")
     whole = array.dtype.kind in "iu"
     if not array.any() or not (whole or (array.dtype.kind == "f" and _whole(array[:1000]) and _whole(array))):
         return array
@@ -113,7 +116,8 @@ def no_codes(array: AnyArray, name: str, *, refused: tuple[int, ...] = (2,)) -> 
 
 def _whole(array: AnyArray) -> bool:
     """Whether floats are all whole numbers of 16 bits; large floats are all whole."""
-    return bool((np.abs(array) < 2**16).all() and (array == np.floor(array)).all())
+    most = min(2**16, float(np.finfo(array.dtype).max))  # float16 ends below
+    return bool((np.abs(array) < most).all() and (array == np.floor(array)).all())
 
 
 def _matrix_of(values: Any) -> Any:

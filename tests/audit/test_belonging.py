@@ -277,6 +277,28 @@ def test_rows_in_another_order_are_found_and_named(kind: str) -> None:
         assert sum(map(bool, told)) >= len(SEEDS) - len(SEEDS) // 20, (name, [verdict.support for verdict in found])
 
 
+def test_exchanged_tables_are_told() -> None:
+    model = clean(0)
+    size = min(len(model.users), len(model.items))
+    kept = (model.pairs.users < size) & (model.pairs.items < size)
+    turned = Interactions(model.pairs.items[kept], model.pairs.users[kept], n_users=size, n_items=size)
+    found = replace(model, users=model.users[:size], items=model.items[:size], pairs=turned).asked()
+    assert found.verdict == "fault" and belonging.EXCHANGED in found.support, found.support
+
+
+def test_held_out_pairs_that_are_numbered_otherwise_are_a_fault() -> None:
+    """Counted from 1; and right ones are none."""
+    model = clean(0)
+    later = np.random.default_rng(0).random(len(model.pairs)) < 0.3
+    held_out, split = model.pairs.select(later), replace(model, pairs=model.pairs.select(~later))
+    assert replace(split, held_out=held_out).asked().verdict == "fine"
+    shifted = Interactions(
+        held_out.users, (held_out.items + 1) % len(model.items), n_users=held_out.n_users, n_items=held_out.n_items
+    )
+    found = replace(split, held_out=shifted).asked()
+    assert found.verdict == "fault" and "not to the held-out pairs" in found.support, found.support
+
+
 @pytest.mark.parametrize("kind", WEAK)
 def test_a_weak_model_whose_rows_are_right_has_no_fault(kind: str) -> None:
     assert "fault" not in [WEAK[kind](seed).asked(seed).verdict for seed in SEEDS]

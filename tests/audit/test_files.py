@@ -1013,3 +1013,88 @@ def test_ids_and_counts_are_read_as_written(tmp_path):
         (tmp_path / "counts.csv").write_text(f"1\n{wrong}\n2.5e1\n", encoding="utf-8")
         with pytest.raises(ValueError, match=rf"counts\.csv: it holds no numbers \('{wrong}'\)"):
             files.read_counts(f"{tmp_path}/counts.csv", 3)
+
+
+# ---- what stands where nothing names it
+
+
+@pytest.mark.parametrize(
+    ("columns", "times", "read"),
+    [
+        ("user item time rating", True, "times: column 3; every pair counts as positive, whatever its column 4"),
+        ("user item rating time", True, "times: column 4; every pair counts as positive, whatever its column 3"),
+        ("user item time", True, "times: column 3"),
+        ("user item rating", False, "whatever its column 3"),
+        ("user item rating place", False, "whatever its column 3 (0 or below: 0); not used: column 4"),
+    ],
+)
+def test_without_a_header_a_time_is_what_looks_like_one(columns, times, read, tmp_path):
+    values = {"user": [0, 1], "item": [2, 3], "rating": [5, 4], "time": [1714557600, 1714557700], "place": [7, 9]}
+    rows = zip(*(values[column] for column in columns.split()), strict=True)
+    found = read_text(tmp_path, "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    assert (found.pairs.times is not None) == times and read in found.read, found.read
+
+
+def test_a_rating_between_user_and_item_is_refused_without_a_header(tmp_path):
+    def read(text: str) -> pairs.Found:
+        (tmp_path / "a.csv").write_text(text)
+        return pairs.read_pairs(str(tmp_path / "a.csv"), "pairs", table_of(ROWS, "users"), table_of(ROWS, "items"))
+
+    lines = [f"{at % 40},{1 + at % 5},{at * 7 % 40}\n" for at in range(200)]
+    with pytest.raises(ValueError, match=r"a\.csv: column 2 holds 5 values, as ratings do, and column 3 ids of items"):
+        read("".join(lines))
+    assert read("".join(["user,rating,item\n", *lines])).schema["item"] == "item"
+    in_order = [f"{at % 40},{at // 80},{at * 7 % 40}\n" for at in range(3200)]  # of items: the first lines hold few
+    assert read("".join(in_order)).schema["item"] == "column 2"
+
+
+def test_pandas_names_of_two_columns_are_no_pair_of_both_files(tmp_path, capsys):
+    """A file of pairs may begin with 0,1: it is said. Training and held-out pairs cannot share it by chance."""
+    for name, first in (("users", ROWS), ("items", ROWS)):
+        np.save(tmp_path / f"{name}.npy", first)
+    for name, pair in (("pairs", "4,5"), ("held_out", "6,7")):
+        (tmp_path / f"{name}.csv").write_text(f"0,1\n{pair}\n")
+    assert cli([str(tmp_path)]) == 2
+    assert "pairs and held-out both begin with the line 0,1" in capsys.readouterr().err
+    assert "line 1 was read as the pair 0, 1" in read_text(tmp_path, "0,1\n2,3\n").read
+
+
+def test_a_first_dimension_without_a_number_is_not_left_out(tmp_path):
+    names = ["emb", *(f"emb.{at}" for at in range(1, 3))]
+    path = table_file(tmp_path / "a.parquet", {key: ROWS[:, at] for at, key in enumerate(names)})
+    with pytest.raises(ValueError, match=r"a\.parquet: emb stands beside emb\.1, emb\.2, \.\.\., and may be the first"):
+        files.read_table(path, "items")
+    np.testing.assert_array_equal(files.read_table(f"{path}#emb,emb.1,emb.2", "items").rows, ROWS)
+
+
+def test_ids_inside_vectors_are_refused_in_every_format(tmp_path):
+    inside = np.column_stack([np.random.default_rng(1).permutation(40), ROWS])
+    table_file(tmp_path / "a.parquet", {f"{at}": inside[:, at] for at in range(4)})
+    np.savetxt(tmp_path / "a.txt", ROWS)
+    with pytest.raises(ValueError, match=r"a\.parquet: column 0 holds another whole number in each row, as ids do"):
+        files.read_table(str(tmp_path / "a.parquet"), "items")
+    with pytest.raises(ValueError, match=r"a\.txt: every line begins with a number such as .*, which is no id"):
+        files.read_table(str(tmp_path / "a.txt"), "items")
+
+
+def test_records_and_single_numbers_are_refused_by_name(tmp_path):
+    records = np.zeros(40, dtype=[("item_id", "i8"), ("emb", "f4", (3,))])
+    np.save(tmp_path / "a.npy", records)
+    np.save(tmp_path / "b.npy", np.float32(3))
+    np.savez(tmp_path / "c.npz", emb=ROWS, meta=records)
+    for name, what in (("a.npy", "records of item_id, emb"), ("b.npy", "a single number")):
+        with pytest.raises(ValueError, match=rf"{name}: it holds {what}; expected a plain array"):
+            files.read_table(str(tmp_path / name), "items")
+    np.testing.assert_array_equal(files.read_table(str(tmp_path / "c.npz"), "items").rows, ROWS)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_table_in_half_precision_is_read_without_a_warning():
+    np.testing.assert_array_equal(table_of(ROWS.astype(np.float16), "items").rows, ROWS.astype(np.float16))
+
+
+def test_an_id_that_no_row_has_names_the_columns_that_were_left_out(tmp_path):
+    path = table_file(tmp_path / "a.parquet", {"ean": [f"k{at}" for at in range(40)], "emb": [*map(list, ROWS)]})
+    (tmp_path / "a.csv").write_text("user_id,item_id\n0,k7\n")
+    with pytest.raises(ValueError, match=r"the ids of the rows \(ean was left out: --item-ids FILE#COLUMN"):
+        pairs.read_pairs(str(tmp_path / "a.csv"), "pairs", people(), files.read_table(path, "items"))

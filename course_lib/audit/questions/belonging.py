@@ -19,6 +19,7 @@ NAME = "mismatched-rows"
 USERS, SWAPS = 1_000, 20_000  # users, drawn at random, and swaps of two pairs, in all
 FEWEST_USERS = 20  # without whom nothing is said
 FAR, MOVED = 3, "are off by"  # rows by which a table is moved, and how that is said
+EXCHANGED = "users and items are exchanged, in the tables or in the pairs"
 SURE = 5.0  # standard errors by which another pairing must win
 NARROW = 3  # dimensions, in which rows of another rotation may agree with the pairs by chance
 ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
@@ -85,9 +86,10 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     A pairing is judged by swaps: <u, i> + <v, j> should be above <u, j> + <v, i>, for pairs (u, i) and (v, j). Whatever
     belongs to an item or a user alone, such as popularity, cancels. Other pairings: each table moved by up to FAR rows,
     in reverse, or in the order of its row numbers as text, and both so, in the order of the ids and in that of the
-    file; and strangers' rows, those of other items or users of like counts. They are compared on the same swaps, user
-    by user. Held-out pairs must not say the opposite: a model of what comes next may prefer the item after each that a
-    user knows, but not the one after the next.
+    file; the two tables exchanged; and strangers' rows, those of other items or users of like counts. They are compared
+    on the same swaps, user by user. Held-out pairs must not say the opposite: a model of what comes next may prefer the
+    item after each that a user knows, but not the one after the next. Where the rows belong to the training pairs,
+    held-out pairs are asked the same, as they may be numbered otherwise.
 
     Also a fault where a part of a table is in another order (`Side.astray`, `Side.drifts`); and where the rows know no
     more of the pairs than strangers' do, although the tables were trained: with each other, or each on such pairs.
@@ -101,9 +103,11 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
         return cannot_tell(NAME, why, f"Give the pairs of {FEWEST_USERS} users.")
     found = _shares(evidence, pairs, swaps)
     later = None
-    if pairs is evidence.pairs and evidence.held_out is not None and _winner(found) is not None:
+    if pairs is evidence.pairs and evidence.held_out is not None:
         swaps = drawn_swaps(evidence.held_out, evidence.rng("held-out swaps"))
         later = _shares(evidence, evidence.held_out, swaps) if swaps.users >= FEWEST_USERS else None
+    if later is not None and found.knows and _winner(found) is None and (other := _winner(later)) is not None:
+        return _held_out_otherwise(found, later, other)
     return _judged(found, later, *_partly(evidence, pairs, found))
 
 
@@ -191,11 +195,15 @@ def _shares(evidence: Evidence, pairs: Interactions, swaps: Swaps) -> Shares:
             shares |= {f"{said}; the item rows {other}": share(left, right) for other, right in moved.items()}
         return shares
 
+    others = in_orders(other_orders(len(users)), other_orders(len(items)))
+    least = min(len(users), len(items))
+    if max(map(int, (swaps.u.max(), swaps.v.max(), swaps.i.max(), swaps.j.max()))) < least:
+        others[EXCHANGED] = share(apart(items, swaps.u, swaps.v), apart(users, swaps.i, swaps.j))
     rng = evidence.rng("strangers")
     strange_items, strange_users = (strangers_rows(counts, rng) for counts in (pairs.col_counts, pairs.row_counts))
     return Shares(
         share(of_users, of_items),
-        in_orders(other_orders(len(users)), other_orders(len(items))),
+        others,
         in_orders(orders_of_file(evidence.user_places), orders_of_file(evidence.places)),
         [share(of_users, apart(items, swaps.i, swaps.j, rows)) for rows in strange_items],
         [share(apart(users, swaps.u, swaps.v, rows), of_items) for rows in strange_users],
@@ -252,6 +260,21 @@ def _later(evidence: Evidence, name: str) -> bool:
 
 
 # ---- the verdict
+
+
+def _held_out_otherwise(found: Shares, later: Shares, other: str) -> Verdict:
+    """The fault of held-out pairs that name other rows than the training pairs do."""
+    won, held_out, best = (
+        float(shares.mean()) for shares in (found.given, later.given, (later.others | later.of_file)[other])
+    )
+    figures: dict[str, Number] = {"won": won, "won_held_out": held_out, "won_held_out_by_the_best_other": best}
+    support = (
+        f"The tables belong to the training pairs, where the score falls in {100 * won:.1f} % of the swaps of two "
+        f"pairs, but not to the held-out pairs: {100 * held_out:.1f} %, and {100 * best:.1f} % in another order: "
+        f"{other}. Nothing else is judged."
+    )
+    advice = "Number the held-out pairs as the training pairs are: look for ids counted from 1, or columns exchanged."
+    return Verdict(NAME, "fault", support, figures, advice)
 
 
 def _best(found: Shares) -> str:

@@ -58,7 +58,7 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     train, test, leak = evidence.pairs, evidence.held_out, evidence.leak
     if leak is None:
         needed = "Give training and held-out pairs with a column of times."
-        return cannot_tell(name, "The training and the held-out pairs do not both have times.", needed)
+        return cannot_tell(name, "The training and the held-out pairs do not both have times that differ.", needed)
     assert train is not None and test is not None and train.times is not None and test.times is not None
     last = np.full(train.n_users, -np.inf)
     np.maximum.at(last, train.users, train.times)

@@ -57,14 +57,14 @@ def files_in(folder: Path, name: str) -> dict[str, str]:
     """{stem: file} of the STEMS in a folder. Raises ValueError without items, and where one comes in two files."""
     found, packed = dict[str, str](), dict[str, str]()
     for path in sorted(folder.iterdir()):
-        start, *behind = path.name.split(".")
+        stem, (start, *behind) = path.stem.replace("-", "_"), path.name.replace("-", "_").split(".")
         if start in STEMS and len(behind) in (1, 2) and path.suffix.lower() in PACKED:
             packed[start] = path.name
-        if path.stem not in STEMS or not (path.is_file() or is_parts(path)):
+        if stem not in STEMS or not (path.is_file() or is_parts(path)):
             continue
-        if path.stem in found:
-            raise refuse_file(name, folder, f"it holds {Path(found[path.stem]).name} and {path.name}", "one of them")
-        found[path.stem] = str(path)
+        if stem in found:
+            raise refuse_file(name, folder, f"it holds {Path(found[stem]).name} and {path.name}", "one of them")
+        found[stem] = str(path)
     if alone := [file for stem, file in packed.items() if stem not in found]:
         raise refuse_file(name, folder, f"{alone[0]} is compressed", "the file that is in it")
     if "items" not in found:
