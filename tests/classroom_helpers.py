@@ -26,8 +26,10 @@ def needs_nbgrader() -> None:
 
 
 def classroom(*arguments: object, check: bool = True, **environment: object) -> subprocess.CompletedProcess[str]:
-    """Runs the classroom's command as an instructor would."""
-    command = [sys.executable, "-m", "exercises.engine.classroom", arguments[0], *SHORT, *map(str, arguments[1:])]
+    """Runs the classroom's command as an instructor would, with SHORT limits where the arguments have none."""
+    own = [*map(str, arguments)]
+    limits = () if any("-seconds" in one for one in own) else SHORT
+    command = [sys.executable, "-m", "exercises.engine.classroom", own[0], *limits, *own[1:]]
     done = subprocess.run(
         command,
         cwd=ROOT,

@@ -16,6 +16,7 @@ from course_lib.audit.questions.rules import NOTED, RULES
 from course_lib.audit.snapshots import questions
 from course_lib.audit.tables import Table
 from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS
+from course_lib.interactions import Interactions
 
 pytestmark = pytest.mark.seconds
 
@@ -173,3 +174,28 @@ test_what_no_report_can_hold_is_refused = refused(
         r"training is 'softmax'; expected an audit\.Training",
     ),
 )
+
+
+def test_counts_in_another_order_than_the_pairs_are_noted() -> None:
+    model = planted.clean(0)
+    counts = model.pairs.col_counts
+    pairs = {"pairs": model.pairs, "held_out": model.held_out, "rng": np.random.default_rng(0)}
+    for given, noted in ((counts, False), (7 * counts + 1, False), (np.roll(counts, 1), True)):
+        found = audit(model.items, model.users, counts=given, **pairs, draws=1)
+        assert any("they do not rank the items as the training pairs do" in note for note in found.notes) == noted
+
+
+def test_pairs_that_all_have_one_time_are_not_called_split_by_time() -> None:
+    model = planted.clean(0)
+    pairs, held_out = (
+        Interactions(part.users, part.items, n_users=part.n_users, n_items=part.n_items, times=np.ones(len(part)))
+        for part in (model.pairs, model.held_out)
+    )
+    found = audit(model.items, model.users, pairs=pairs, held_out=held_out, draws=1, rng=np.random.default_rng(0))
+    assert next(each for each in found.further if each.id == "time").verdict == "cannot tell"
+
+
+def test_tables_of_two_widths_are_refused_with_their_files() -> None:
+    tables = [Table(np.ones((30, width)), f"{width}.npy", 30, np.zeros(0, int)) for width in (3, 4)]
+    with pytest.raises(ValueError, match=r"users \(4\.npy\) has width 4 but items \(3\.npy\) has width 3"):
+        audit(*tables, rng=np.random.default_rng(0))

@@ -683,3 +683,18 @@ def test_two_numbers_under_one_name_are_a_doubt(tmp_path: Path) -> None:
     assert {who for who, _, problem in came(tmp_path, both).values() if not problem} == {"anna"}
     one = people.Roster([people.Person("anna", "Anna")])
     assert all(problem for _, _, problem in came(tmp_path, one).values())
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("Asia/Tokyo", 14), ("America/New_York", 4), ("UTC", 23)])
+def test_a_platforms_times_are_those_of_the_classs_zone(tmp_path: Path, zone: str, hour: int) -> None:
+    day = 21 if zone == "America/New_York" else 20
+    blackboard = "Week 1_asmith_attempt_2026-11-20-23-10-12_ddc.ipynb"
+    put(tmp_path / "loose", {blackboard: WORK})
+    (tmp_path / "class.zip").write_bytes(packed({f"all/{blackboard}": WORK}))
+    for place in ("loose", "class.zip"):
+        (one,) = intake.arrivals(tmp_path / place, ASSIGNMENTS, people.Roster(everybody=True), zone=ZoneInfo(zone))
+        assert one.stamped and one.handed_in == f"2026-11-{day}T{hour:02}:10:12+00:00"
+
+
+def test_windows_ending_behind_a_notebooks_is_none(tmp_path: Path) -> None:
+    assert came(put(tmp_path, {"Anna Smith.ipynb.txt": WORK})) == {"Anna Smith.ipynb.txt": ("anna-smith", "ddc", None)}

@@ -180,3 +180,33 @@ def test_an_export_that_is_none_is_refused_with_the_way_out(
     arguments = ["roster", "--from", str(tmp_path / "export.csv"), "--course", str(tmp_path)]
     with pytest.raises(SystemExit, match=message):
         classroom.main([*arguments, *(part for one in columns for part in ("--column", one))])
+
+
+def test_what_two_people_share_or_nobody_has_identifies_nobody(tmp_path: Path) -> None:
+    export, header = tmp_path / "export.csv", "First name,Last name,Email address,Username,ID number\n"
+    export.write_text(f"{header}Bo,Li,hidden,bl,n/a\nAnna,Li,hidden,al,7\n", encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    export.write_text(f"{header}Cy,Ng,hidden,cn,n/a\nDi,Oh,hidden,do,\nAnna,Ray,hidden,ar,7\n", encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    found = {student: person.name for student, person in read_roster(tmp_path).people.items()}
+    assert found == {"bl": "Bo Li", "al": "Anna Ray", "cn": "Cy Ng", "do": "Di Oh"}
+
+
+@pytest.mark.parametrize("number", ["1.07E+16", "1,01E+05"])
+def test_a_number_that_a_spreadsheet_has_rounded_is_refused(number: str, tmp_path: Path) -> None:
+    export = tmp_path / "export.csv"
+    export.write_text(f'Student;ID;SIS Login ID\n"Li, Bo";{number};bl\n', encoding="utf-8")
+    with pytest.raises(Failed, match=r"line 2: the number 1.*E\+.* take the platform's own file"):
+        rosters.update(tmp_path, export, {})
+
+
+def test_the_number_of_a_platform_without_a_preset_is_found(tmp_path: Path) -> None:
+    export = tmp_path / "w.csv"
+    export.write_text(
+        "Identifikator,Vollständiger Name,E-Mail-Adresse\nTeilnehmer/in 101,Anna Schmidt,a@x\n"
+        "Teilnehmer/in 102,Anna Schmidt,b@x\n",
+        encoding="utf-8",
+    )
+    columns = {"student": ["E-Mail-Adresse"], "name": ["Vollständiger Name"], "number": ["Identifikator"]}
+    rosters.update(tmp_path, export, columns)
+    assert read_roster(tmp_path).match("Anna Schmidt", "moodle", "102").student == "b@x"

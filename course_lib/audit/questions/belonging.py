@@ -104,9 +104,12 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
     found = _shares(evidence, pairs, swaps)
     later = None
     if pairs is evidence.pairs and evidence.held_out is not None:
-        swaps = drawn_swaps(evidence.held_out, evidence.rng("held-out swaps"))
-        later = _shares(evidence, evidence.held_out, swaps) if swaps.users >= FEWEST_USERS else None
-    if later is not None and found.knows and _winner(found) is None and (other := _winner(later)) is not None:
+        known = (pairs.row_counts[evidence.held_out.users] > 0) & (pairs.col_counts[evidence.held_out.items] > 0)
+        held_out = evidence.held_out.select(known)  # of the others the tables know nothing
+        swaps = drawn_swaps(held_out, evidence.rng("held-out swaps"))
+        later = _shares(evidence, held_out, swaps) if swaps.users >= FEWEST_USERS else None
+    other = None if later is None or later.knows else _winner(later)
+    if later is not None and other is not None and found.knows and _winner(found) is None:
         return _held_out_otherwise(found, later, other)
     return _judged(found, later, *_partly(evidence, pairs, found))
 

@@ -69,7 +69,7 @@ def _judged(path: Path, source: Path, submitted: Path, limits: Limits) -> str:
 def judge(source: Path, submitted: Path, limits: Limits | None = None) -> dict[str, Any]:
     """The verdict on one notebook."""
     cells, pristine = notebooks.working_copy(submitted.read_bytes()), notebooks.read_source(source)
-    verdict = replay(source.stem, pristine, cells, limits)
+    verdict = replay(source.stem, pristine, cells, limits, notebooks.saved_order(read_json(submitted)))
     verdict["look_at"] += _other_versions(notebooks.rebuilt(pristine, cells), verdict["checks"])
     return verdict
 

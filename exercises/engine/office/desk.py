@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -93,7 +94,9 @@ def _standing(student: str, receipts: list[Receipt], look: Look) -> Standing:
     notes = []
     for receipt in later:
         if problem := contents[receipt.id].problem:
-            notes.append(f"{shown(receipt)} does not count: {problem}; {receipt.advice or ASK}")
+            is_beside = worked_on and not receipt.path.lower().endswith((".ipynb", ".zip"))
+            told = f"{shown(worked_on[0])} does" if is_beside else receipt.advice or ASK
+            notes.append(f"{shown(receipt)} does not count: {problem}; {told}")
         elif receipt in untouched:
             notes.append(f"{shown(receipt)}: nothing is answered in it; {ASK}")
     if not worked_on:
@@ -163,6 +166,14 @@ class Desk:
         found.check({*(room.assignment for room in rooms(self.course)), *graded()}, students)
         return found
 
+    @property
+    def zone(self) -> tzinfo | None:
+        """That of the deadlines; while their file is wrong, which `grade` says, this computer's."""
+        try:
+            return read_deadlines(self.course).zone
+        except Failed:
+            return None
+
     def person(self, student: str) -> Person:
         """What the roster says of a student."""
         return self.roster.people.get(student) or Person(student)
@@ -174,7 +185,7 @@ class Desk:
         if not folder.is_dir() and not (folder.is_file() and zipfile.is_zipfile(folder)):
             raise Failed(f"--submissions {folder}: no such folder, and no zip file")
         known = numbers(one for one in self.ledger.receipts() if not one.withdrawn)
-        found = arrivals(folder, self.assignments(), self.roster, only, known=known)
+        found = arrivals(folder, self.assignments(), self.roster, only, known, self.zone)
         return self.ledger.collect(found, str(folder))
 
     def adopt(self, only: str | None = None) -> list[Receipt]:
@@ -185,7 +196,7 @@ class Desk:
         folder = self.course / "submitted"
         if not folder.is_dir():
             return []
-        every = arrivals(folder, self.assignments(), self.roster, only)
+        every = arrivals(folder, self.assignments(), self.roster, only, zone=self.zone)
         there = [replace(one, path=f"submitted/{one.path}") for one in every if not one.path.endswith("/")]
         known = {(one.path, one.sha256, one.student, one.problem) for one in self.ledger.receipts()}
         new = [one for one in there if (one.path, one.sha256, one.student, one.problem) not in known]
@@ -270,7 +281,7 @@ def _as_written(rebuilt: nbformat.NotebookNode) -> nbformat.NotebookNode:
     copy = deepcopy(rebuilt)
     for cell in copy.cells:
         source = _meaning(cell.source) if cell.cell_type == "code" else cell.source
-        cell.source = source.replace("\r\n", "\n").strip()
+        cell.source = "\n".join(map(str.rstrip, source.splitlines())).strip()
     copy.cells = [cell for cell in copy.cells if cell.source]
     return copy
 

@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from heapq import nlargest
 from io import BytesIO
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from course_lib.lessons.shared.grading import notebooks
 
-from .ledger import Arrival, Receipt, in_utc
+from .ledger import Arrival, Receipt, in_utc, in_zone
 from .people import Label, Roster, label, without_copy
 from .texts import written
 
@@ -39,6 +39,7 @@ MOST_OF_A_CLASS = 2_000_000_000
 ZIP = b"PK\x03\x04", b"PK\x05\x06"
 BY_HAND = "unpack it and collect again, or ask the student for the .ipynb file itself"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+TAR = b"ustar"  # at the place 257
 OTHERS = (b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 KEPT_BYTES = notebooks.MOST_BYTES  # those of a larger file are not kept; that it came is
 TIMESTAMP = "timestamp.txt"
@@ -51,13 +52,19 @@ Numbers = dict[tuple[str, str | None, str], set[str]]  # (student, assignment, p
 
 
 def arrivals(
-    folder: Path, assignments: Assignments, roster: Roster, only: str | None = None, known: Numbers | None = None
+    folder: Path,
+    assignments: Assignments,
+    roster: Roster,
+    only: str | None = None,
+    known: Numbers | None = None,
+    zone: tzinfo | None = None,
 ) -> list[Arrival]:
     """All files in `folder`. With `only`, files that clearly are another assignment are left out.
 
-    `known` holds the numbers of what came before, where no roster tells two people of one name apart.
+    `known` holds the numbers of what came before, where no roster tells two people of one name apart. zone: of times in
+    the names of files and in archives; None is this computer's.
     """
-    every = (one for file in _files(folder, roster) for one in _unpacked(file))
+    every = (one for file in _files(folder, roster, zone) for one in _unpacked(file))
     found = [replace(one, assignment=_assignment_of(one, assignments)) for one in every]
     if only is not None:
         found = [arrival for arrival in found if arrival.assignment in (only, None)]
@@ -71,20 +78,21 @@ def arrivals(
 # ---- reading files ----
 
 
-def _files(folder: Path, roster: Roster) -> Iterator[Arrival]:
+def _files(folder: Path, roster: Roster, zone: tzinfo | None) -> Iterator[Arrival]:
     """Every file that somebody may have meant as work, with its content; `folder` may be a zip file of these."""
     if folder.is_file():
-        yield from _of_a_class(folder)
+        yield from _of_a_class(folder, zone)
         return
     for entry in sorted(folder.iterdir()):
         if _is_nobodys((entry.name,)):
             continue
         if entry.is_symlink() or not entry.is_dir():
-            yield from _of_a_class(entry) if _is_of_a_class(entry, roster) else [_arrival(entry, folder)]
+            whole = _is_of_a_class(entry, roster)
+            yield from _of_a_class(entry, zone) if whole else [_arrival(entry, folder, zone)]
             continue
         every = (path for path in sorted(entry.rglob("*")) if not path.is_dir())
         inside = [path for path in every if not _is_nobodys(path.relative_to(entry).parts)]
-        yield from (_arrival(path, folder) for path in inside)
+        yield from (_arrival(path, folder, zone) for path in inside)
         if not inside:
             shown, now = _printable(entry.name), in_utc(datetime.now(UTC))
             yield Arrival(f"{shown}/", label(shown).name, now, problem="the folder is empty", advice=SAVE_AGAIN)
@@ -118,7 +126,7 @@ def _of_people(path: Path) -> list[Packed]:
     return inner if packed_whole or any(_label(one.parts[0]).platform for one in inner) else some
 
 
-def _of_a_class(path: Path) -> Iterator[Arrival]:
+def _of_a_class(path: Path, zone: tzinfo | None) -> Iterator[Arrival]:
     """The files of a class's zip, as if they had been unpacked."""
     packed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
@@ -129,7 +137,8 @@ def _of_a_class(path: Path) -> Iterator[Arrival]:
         return
     for one in every:
         who, shown = _label(one.parts[0]), _printable("/".join(one.parts))
-        when = in_utc(who.when or one.written or packed_at)
+        shown_time = who.when or one.written
+        when = in_utc(in_zone(shown_time, zone) if shown_time else packed_at)
         yield _read(Arrival(shown, who.name, when, stamped=who.when is not None), one)
 
 
@@ -173,7 +182,7 @@ def _printable(name: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda sign: f"\\x{ord(sign[0]):02x}", text)
 
 
-def _arrival(path: Path, folder: Path) -> Arrival:
+def _arrival(path: Path, folder: Path, zone: tzinfo | None) -> Arrival:
     """A file of a folder, read where it can be and may count."""
     true_path = path.relative_to(folder).as_posix()
     shown = _printable(true_path)
@@ -181,7 +190,7 @@ def _arrival(path: Path, folder: Path) -> Arrival:
     plain = Arrival(shown, who.name, in_utc(datetime.now(UTC)))
     try:
         status = path.lstat()
-        stamp = who.when or stamp_of(path.with_name(TIMESTAMP))
+        stamp = in_zone(who.when, zone) if who.when else stamp_of(path.with_name(TIMESTAMP))
         when = in_utc(stamp or datetime.fromtimestamp(status.st_mtime, UTC))
         plain = replace(plain, handed_in=when, stamped=stamp is not None)
         if path.is_symlink() or not path.is_file():
@@ -199,7 +208,7 @@ def _arrival(path: Path, folder: Path) -> Arrival:
 
 def _label(path: str) -> Label:
     """What the student's folder, or the name of a loose file, says."""
-    return label(re.sub(r"\.(ipynb|zip)$", "", path.split("/", 1)[0], flags=re.IGNORECASE))
+    return label(re.sub(r"\.(zip|ipynb(\.(txt|json))?)$", "", path.split("/", 1)[0], flags=re.IGNORECASE))
 
 
 def stamp_of(path: Path) -> datetime | None:
@@ -245,7 +254,7 @@ def packed_in(archive: bytes | Path) -> list[Packed]:
         opened = zipfile.ZipFile(BytesIO(archive) if isinstance(archive, bytes) else archive)
     except _BROKEN as error:
         raise Unopened(f"the archive is broken ({error})") from None
-    return sorted(_packed(opened), key=lambda one: one.written or datetime.min.replace(tzinfo=UTC))
+    return sorted(_packed(opened), key=lambda one: one.written or datetime.min)
 
 
 def _listed(archive: bytes | Path) -> int:
@@ -271,9 +280,9 @@ def check_size(sizes: Iterable[int], most: int) -> None:
 def _packed(archive: zipfile.ZipFile) -> Iterator[Packed]:
     for info in archive.infolist():
         parts = _parts(info)
-        try:  # the clock of who packed it, taken for this computer's, as unpacking does
-            written = datetime(*info.date_time).astimezone()
-        except (ValueError, OverflowError, OSError):
+        try:  # by the clock of who packed it
+            written = datetime(*info.date_time)
+        except ValueError:
             written = None
         if parts and not info.is_dir():
             yield Packed(parts, written, info.file_size, partial(_unpack, archive, info))
@@ -341,7 +350,7 @@ def _judged(arrival: Arrival, last_resort: str | None, roster: Roster) -> Arriva
 def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
     """Why a file cannot count, and what to do about it."""
     content = arrival.content or b""
-    if content.startswith((*ZIP, *OTHERS)):
+    if content.startswith((*ZIP, *OTHERS)) or content[257:262] == TAR:
         kind = "an archive in an archive" if content.startswith(ZIP) else "an archive, and no zip file"
         return f"it is {kind}", BY_HAND
     named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one

@@ -23,6 +23,7 @@ where it costs marks.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -131,7 +132,7 @@ def read_deadlines(course: Path) -> Deadlines:
     with of_file(path):
         file = read_toml(path, _File)
         about = {name: converted(f"assignments.{name}", one, _Assignment) for name, one in file.assignments.items()}
-        given = file.extensions.items()
+        given = {unicodedata.normalize("NFC", who): days for who, days in file.extensions.items()}.items()
         extensions = {who: converted(f"extensions.{who}", days, dict[str, _Days]) for who, days in given}
         late, zone = converted("late", file.late, Late), _zone(file.zone)
         due = {name: _due(name, one.due, zone) for name, one in about.items() if one.due is not None}

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from .texts import sha256
@@ -152,6 +152,11 @@ class Ledger:
                 database.executescript(" ".join(["BEGIN;", *schema, "COMMIT;"]))
             database.row_factory = sqlite3.Row
             yield database
+
+
+def in_zone(shown: datetime, zone: tzinfo | None) -> datetime:
+    """What the clocks of a zone showed, as a moment; None is this computer's."""
+    return shown.replace(tzinfo=zone) if zone else shown.astimezone()
 
 
 def in_utc(when: datetime) -> str:

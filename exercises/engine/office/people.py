@@ -26,6 +26,7 @@ import msgspec
 from .texts import of_file, perhaps, written
 
 ROSTER = "roster.csv"
+UNNAMED = "platform_id"  # numbers of a platform that has no preset
 LONGEST_NAME = 120  # bytes of an identifier: it stands in names of files, of which no system takes more than 255
 _COPY = re.compile(r"\s*(\(\d+\)|- ?copy|[-_ ]?kopie)\s*$", re.IGNORECASE)
 # Letters that Unicode does not take apart into a plain one and a mark, and letters of two alphabets that look the same.
@@ -57,6 +58,7 @@ def platforms() -> dict[str, Platform]:
 class Label:
     """What the name of a file or a folder says: a person, and a time and a number, where there are any.
 
+    when: what the class's clocks showed, without a zone.
     number: the platform's own of the person: Canvas's of the user, Moodle's of the user in one assignment.
     """
 
@@ -76,8 +78,12 @@ class Person:
     numbers: dict[str, str] = field(default_factory=dict)
 
     def numbers_on(self, platform: str) -> set[str]:
-        """What the columns of a platform hold: `moodle_id`, or several in one cell, as Moodle has one an assignment."""
-        cells = (value for column, value in self.numbers.items() if platform and platform in column.lower())
+        """What the columns of a platform hold: `moodle_id`, or several in one cell, as Moodle has one an assignment.
+
+        Those of a platform that nobody named, `platform_id`, are everybody's.
+        """
+        columns = (column for column in self.numbers if platform in column.lower() or column == UNNAMED)
+        cells = (self.numbers[column] for column in columns if platform)
         return {number for cell in cells for number in re.split(r"[\s,;/]+", cell) if number}
 
     def spellings(self) -> Iterable[str]:
@@ -102,7 +108,7 @@ def label(text: str) -> Label:
         if one.files and (found := re.fullmatch(one.files, text, re.IGNORECASE)):
             parts = found.groupdict()
             with suppress(ValueError):  # a 45th of November: it is somebody's own name for a file
-                when = datetime.strptime(parts["when"], one.times).astimezone() if "when" in parts else None
+                when = datetime.strptime(parts["when"], one.times) if "when" in parts else None
                 return Label(found["name"], when, platform, parts.get("number"))
     return Label(without_copy(text))
 

@@ -8,14 +8,17 @@ again under another name, or another login, stays the same student, and the old 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .people import ROSTER, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
+from .people import ROSTER, UNNAMED, Person, identifier, is_identifier, lines_of, platforms, read_roster, words
 from .texts import Failed, decoded, write_table
 
 ASKED = ("student", "name", "email", "number")
 FORMER = "former_names"
+NO_NUMBER = ("", "n/a", "na", "nan", "none", "null", "unknown", "-", "0")  # in the cell of somebody who has none
+ROUNDED = re.compile(r"[0-9]+([.,][0-9]+)?[eE]\+?[0-9]+")  # 1.07E+16
 HOW = "Say which they are: --column student=... --column name=... --column number=..."
 
 
@@ -67,6 +70,9 @@ def _name(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> str
 
 def _person(line: int, cells: Mapping[str, str], columns: Mapping[str, Sequence[str]], system: str) -> Person:
     first = {what: next((cells[name] for name in columns.get(what, []) if cells.get(name)), "") for what in ASKED}
+    if lost := next((cell for cell in (first["student"], first["number"]) if ROUNDED.fullmatch(cell)), None):
+        why = "a spreadsheet has rounded it: take the platform's own file, before it was opened and saved"
+        raise Failed(f"line {line}: the number {lost} is no number of a person; {why}")
     name = _name(cells, columns)
     student = first["student"] if is_identifier(first["student"]) else identifier(first["student"] or name)
     if student is None:
@@ -74,20 +80,25 @@ def _person(line: int, cells: Mapping[str, str], columns: Mapping[str, Sequence[
     own = {name for known in platforms().values() for names in known.export.values() for name in names}
     numbers = {column: cell for column, cell in cells.items() if column in own - {"student", "name", "email"}}
     if digits := re.search(r"\d+", first["number"]):
-        numbers[f"{system.partition('_')[0] or 'platform'}_id"] = digits[0]
+        numbers[f"{system.partition('_')[0]}_id" if system else UNNAMED] = digits[0]
     return Person(student, name, first["email"], numbers)
 
 
 def joined(old: Iterable[Person], new: Iterable[Person]) -> Iterator[tuple[Person, str]]:
     """The people of a class after a new export, each with what changed: "new", "was called ...", "gone" or nothing.
 
-    Who is gone from the export stays in the roster: what was handed in is theirs.
+    Who is gone from the export stays in the roster: what was handed in is theirs. What two people share, such as "n/a"
+    for a number, identifies nobody.
     """
-    before = {one.student: one for one in old}
-    by_number = {key: one for one in before.values() for key in _numbers(one)}
-    met = set()
+    before, new = {one.student: one for one in old}, list(new)
+    owners = [Counter(key for one in people for key in {*_numbers(one)}) for people in (before.values(), new)]
+    by_number = {
+        key: one for one in before.values() for key in _numbers(one) if all(found[key] < 2 for found in owners)
+    }
+    met = set[str]()
     for person in new:
-        same = next((by_number[key] for key in _numbers(person) if key in by_number), None)
+        own = (by_number[key] for key in _numbers(person) if key in by_number)
+        same = next((one for one in own if one.student not in met), None)
         if same is None:
             yield person, "new"
             continue
@@ -107,11 +118,11 @@ def _numbers(person: Person) -> Iterator[tuple[str, str]]:
     numbers = {name for one in platforms().values() for name in one.roster["number"]}
     for column, cell in person.numbers.items():
         if column in logins | numbers or column.endswith("_id"):
-            yield from ((column, number) for number in cell.split())
+            yield from ((column, number) for number in cell.split() if number.casefold() not in NO_NUMBER)
     # A login or a number of the university is the same on two platforms, under another column: Moodle's "ID number" is
     # Canvas's "SIS User ID". A platform's own number is not: two people can have it on two platforms.
     anywhere = (cell for column, cell in person.numbers.items() if column in logins - numbers)
-    yield from (("", cell) for cell in (person.student, *anywhere) if cell)
+    yield from (("", cell) for cell in (person.student, *anywhere) if cell.casefold() not in NO_NUMBER)
 
 
 def _both(old: str, new: str) -> str:

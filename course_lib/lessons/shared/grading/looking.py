@@ -58,6 +58,8 @@ def look_at(
 
 def _of_cell(cell: NotebookNode, result: Mapping[str, Any], lost: bool) -> Iterator[str]:
     """Why a cell did not run, and what was left out of one that did."""
+    if len(cell.source) >= notebooks.LONGEST_SOURCE:
+        yield f"only the first {notebooks.LONGEST_SOURCE:,} characters of this cell were read"
     error = result.get("error") or ""
     kind = error.partition(":")[0]
     if error.startswith("This cell ") or (error and lost and notebooks.saved(cell) != kind):

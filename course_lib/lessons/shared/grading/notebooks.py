@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or 
 GRADED_WITH = "graded_with"  # the cell that `release` adds: on what the answers run
 HAND_IN = "hand_in"  # the last cell, which `release` adds, too
 ADDED = (GRADED_WITH, HAND_IN)
+SAVED_ORDER = "saved_order"
 NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
 EDITED = "*The student wrote this into a text of the assignment:*\n\n"
 _ERROR = re.compile(rb'"ename": *"(\w{1,100})"')
@@ -47,6 +48,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^()\s]*\)")
 _TASK = re.compile(r"^#+ *(Task \w+)", re.MULTILINE)
 _HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 Attachments = dict[str, dict[str, str]]
+Saved = tuple[str | None, str]
 
 
 class Unreadable(ValueError):
@@ -318,7 +320,50 @@ def rebuilt(pristine: NotebookNode, submitted: Iterable[Cell]) -> NotebookNode:
     for cell in submitted:
         placing.take(cell)
     placing.fill()
-    return placing.notebook()
+    notebook = placing.notebook()
+    if placing.order != _order_of(notebook):
+        about = {**notebook.metadata.get("course", {}), SAVED_ORDER: placing.order}
+        notebook.metadata = nbformat.from_dict({**notebook.metadata, "course": about})
+    return notebook
+
+
+def saved_order(rebuilt: Mapping[str, Any]) -> list[Saved]:
+    """The code in the order in which it was saved, where that is another one than in the rebuilt notebook.
+
+    For each cell its name in the assignment, or None, and what the student wrote in it.
+    """
+    return [(name, source) for name, source in rebuilt.get("metadata", {}).get("course", {}).get(SAVED_ORDER, [])]
+
+
+def _order_of(notebook: NotebookNode) -> list[Saved]:
+    """The same of a rebuilt notebook as it stands."""
+    found: list[Saved] = []
+    for cell in notebook.cells:
+        name = grading(cell).get("grade_id")
+        if cell.cell_type == "code" and name not in ADDED:
+            own = name is None or is_answer(cell)
+            found += [(name, piece) for piece in (cell.source.split(NEXT_PART) if own else [""])]
+    return found
+
+
+def in_saved_order(pristine: NotebookNode, order: Iterable[Saved]) -> NotebookNode:
+    """A notebook that runs as it was saved, with the assignment's own locked cells, and those that are missing."""
+    order = list(order)
+    known = {grading(cell)["grade_id"]: cell for cell in pristine.cells if "grade_id" in grading(cell)}
+    missing = [cell for name, cell in known.items() if cell.cell_type == "code" and not is_answer(cell)]
+    missing = [cell for cell in missing if grading(cell)["grade_id"] not in [name for name, _ in order]]
+    cells = [cell for cell in missing if not is_test(cell)]
+    for at, (name, source) in enumerate(order):
+        if name is None:
+            cells.append(_own_cell(Cell(None, "code", source), at))
+        elif not is_answer(known[name]):
+            cells.append(known[name])
+        elif cells and at and order[at - 1][0] == name:
+            cells[-1].source += NEXT_PART + source
+        else:
+            cells.append(nbformat.from_dict({**known[name], "source": source}))
+    found: NotebookNode = nbformat.from_dict({**pristine, "cells": cells + [cell for cell in missing if is_test(cell)]})
+    return found
 
 
 class _Placing:
@@ -338,6 +383,7 @@ class _Placing:
         self.own: dict[str | None, list[Cell]] = {}
         self.saved: dict[str, str | None] = {}
         self.place: str | None = None
+        self.order: list[Saved] = []
 
     def take(self, cell: Cell) -> None:
         """An answer's part, a mark of where we are, or a cell of the student's own."""
@@ -346,7 +392,9 @@ class _Placing:
             return
         if name is None:
             self.own.setdefault(self.place, []).append(cell)
+            self._note(None, cell)
             return
+        self._note(name, cell)
         self.place = name
         self.seen.add(name)
         self.saved[name] = self.saved.get(name) or cell.saved
@@ -358,6 +406,12 @@ class _Placing:
         ):
             text = cell.source if cell.kind == "code" else EDITED + cell.source
             self.own.setdefault(name, []).append(replace(cell, name=None, source=text))
+            self._note(None, cell)
+
+    def _note(self, name: str | None, cell: Cell) -> None:
+        """Keeps the order of the code; of a locked cell the name says all."""
+        if cell.kind == "code" and name not in ADDED:
+            self.order.append((name, cell.source if name is None or name in self.parts else ""))
 
     def _name_of(self, cell: Cell) -> str | None:
         """By its grade_id; where that was lost, by the cell's id or by the text of a locked cell."""
@@ -508,6 +562,7 @@ def parts(source: str) -> list[str]:
     A function that was split in its middle is whole only when it is put together again.
     """
     pieces = source.split(NEXT_PART)
-    if all(tree(piece) for piece in pieces) or tree(source) is None:
+    indented = any(piece.lstrip("\n")[:1] in (" ", "\t") for piece in pieces[1:])  # which IPython takes alone, too
+    if (all(tree(piece) for piece in pieces) and not indented) or tree(source) is None:
         return pieces
     return [source]
