@@ -15,7 +15,8 @@ from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, read_json, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
 
-NOT_PLACES = ("value", "path", "paper", "seed", "stopped", "seconds")  # of a row: not where its number belongs
+# Of a row: not where its number belongs. hits, tests: one digit a person.
+NOT_PLACES = ("value", "path", "paper", "seed", "stopped", "seconds", "hits", "tests")
 
 
 class Layout(TypedDict, total=False):
