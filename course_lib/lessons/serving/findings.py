@@ -35,6 +35,11 @@ def of_ivf(stored: Any, data: str, metric: str, space: str, lengths: str = QUART
     return list(stored.values(metric, data=data, lengths=lengths, space=space, index="ivf"))
 
 
+def of_kind(stored: Any, data: str, metric: str, kind: str, space: str = PRODUCT) -> list[float]:
+    """A number of an index of the trained vectors, over the seeds."""
+    return list(stored.values(metric, data=data, lengths=TRAINED, space=space, index=kind))
+
+
 on_stored = partial(finding, cases=there, case="data set", rests_on=(RESULT,))
 
 
@@ -70,10 +75,25 @@ def one_byte_is_nearly_exact(stored: Any, data: str) -> Difference:
 @on_stored("Sixteen bytes a vector (product quantisation) find less than one byte a coordinate")
 def sixteen_bytes_find_less(stored: Any, data: str) -> Difference:
     """Recall of int8 minus that of product quantisation, with the trained lengths by inner product, over seeds."""
-    int8, pq = (
-        stored.values("recall", data=data, lengths=TRAINED, space=PRODUCT, index=kind) for kind in ("int8", "pq")
-    )
-    return Difference.paired(int8, pq)
+    return Difference.paired(*(of_kind(stored, data, "recall", kind) for kind in ("int8", "pq")))
+
+
+@on_stored("In one byte a coordinate, exact search takes longer than in four bytes (faiss, one thread)")
+def one_byte_takes_longer(stored: Any, data: str) -> Difference:
+    """Milliseconds a query of int8 minus those of exact search, over seeds."""
+    return Difference.paired(of_kind(stored, data, "query ms", "int8"), of_kind(stored, data, "query ms", "exact"))
+
+
+@on_stored("A graph (HNSW) finds at least 95 % of the exact ten by inner product", bound_after=True)
+def a_graph_finds_the_lists(stored: Any, data: str) -> Difference:
+    """Recall of HNSW minus 0.95, over seeds."""
+    return Difference.above(of_kind(stored, data, "recall", "hnsw"), 0.95)
+
+
+@on_stored("One byte a coordinate finds less with one more coordinate than by inner product")
+def one_byte_needs_no_more_coordinate(stored: Any, data: str) -> Difference:
+    """Recall of int8 by inner product minus that with one more coordinate, over seeds."""
+    return Difference.paired(*(of_kind(stored, data, "recall", "int8", space) for space in (PRODUCT, MORE)))
 
 
 def cuts(stored: Any) -> dict[str, tuple[str, int]]:
@@ -139,6 +159,17 @@ def the_served_model_beats_popular_lately(stored: Any) -> Difference:
     """Recall@10 of the served model minus that of the list, over trainings; another test set is another question."""
     lately = served(stored, "recall@10 popular lately", "list")
     return Difference.paired(served(stored, "recall@10"), lately)
+
+
+@finding(
+    "Later in time the served model finds more than today's hits, a list with a fixed half-life",
+    case="data set",
+    cases="MovieTweetings",
+    rests_on=(RESULT,),
+)
+def the_served_model_beats_todays_hits(stored: Any) -> Difference:
+    """Recall@10 of the served model minus that of the list, over trainings; another test set is another question."""
+    return Difference.paired(served(stored, "recall@10"), served(stored, "recall@10 decayed hits", "list"))
 
 
 @finding(

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from course_lib import experiments, losses
 from course_lib.experiments.core.results import Result
+from course_lib.experiments.practice import negatives
 from course_lib.experiments.practice.negatives import PREDICTIONS
 from course_lib.experiments.practice.negatives_verdicts import verdicts
 from course_lib.lessons.negatives import broken, make_ten_films, plots, proofs, quiz
@@ -303,3 +304,11 @@ def test_the_same_in_python_is_python_that_runs() -> None:
     recall, films = shown.films["everybody"][1][2][3]
     assert names["recall"] == pytest.approx(recall, abs=0.01) and names["shown"] == pytest.approx(films, abs=12)
     assert "films shown" in said
+
+
+def test_a_batch_of_512_holds_four_films_of_ten() -> None:
+    """As the card on negatives says of the films of the page."""
+    train = negatives.windows("movietweetings-10core")[1].train
+    order = np.random.default_rng(0).permutation(len(train))
+    batches = [train.items[order[start : start + 512]] for start in range(0, len(train) - 512, 512)]
+    assert 0.35 < np.mean([len(np.unique(batch)) for batch in batches]) / train.n_items < 0.45
