@@ -109,10 +109,10 @@ def actions(
 ) -> list[Action]:
     """All actions: what was measured on held-out pairs by its gain, then the repairs of faults, by ORDER."""
     measured = sorted([*_advised(effects), *_ahead(baselines)[:1]], key=lambda effect: -effect.gain)
-    served = [effect.remedy not in HITS for effect in measured]
+    served = [False, *(effect.remedy not in HITS for effect in measured)]  # of each, and of the one above it
     of_each = [
-        _of_remedy(effect, k, temperature, served[at - 1] and at > 0) if served[at] else _of_hits(effect, k)
-        for at, effect in enumerate(measured)
+        _of_remedy(effect, k, temperature, above) if own else _of_hits(effect, k)
+        for effect, above, own in zip(measured, served, served[1:], strict=False)
     ]
     repairs = [*_of_index(verdicts), *_repairs(verdicts, effects)]
     repairs.sort(key=lambda action: ORDER.index(action.of) if action.of in ORDER else len(ORDER))
