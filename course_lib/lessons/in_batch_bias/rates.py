@@ -1,7 +1,7 @@
 """The rates and the stop of the chapter's trainings.
 
-How the learning rates of `films.RATES` were chosen: five rates for each objective, on a part that no test uses. And what
-the lists are like after fewer passes, and after more, on the test of each split.
+How the learning rates of `films.RATES` were chosen: five rates for each objective, on a part that no test uses. And
+what the lists are like after fewer passes, and after more, on the test of each split.
 """
 
 from __future__ import annotations
