@@ -8,9 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_lib import in_batch, papers
 from course_lib.lessons.in_batch_bias.films import Lists
+from course_lib.lessons.in_batch_bias.rates import STOPS
 from course_lib.lessons.shared.findings import Difference, finding
 from course_lib.papers import agreement
 
@@ -802,6 +804,35 @@ def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
 def some_beat_popularity(runs: Runs) -> dict[str, Difference]:
     """P@5 of the model minus P@5 of the most popular films, over seeds."""
     return {model: _ahead(runs, model, "most popular") for model in runs[0] if model != "most popular"}
+
+
+# ---- after more passes, `rates.stops`
+
+Looks = Mapping[str, NDArray[np.float64]]  # of each objective (splits, stops, 2): P@5 and films shown
+
+
+def _after(looks: Looks, objective: str, passes: int) -> NDArray[np.float64]:
+    """(2, splits) P@5 and films shown after so many passes."""
+    found: NDArray[np.float64] = looks[objective][:, STOPS.index(passes)].T
+    return found
+
+
+@on_films(
+    "After 160 passes the lists of the unbiased loss show at least three times as many films as after 20",
+    bound_after=True,
+)
+def longer_training_shows_more(looks: Looks) -> Difference:
+    """Films shown after 160 passes minus three times those after 20, over splits."""
+    return Difference.paired(_after(looks, "unbiased", 160)[1], 3 * _after(looks, "unbiased", 20)[1])
+
+
+@on_splits("The softmax finds less after 160 passes than after 20", case="correction", bound_after=True)
+def longer_training_costs_the_softmax(looks: Looks) -> dict[str, Difference]:
+    """P@5 after 20 passes minus that after 160, over splits."""
+    return {
+        name: Difference.paired(_after(looks, name, 20)[0], _after(looks, name, 160)[0])
+        for name in ("softmax", "logq", "mixed")
+    }
 
 
 # ---- the lab: rates tried on a validation part

@@ -391,3 +391,27 @@ def along_the_way(
     axes[0, 0].set_ylim(bottom=0)
     axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=9)
     return fig, axes[0]
+
+
+@in_style
+def after_passes(
+    passes: Sequence[int], looks: Mapping[str, np.ndarray], levels: tuple[float, float]
+) -> tuple[Figure, np.ndarray]:
+    """P@5 (left) and films shown (right) against the passes: mean over splits, and their range.
+
+    looks: {objective: (splits, passes, 2)}. levels: both numbers of the most popular films. Returns the figure and its
+    two axes.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(7.6, 3.6), dpi=92)
+    for place, (ax, level, title) in enumerate(zip(axes, levels, ("P@5, %", "films ever shown"), strict=True)):
+        ax.axhline(level, color=SOFT, lw=1.6, ls=(0, (6, 3)), label="most popular films")
+        for at, (name, values) in enumerate(looks.items()):
+            look = series_style(name, at)
+            ax.plot(passes, values[:, :, place].mean(axis=0), **look, lw=1.8, ms=5, mfc="none")
+            low, high = values[:, :, place].min(axis=0), values[:, :, place].max(axis=0)
+            ax.fill_between(passes, low, high, color=look["color"], alpha=0.12, lw=0)
+        ax.set(xscale="log", xlabel="passes", title=title, ylim=(0, None))
+        ax.set_xticks(passes, [str(one) for one in passes])
+        ax.xaxis.set_minor_formatter("")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return fig, axes
