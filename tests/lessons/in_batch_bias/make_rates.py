@@ -1,4 +1,4 @@
-"""Writes rates.json and stops.json of the lesson anew: python -m tests.lessons.in_batch_bias.make_rates (ten minutes)."""
+"""Writes rates.json and stops.json of the lesson: python -m tests.lessons.in_batch_bias.make_rates (ten minutes)."""
 
 import numpy as np
 import torch

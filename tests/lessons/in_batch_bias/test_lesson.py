@@ -18,6 +18,7 @@ from scipy import stats
 from course_lib import in_batch, losses
 from course_lib.arrays import exact
 from course_lib.checking import some
+from course_lib.experiments import p3
 from course_lib.experiments.core.results import Result
 from course_lib.interactions import Interactions
 from course_lib.lessons.in_batch_bias import broken, enumeration, films, findings, plots, rates
@@ -322,6 +323,19 @@ def test_a_model_at_a_rate_of_the_table_finds_more_than_the_most_popular_films(
     assert rates.precision(part, validation, "logq", 0.3) > 1.3 * popular
 
 
+def test_the_stored_looks_along_the_trainings_are_what_training_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The looks of twenty passes are those that the page takes; stored are five splits of each objective."""
+    split = p3.load_split("movietweetings-10core", 1)
+    monkeypatch.setattr(rates, "STOPS", (2, 20))
+    looks = rates.along(*split, "logq", 1)
+    assert looks[-1] == pytest.approx(films.lists(films.trained(split[0], "logq", seed=1), *split)[::2], abs=1e-4)
+    monkeypatch.undo()
+    for kind in films.RATES:
+        assert rates.stops(kind).shape == (5, len(rates.STOPS), 2)
+    apart = np.abs(np.array(looks) - rates.stops("logq")[1][[0, 3]])
+    assert (apart <= [0.2, 15]).all()  # another processor, or another torch
+
+
 def test_the_stored_table_chose_the_rates() -> None:
     stored = rates.stored()
     assert {name: rates.TRIED[np.argmax(found)] for name, found in stored.items()} == films.RATES
@@ -445,6 +459,9 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "along_the_way": lambda: plots.along_the_way(
         {name: {"Unbiased": (np.array([1, 10, 100]), np.array([[1, 9, 4], [2, 8, 5]]))} for name in ("A", "B")},
         printed={"Unbiased": 8.5},
+    ),
+    "after_passes": lambda: plots.after_passes(
+        (2, 20), {"Unbiased": np.array([[[1, 20], [4, 30]], [[2, 22], [5, 40]]])}, (3.0, 25.0)
     ),
 }
 
