@@ -40,7 +40,7 @@ from course_lib import checking, extras
 from course_lib.audit import arrow
 from course_lib.audit.arrow import arrow_ids as arrow_ids
 from course_lib.audit.columns import FAMILY, Beside, Candidates, candidates, families, number_of, side_of
-from course_lib.audit.ids import IDS, WRITTEN, by_id, checked_ids
+from course_lib.audit.ids import IDS, by_id, checked_ids
 from course_lib.audit.lines import lines_of
 from course_lib.audit.schema import INFERRED, NONE, Schema
 from course_lib.audit.sources import PART, first_line, located, package, refuse_file
@@ -50,6 +50,7 @@ TABLES = (
     "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors (or its .json), .parquet, .arrow, .feather, .faiss, "
     ".index, .vec, .w2v or .txt (word2vec's text)"
 )
+FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
@@ -318,7 +319,7 @@ def _read_words(path: Path, chosen: str, name: str, schema: Schema) -> Rows:
         ids.append(word)
     if counted and int(counted[1]) != len(rows):
         raise refuse_file(name, path, f"line 1 says {counted[1]} rows, and {len(rows)} follow", expected)
-    if not counted and all(NUMBER.fullmatch(word) and not WRITTEN.fullmatch(word) for word in ids):
+    if not counted and all(FRACTION.fullmatch(word) for word in ids):
         raise refuse_file(name, path, f"every line begins with a number such as {ids[0]}, which is no id", expected)
     found = Rows(np.stack(rows), f"{width} numbers after the id", total=len(rows))
     return found if schema.id == NONE else replace(found, ids=np.array(ids), ids_from="the first word of each line")

@@ -36,7 +36,7 @@ from course_lib.audit.arrow import ENDINGS, arrow_ids, arrow_table
 from course_lib.audit.columns import SIDES, is_rating, named_like, vague_time
 from course_lib.audit.files import listed, numpy_arrays, refuse_objects
 from course_lib.audit.ids import Naming, plain_ids
-from course_lib.audit.lines import RATINGS, Layout, below, by_user, fields_in, layout_of, lines_of, records
+from course_lib.audit.lines import Layout, below, by_user, fields_in, layout_of, lines_of, records
 from course_lib.audit.schema import INFERRED, Schema
 from course_lib.audit.sources import located, refuse_file
 from course_lib.audit.tables import AnyArray, Table
@@ -46,8 +46,10 @@ from course_lib.interactions import Interactions
 CHUNK = 500_000  # lines, or rows of Parquet, whose ids are held as such at once
 UNITS = {"": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of times: how many in a second
 FIRST_TIME = 1e8  # seconds since 1970: the year 1973
+LIKE_TIMES = 8e8, 2.0**31  # the years 1995 and 2038: a column without a name, whose median lies there, holds times
 LISTS = 10_000  # lines of a user and all of the user's items
 LOOKED, FEWEST = 1_000, 100  # lines without a header whose columns are told apart by what they hold
+SCALE = 11  # values that a scale of ratings has: 0 to 10
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data", ".inter")
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .dat, .parquet, .arrow or .feather"
 
@@ -158,8 +160,9 @@ def read_pairs(text: str, name: str, users: Table, items: Table, schema: Schema 
 
 
 def refuse_names_as_pairs(found: Iterable[Found | None]) -> None:
-    """Raises ValueError where several files begin with the line 0,1: they cannot share this pair by chance."""
-    if sum(each is not None and each.numbered for each in found) > 1:
+    """Raises ValueError where both files begin with the line 0,1, and share no other pair."""
+    both = [each.pairs for each in found if each is not None and each.numbered]
+    if len(both) == 2 and both[0].contains(both[1].users, both[1].items).sum() <= 1:
         raise ValueError(
             "pairs and held-out both begin with the line 0,1: pandas writes it above columns without names, and it is "
             "no pair; expected names of columns, or no such line"
@@ -398,8 +401,8 @@ def _unnamed(path: Path, name: str, layout: Layout, others: list[str], items: Na
 
     def rated(looked: list[AnyArray]) -> bool:
         second, third = (len(np.unique(column)) for column in looked[1:3])
-        many = len(looked[0]) >= FEWEST and third > 2 * second
-        return many and second <= RATINGS and items.knows(np.unique(looked[2]))
+        many = len(looked[0]) >= FEWEST and third > 2 * second and items.rows >= 10 * second
+        return many and second <= SCALE and items.knows(np.unique(looked[2]))
 
     if not others or layout.width < 3:
         return "", ""
@@ -407,10 +410,20 @@ def _unnamed(path: Path, name: str, layout: Layout, others: list[str], items: Na
     if rated(looked) and rated(columns(max(1, total // LOOKED))):  # of a file in the order of its items, look at more
         what = f"column 2 holds {len(np.unique(looked[1]))} values, as ratings do, and column 3 ids of items"
         raise refuse_file(name, path, what, "a first line that names the columns, such as user,rating,item")
-    clocks = dict(zip(others, map(_clock, looked[2:]), strict=True))
-    times = [key for key, clock in clocks.items() if clock is not None and len(clock) and clock.min() > FIRST_TIME]
-    time = times[0] if len(others) <= 2 and times else ""
-    return next((key for key in others if key != time), ""), time
+    first, *last = others[:2] if len(others) <= 2 else (others[0],)
+    clocked = [*map(_like_times, looked[2 : 3 + len(last)])]
+    swapped = clocked[0] and not any(clocked[1:])
+    time = first if swapped else last[0] if last else ""  # user, item, rating, time: MovieLens
+    return next((key for key in (first, *last) if key != time), ""), time
+
+
+def _like_times(values: AnyArray) -> bool:
+    """Whether a column that nothing names holds times, of our days and in one unit."""
+    clock = _clock(values)
+    if clock is None or not len(clock):
+        return False
+    seconds, _ = _in_seconds(clock)
+    return bool(LIKE_TIMES[0] <= np.median(seconds) and seconds.max() <= LIKE_TIMES[1])
 
 
 def _rows_of(

@@ -83,7 +83,8 @@ SCHEMA_VERSION = "2"
 STEPS = 5  # of the progress bar
 PAIRS = {"pairs": "training pairs", "held_out": "held-out pairs"}
 FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
-AGREE = 0.5  # rank correlation of given counts and the training pairs' from which on nothing is said of them
+# Rank correlation of given counts with those of the pairs, on items with so many pairs, from which on nothing is said
+AGREE, OFTEN = 0.2, 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -442,8 +443,11 @@ def _notes(evidence: Evidence, found: dict[str, Found | None], *, given: bool) -
             yield f"{name}: pairs of zero rows that were left out: {each.lost:,}."
         if each is not None and each.unit:
             yield f"{name}: the times look like {each.unit} since 1970, and were taken as such."
-    if given and evidence.pairs is not None and evidence.counts_vary and len(evidence.items) >= FEWEST_ITEMS:
-        alike = float(stats.spearmanr(evidence.counts, evidence.pairs.col_counts).statistic)
+    if given and evidence.pairs is not None and evidence.counts is not None:
+        often = evidence.pairs.col_counts >= OFTEN
+        both = evidence.counts[often], evidence.pairs.col_counts[often]
+        able = often.sum() >= FEWEST_ITEMS and min(map(np.ptp, both)) > 0
+        alike = float(stats.spearmanr(*both).statistic) if able else 1.0
         if alike < AGREE:
             yield (
                 f"counts: they do not rank the items as the training pairs do (rank correlation {alike:.2f}): are they "

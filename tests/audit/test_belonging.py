@@ -299,6 +299,26 @@ def test_held_out_pairs_that_are_numbered_otherwise_are_a_fault() -> None:
     assert found.verdict == "fault" and "not to the held-out pairs" in found.support, found.support
 
 
+def test_held_out_pairs_next_to_known_ones_are_no_fault_of_a_weak_model() -> None:
+    """A tenth of the users take the item after one that they know; the others' held-out items are any."""
+    model, rng = clean(0), np.random.default_rng(0)
+    users = np.flatnonzero(model.pairs.row_counts)
+    items = rng.integers(0, len(model.items), len(users))
+    follow = rng.random(len(users)) < 0.4
+    items[follow] = [(model.pairs.items_of(user)[0] + 1) % len(model.items) for user in users[follow]]
+    held_out = Interactions(users, items, n_users=len(model.users), n_items=len(model.items))
+    assert replace(model, held_out=held_out).asked().verdict != "fault"
+
+
+def test_held_out_pairs_of_untrained_rows_are_not_asked() -> None:
+    model = clean(0)
+    seen = model.pairs.items < len(model.items) // 2
+    train, held_out = model.pairs.select(seen), model.pairs.select(~seen)
+    items = model.items.copy()  # cold: each has the row of the item before it
+    items[len(items) // 2 :] = np.roll(items, 1, axis=0)[len(items) // 2 :]
+    assert replace(model, items=items, pairs=train, held_out=held_out).asked().verdict == "fine"
+
+
 @pytest.mark.parametrize("kind", WEAK)
 def test_a_weak_model_whose_rows_are_right_has_no_fault(kind: str) -> None:
     assert "fault" not in [WEAK[kind](seed).asked(seed).verdict for seed in SEEDS]

@@ -1025,11 +1025,14 @@ def test_ids_and_counts_are_read_as_written(tmp_path):
         ("user item rating time", True, "times: column 4; every pair counts as positive, whatever its column 3"),
         ("user item time", True, "times: column 3"),
         ("user item rating", False, "whatever its column 3"),
-        ("user item rating place", False, "whatever its column 3 (0 or below: 0); not used: column 4"),
+        ("user item rating place", True, "times: column 4; every pair counts as positive, whatever its column 3"),
+        ("user item session", False, "whatever its column 3"),
+        ("user item hash", False, "whatever its column 3"),
     ],
 )
 def test_without_a_header_a_time_is_what_looks_like_one(columns, times, read, tmp_path):
     values = {"user": [0, 1], "item": [2, 3], "rating": [5, 4], "time": [1714557600, 1714557700], "place": [7, 9]}
+    values |= {"session": [2_000_000_000, 2_900_000_000], "hash": [400638100000000000, 910000000000000000]}
     rows = zip(*(values[column] for column in columns.split()), strict=True)
     found = read_text(tmp_path, "".join(f"{','.join(map(str, row))}\n" for row in rows))
     assert (found.pairs.times is not None) == times and read in found.read, found.read
@@ -1038,13 +1041,14 @@ def test_without_a_header_a_time_is_what_looks_like_one(columns, times, read, tm
 def test_a_rating_between_user_and_item_is_refused_without_a_header(tmp_path):
     def read(text: str) -> pairs.Found:
         (tmp_path / "a.csv").write_text(text)
-        return pairs.read_pairs(str(tmp_path / "a.csv"), "pairs", table_of(ROWS, "users"), table_of(ROWS, "items"))
+        users, items = (np.random.default_rng(0).normal(size=(rows, 3)) for rows in (40, 60))
+        return pairs.read_pairs(str(tmp_path / "a.csv"), "pairs", table_of(users, "users"), table_of(items, "items"))
 
     lines = [f"{at % 40},{1 + at % 5},{at * 7 % 40}\n" for at in range(200)]
     with pytest.raises(ValueError, match=r"a\.csv: column 2 holds 5 values, as ratings do, and column 3 ids of items"):
         read("".join(lines))
     assert read("".join(["user,rating,item\n", *lines])).schema["item"] == "item"
-    in_order = [f"{at % 40},{at // 80},{at * 7 % 40}\n" for at in range(3200)]  # of items: the first lines hold few
+    in_order = [f"{at % 40},{at // 400},{at * 7 % 40}\n" for at in range(16_000)]  # of items: the first lines hold few
     assert read("".join(in_order)).schema["item"] == "column 2"
 
 
@@ -1057,6 +1061,10 @@ def test_pandas_names_of_two_columns_are_no_pair_of_both_files(tmp_path, capsys)
     assert cli([str(tmp_path)]) == 2
     assert "pairs and held-out both begin with the line 0,1" in capsys.readouterr().err
     assert "line 1 was read as the pair 0, 1" in read_text(tmp_path, "0,1\n2,3\n").read
+    for name in ("pairs", "held_out"):  # who buys again
+        (tmp_path / f"{name}.csv").write_text("0,1\n4,5\n6,7\n")
+    cli([str(tmp_path)])
+    assert "both begin with the line 0,1" not in capsys.readouterr().err
 
 
 def test_a_first_dimension_without_a_number_is_not_left_out(tmp_path):
@@ -1071,6 +1079,9 @@ def test_ids_inside_vectors_are_refused_in_every_format(tmp_path):
     inside = np.column_stack([np.random.default_rng(1).permutation(40), ROWS])
     table_file(tmp_path / "a.parquet", {f"{at}": inside[:, at] for at in range(4)})
     np.savetxt(tmp_path / "a.txt", ROWS)
+    lines = [f"{at:05} {' '.join(map(str, row))}" for at, row in enumerate(ROWS)]
+    (tmp_path / "b.txt").write_text("\n".join(lines))
+    assert files.read_table(str(tmp_path / "b.txt"), "items").schema["id"] == "the first word of each line"
     with pytest.raises(ValueError, match=r"a\.parquet: column 0 holds another whole number in each row, as ids do"):
         files.read_table(str(tmp_path / "a.parquet"), "items")
     with pytest.raises(ValueError, match=r"a\.txt: every line begins with a number such as .*, which is no id"):

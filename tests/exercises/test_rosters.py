@@ -210,3 +210,23 @@ def test_the_number_of_a_platform_without_a_preset_is_found(tmp_path: Path) -> N
     columns = {"student": ["E-Mail-Adresse"], "name": ["Vollständiger Name"], "number": ["Identifikator"]}
     rosters.update(tmp_path, export, columns)
     assert read_roster(tmp_path).match("Anna Schmidt", "moodle", "102").student == "b@x"
+
+
+def test_two_people_who_reach_one_by_two_numbers_do_not_both_become_it(tmp_path: Path) -> None:
+    export, header = tmp_path / "export.csv", "First name,Last name,Email address,Username,ID number\n"
+    export.write_text(f"{header}Bo,Li,hidden,bl,7\n", encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    export.write_text(f"{header}Bo,Li,hidden,bl,8\nCy,Ng,hidden,cn,7\n", encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    assert {student: one.name for student, one in read_roster(tmp_path).people.items()} == {
+        "bl": "Bo Li",
+        "cn": "Cy Ng",
+    }
+
+
+@pytest.mark.parametrize("login", ["21e045", "21E045"])
+def test_a_login_that_looks_like_a_number_is_one(login: str, tmp_path: Path) -> None:
+    export = tmp_path / "export.csv"
+    export.write_text(f'Student;ID;SIS Login ID\n"Li, Bo";17;{login}\n', encoding="utf-8")
+    rosters.update(tmp_path, export, {})
+    assert list(read_roster(tmp_path).people) == [login]

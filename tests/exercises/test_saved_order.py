@@ -99,6 +99,27 @@ def test_a_wrong_answer_fails_in_both_orders(tmp_path: Path) -> None:
     assert not all(one["passed"] for one in judged(cells, tmp_path)["checks"].values())
 
 
+def test_copies_of_a_check_are_no_further_tries(tmp_path: Path) -> None:
+    cells: Cells = simulate.reference()["cells"]
+    at = place(cells, ANSWER)
+    right = str(cells[at]["source"])
+    cells[at]["source"] = right.partition("\n")[0] + "\n    return None"
+    check = cells[at + 1]
+    cells[at + 2 : at + 2] = [own(right), dict(check), own("def negative_weight(*given):\n    return 0")]
+    checks = judged(cells, tmp_path)["checks"]
+    assert not checks[check["metadata"]["nbgrader"]["grade_id"]]["passed"]
+
+
+def test_a_whole_function_that_is_indented_is_a_part_of_its_own(tmp_path: Path) -> None:
+    cells: Cells = simulate.reference()["cells"]
+    at = place(cells, ANSWER)
+    right = str(cells[at]["source"])
+    head = right.partition("\n")[0] + "\n    return None"
+    indented = "\n".join(f"    {line}" for line in right.splitlines())
+    cells[at : at + 1] = [{**cells[at], "source": head}, {**cells[at], "source": indented}]
+    assert all(one["passed"] for one in judged(cells, tmp_path)["checks"].values())
+
+
 def test_only_another_order_is_kept() -> None:
     released = notebooks.nbformat.reads(json.dumps(simulate.empty()), as_version=4)
     cells: Cells = simulate.reference()["cells"]

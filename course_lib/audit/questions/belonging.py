@@ -22,6 +22,7 @@ FAR, MOVED = 3, "are off by"  # rows by which a table is moved, and how that is 
 EXCHANGED = "users and items are exchanged, in the tables or in the pairs"
 SURE = 5.0  # standard errors by which another pairing must win
 NARROW = 3  # dimensions, in which rows of another rotation may agree with the pairs by chance
+RENUMBERED = 0.5  # of what training pairs win beyond chance, held-out pairs win in another order: it is theirs
 ABOVE = 3.0, 5.0  # standard deviations above the strangers: for these rows, and for rows that would win
 
 
@@ -110,7 +111,9 @@ def mismatched_rows(evidence: Evidence) -> Verdict:
         later = _shares(evidence, held_out, swaps) if swaps.users >= FEWEST_USERS else None
     other = None if later is None or later.knows else _winner(later)
     if later is not None and other is not None and found.knows and _winner(found) is None:
-        return _held_out_otherwise(found, later, other)
+        best = (later.others | later.of_file)[other].mean()
+        if best - 0.5 >= RENUMBERED * (found.given.mean() - 0.5):
+            return _held_out_otherwise(found, later, other)
     return _judged(found, later, *_partly(evidence, pairs, found))
 
 

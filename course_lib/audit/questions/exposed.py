@@ -58,7 +58,11 @@ def in_time(evidence: Evidence, bench: Bench | None) -> Verdict:
     train, test, leak = evidence.pairs, evidence.held_out, evidence.leak
     if leak is None:
         needed = "Give training and held-out pairs with a column of times."
-        return cannot_tell(name, "The training and the held-out pairs do not both have times that differ.", needed)
+        timed = all(each is not None and each.times is not None for each in (train, test))
+        why = (
+            "All pairs have the same time." if timed else "The training and the held-out pairs do not both have times."
+        )
+        return cannot_tell(name, why, needed)
     assert train is not None and test is not None and train.times is not None and test.times is not None
     last = np.full(train.n_users, -np.inf)
     np.maximum.at(last, train.users, train.times)

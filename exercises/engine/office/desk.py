@@ -31,7 +31,7 @@ from exercises.engine.chapters import graded
 from exercises.engine.grading.judge import write_whole
 
 from .hand import answers
-from .intake import OF_THE_EXCHANGE, arrivals, numbers
+from .intake import NO_NOTEBOOK, OF_THE_EXCHANGE, arrivals, numbers
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Ledger, Receipt
 from .people import Person, Roster, read_roster
@@ -94,7 +94,7 @@ def _standing(student: str, receipts: list[Receipt], look: Look) -> Standing:
     notes = []
     for receipt in later:
         if problem := contents[receipt.id].problem:
-            is_beside = worked_on and not receipt.path.lower().endswith((".ipynb", ".zip"))
+            is_beside = worked_on and problem == NO_NOTEBOOK  # a page or a module; an archive may hold the newest work
             told = f"{shown(worked_on[0])} does" if is_beside else receipt.advice or ASK
             notes.append(f"{shown(receipt)} does not count: {problem}; {told}")
         elif receipt in untouched:

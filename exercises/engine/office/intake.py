@@ -45,6 +45,7 @@ KEPT_BYTES = notebooks.MOST_BYTES  # those of a larger file are not kept; that i
 TIMESTAMP = "timestamp.txt"
 OF_THE_EXCHANGE = (TIMESTAMP, "submission_secret.txt")  # nbgrader's, which asks for them when it hands feedback back
 _NOT_WORK = {*OF_THE_EXCHANGE, "Thumbs.db", "desktop.ini", "__MACOSX"}
+NO_NOTEBOOK = "it is no notebook"
 SAVE_AGAIN = "ask the student for the .ipynb file, saved once more in Jupyter"
 
 Assignments = Mapping[str, frozenset[str]]  # each with the names of its answer cells
@@ -356,7 +357,7 @@ def _wrong(arrival: Arrival) -> tuple[str | None, str | None]:
     named = ".ipynb" in Path(arrival.path).name.lower()  # also '.ipynb.txt', as some browsers save one
     unreadable = None if named and arrival.assignment else _names(content)[1]
     if unreadable:
-        return unreadable if named else "it is no notebook", SAVE_AGAIN
+        return unreadable if named else NO_NOTEBOOK, SAVE_AGAIN
     if arrival.assignment is None:
         return "it is none of the assignments", "give --assignment NAME, or put the assignment's name into the file's"
     return None, None

@@ -18,7 +18,7 @@ from .texts import Failed, decoded, write_table
 ASKED = ("student", "name", "email", "number")
 FORMER = "former_names"
 NO_NUMBER = ("", "n/a", "na", "nan", "none", "null", "unknown", "-", "0")  # in the cell of somebody who has none
-ROUNDED = re.compile(r"[0-9]+([.,][0-9]+)?[eE]\+?[0-9]+")  # 1.07E+16
+ROUNDED = re.compile(r"[0-9]([.,][0-9]+)?E\+[0-9]+")  # 1.07E+16
 HOW = "Say which they are: --column student=... --column name=... --column number=..."
 
 

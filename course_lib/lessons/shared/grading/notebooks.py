@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
 import hashlib
@@ -347,7 +348,10 @@ def _order_of(notebook: NotebookNode) -> list[Saved]:
 
 
 def in_saved_order(pristine: NotebookNode, order: Iterable[Saved]) -> NotebookNode:
-    """A notebook that runs as it was saved, with the assignment's own locked cells, and those that are missing."""
+    """A notebook that runs as it was saved, with the assignment's own locked cells, and those that are missing.
+
+    Each check stands once, where its first copy stood: more copies would be more tries.
+    """
     order = list(order)
     known = {grading(cell)["grade_id"]: cell for cell in pristine.cells if "grade_id" in grading(cell)}
     missing = [cell for name, cell in known.items() if cell.cell_type == "code" and not is_answer(cell)]
@@ -357,7 +361,8 @@ def in_saved_order(pristine: NotebookNode, order: Iterable[Saved]) -> NotebookNo
         if name is None:
             cells.append(_own_cell(Cell(None, "code", source), at))
         elif not is_answer(known[name]):
-            cells.append(known[name])
+            if not is_test(known[name]) or name not in [other for other, _ in order[:at]]:  # no second try at a copy
+                cells.append(known[name])
         elif cells and at and order[at - 1][0] == name:
             cells[-1].source += NEXT_PART + source
         else:
@@ -556,13 +561,21 @@ def student_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and not is_test(cell)]
 
 
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _outside_functions(child)
+
+
 def parts(source: str) -> list[str]:
     """The pieces of an answer that ran as cells of their own: an error in one does not stop the next.
 
     A function that was split in its middle is whole only when it is put together again.
     """
     pieces = source.split(NEXT_PART)
-    indented = any(piece.lstrip("\n")[:1] in (" ", "\t") for piece in pieces[1:])  # which IPython takes alone, too
-    if (all(tree(piece) for piece in pieces) and not indented) or tree(source) is None:
+    found = [tree(piece) for piece in pieces]  # IPython takes an indented rest of a function alone, too
+    rests = any(isinstance(one, ast.Return) for piece in found if piece for one in _outside_functions(piece))
+    if (all(found) and not rests) or tree(source) is None:
         return pieces
     return [source]
