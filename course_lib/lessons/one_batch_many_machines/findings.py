@@ -103,7 +103,7 @@ def lost_pushes_cost_cosines_more(stopped: Stored) -> Difference:
 
 
 @on_stops(
-    "With logQ local negatives find as much as one machine with the same total batch, within a quarter, "
+    "With logQ the recall of local negatives is within a quarter of that of one machine with the same total batch, "
     "from 600 steps on",
     case="setting",
     bound_after=True,
