@@ -50,9 +50,9 @@ TABLES = (
     "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors (or its .json), .parquet, .arrow, .feather, .faiss, "
     ".index, .vec, .w2v or .txt (word2vec's text)"
 )
-FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")  # no id
 
 
 @dataclass(frozen=True)

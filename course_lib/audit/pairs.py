@@ -410,11 +410,10 @@ def _unnamed(path: Path, name: str, layout: Layout, others: list[str], items: Na
     if rated(looked) and rated(columns(max(1, total // LOOKED))):  # of a file in the order of its items, look at more
         what = f"column 2 holds {len(np.unique(looked[1]))} values, as ratings do, and column 3 ids of items"
         raise refuse_file(name, path, what, "a first line that names the columns, such as user,rating,item")
-    first, *last = others[:2] if len(others) <= 2 else (others[0],)
-    clocked = [*map(_like_times, looked[2 : 3 + len(last)])]
-    swapped = clocked[0] and not any(clocked[1:])
-    time = first if swapped else last[0] if last else ""  # user, item, rating, time: MovieLens
-    return next((key for key in (first, *last) if key != time), ""), time
+    rating, time = (others[0], others[1] if len(others) == 2 else "")  # user, item, rating, time: MovieLens
+    if _like_times(looked[2]) and not (time and _like_times(looked[3])):
+        rating, time = time, rating
+    return rating, time
 
 
 def _like_times(values: AnyArray) -> bool:

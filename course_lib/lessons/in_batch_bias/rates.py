@@ -7,7 +7,6 @@ what the lists are like after fewer passes, and after more, on the test of each 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +45,6 @@ def along(train: Interactions, test: Interactions, objective: str, seed: int) ->
     return [[round(each.precision, 4), each.films] for each in seen]
 
 
-def stops(objective: str, splits: Sequence[int] = range(5)) -> NDArray[np.float64]:
+def stops(objective: str) -> NDArray[np.float64]:
     """(splits, stops, 2) `along` as stored, for the page's splits."""
-    found = json.loads(STORED.with_name("stops.json").read_text(encoding="utf-8"))[objective]
-    return np.array([found[seed] for seed in splits])
+    return np.array(json.loads(STORED.with_name("stops.json").read_text(encoding="utf-8"))[objective])

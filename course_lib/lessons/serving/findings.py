@@ -90,6 +90,12 @@ def a_graph_finds_the_lists(stored: Any, data: str) -> Difference:
     return Difference.above(of_kind(stored, data, "recall", "hnsw"), 0.95)
 
 
+@on_stored("A graph (HNSW) takes longer than exact search", claimed={"MovieTweetings", "ML-1M"})
+def a_graph_takes_longer(stored: Any, data: str) -> Difference:
+    """Milliseconds a query of HNSW minus those of exact search, over seeds; Gowalla is the largest of the three."""
+    return Difference.paired(of_kind(stored, data, "query ms", "hnsw"), of_kind(stored, data, "query ms", "exact"))
+
+
 @on_stored("One byte a coordinate finds less with one more coordinate than by inner product")
 def one_byte_needs_no_more_coordinate(stored: Any, data: str) -> Difference:
     """Recall of int8 by inner product minus that with one more coordinate, over seeds."""
