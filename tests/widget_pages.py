@@ -271,6 +271,8 @@ def misprints(page: Any, width: int) -> list[str]:
         for one in page.locator(".cw button:not(.cw-cell), .cw input[type=range]").all()
         if one.is_visible()
     ]
-    lost = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw svg[role=img]").all() if not one.is_visible()]
+    pictures = [(one.get_attribute("aria-label"), one.is_visible()) for one in page.locator(".cw svg[role=img]").all()]
+    seen = {label for label, visible in pictures if visible}  # one may stand twice, for a phone and for a wide page
+    lost = [f"not printed: {label}" for label, visible in pictures if not visible and label not in seen]
     wide = page.evaluate("document.documentElement.scrollWidth")
     return [*shown, *lost, *([f"the page is {wide} wide"] if wide > width else [])]
